@@ -221,7 +221,7 @@ class GeminiCompanionListener(sublime_plugin.EventListener):
 
     def on_new_window(self, window: sublime.Window) -> None:
         if _host.running is not None:
-            _host.running.windows.look()
+            _host.running.editor.windows.look()
 
     def on_pre_close_window(self, window: sublime.Window) -> None:
         if _host.running is not None:
@@ -229,69 +229,69 @@ class GeminiCompanionListener(sublime_plugin.EventListener):
 
     def on_load_project(self, window: sublime.Window) -> None:
         if _host.running is not None:
-            _host.running.windows.look()
+            _host.running.editor.windows.look()
 
     def on_post_save_project(self, window: sublime.Window) -> None:
         if _host.running is not None:
-            _host.running.windows.look()
+            _host.running.editor.windows.look()
 
     def on_activated(self, view: sublime.View) -> None:
         if _host.running is not None:
-            _host.running.files.activated(view)
-            _host.running.diffs.activated(view)
-            _host.running.scrolling.activated(view)
-            _host.running.status.activated(view)
+            _host.running.editor.files.activated(view)
+            _host.running.review.actions.activated(view)
+            _host.running.diffs.scrolling.activated(view)
+            _host.running.status.bar.activated(view)
             _host.running.messages.unseen.activated(view)
-            _host.running.notices.activated()
-            _host.running.next_edit.activated(view)
-            _host.running.sheets.activated(view)
-            _host.running.chats.tabs.activated(view)
-            _host.running.chats.composing.texts.activated(view)
+            _host.running.base.notices.activated()
+            _host.running.diffs.next_edit.activated(view)
+            _host.running.changes.sheets.activated(view)
+            _host.running.chat.actions.tabs.activated(view)
+            _host.running.chat.actions.composing.texts.activated(view)
 
     def on_deactivated(self, view: sublime.View) -> None:
         if _host.running is not None:
-            _host.running.notices.deactivated()
+            _host.running.base.notices.deactivated()
 
     def on_load(self, view: sublime.View) -> None:
         if _host.running is not None:
-            _host.running.files.appeared(view)
+            _host.running.editor.files.appeared(view)
 
     def on_reload(self, view: sublime.View) -> None:
         if _host.running is not None:
-            _host.running.edit_diagnostics.loaded(view)
-            _host.running.chats.context.loaded(view)
+            _host.running.editor.edit_diagnostics.loaded(view)
+            _host.running.chat.actions.context.loaded(view)
 
     def on_post_save(self, view: sublime.View) -> None:
         if _host.running is not None:
-            _host.running.files.appeared(view)
+            _host.running.editor.files.appeared(view)
 
     def on_associate_buffer(self, buffer: sublime.Buffer) -> None:
         if _host.running is not None:
             for view in buffer.views():
-                _host.running.files.changed(view)
+                _host.running.editor.files.changed(view)
 
     def on_post_move(self, view: sublime.View) -> None:
         if _host.running is not None:
-            _host.running.files.moved(view)
+            _host.running.editor.files.moved(view)
 
     def on_clone(self, view: sublime.View) -> None:
         if _host.running is not None:
-            _host.running.chats.tabs.cloned(view)
+            _host.running.chat.actions.tabs.cloned(view)
 
     def on_selection_modified_async(self, view: sublime.View) -> None:
         running = _host.running
         if running is not None:
-            running.files.changed(view)
-            running.resting.moved(view)
-            running.chats.tabs.selected(view)
+            running.editor.files.changed(view)
+            running.diffs.resting.moved(view)
+            running.chat.actions.tabs.selected(view)
 
     def on_modified_async(self, view: sublime.View) -> None:
         running = _host.running
         if running is not None:
-            running.edits.modified(view)
-            running.resting.modified(view)
-            running.conflicts.modified(view)
-            running.sheets.modified(view)
+            running.review.edits.modified(view)
+            running.diffs.resting.modified(view)
+            running.review.conflicts.modified(view)
+            running.changes.sheets.modified(view)
 
     def on_pre_close(self, view: sublime.View) -> None:
         if _host.running is not None:
@@ -299,7 +299,7 @@ class GeminiCompanionListener(sublime_plugin.EventListener):
 
     def on_close(self, view: sublime.View) -> None:
         if _host.running is not None:
-            _host.running.files.closed(view)
+            _host.running.editor.files.closed(view)
 
     def on_query_context(
         self, view: sublime.View, key: str, operator: int, operand: Any, match_all: bool
@@ -313,7 +313,7 @@ class GeminiCompanionListener(sublime_plugin.EventListener):
         running = _host.running
         if running is None:
             return None
-        return running.chats.composing.completing.offered(view, prefix, locations)
+        return running.chat.actions.composing.completing.offered(view, prefix, locations)
 
     def on_window_command(
         self, window: sublime.Window, name: str, args: dict[str, Any] | None
@@ -335,4 +335,4 @@ class GeminiCompanionListener(sublime_plugin.EventListener):
         self, view: sublime.View, name: str, args: dict[str, Any] | None
     ) -> None:
         if _host.running is not None:
-            _host.running.chats.tabs.done(name, args, view)
+            _host.running.chat.actions.tabs.done(name, args, view)

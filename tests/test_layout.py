@@ -29,7 +29,10 @@ FOLDERS = {
         "wording", "acp", "events", "agents", "turn", "display", "conversations", "processes", "",
     ),
     "api": ("contract", "operations", "files", "openai", "handlers", "serving", ""),
-    "ui": ("terminals", "prompt", "code", "review", "changes", "pages", "chat", "", "commands"),
+    "ui": (
+        "terminals", "prompt", "code", "review", "changes", "pages", "chat", "parts", "",
+        "commands",
+    ),
 }  # fmt: skip
 # Imports that go up, each with its reason.
 UPWARD = {

@@ -177,7 +177,7 @@ def chat(stage: Stage) -> None:
     stage.open()
     host: Any = plugin._host
     wait(lambda: host.running)
-    chats = host.running.chats
+    chats = host.running.chat.actions
 
     async def nobody() -> None:
         """No agent is started."""

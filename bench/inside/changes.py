@@ -95,7 +95,7 @@ def main(report: str) -> None:
     # Sublime has read its colour scheme before it shows the first text.
     review.style_for_scope("")
     review.run_command("append", {"characters": source.texts[1]})
-    sheets = ready().sheets
+    sheets = ready().changes.sheets
     sources, sheets._sources = sheets._sources, (source,)
     held = watched(running.current().queues.ui)
     found, view = _opened(window, held)
@@ -137,7 +137,7 @@ def _gather(window: sublime.Window, before: str, after: str) -> None:
         path = os.path.join(folder, f"{number}.py")
         originals = Original(before, exists=True), Original(after, exists=True)
         edit = UnaskedEdit(path, *originals, GEMINI_CLI.name, "turn", "Do it.", time.time())
-        ready().unasked.gather(window.id(), edit)
+        ready().review.unasked.gather(window.id(), edit)
 
 
 def _keystrokes(sheet: ChangeSheet, view: sublime.View) -> List[float]:

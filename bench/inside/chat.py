@@ -318,7 +318,7 @@ def _is_ready(view: sublime.View) -> bool:
 def _chats() -> ChatActions:
     if plugin._host.running is None:
         raise RuntimeError("the package is not loaded")
-    return plugin._host.running.chats
+    return plugin._host.running.chat.actions
 
 
 def _state(view: sublime.View) -> str:

@@ -81,7 +81,7 @@ def _opened(window: sublime.Window, held: Costs, old: str, new: str) -> Dict[str
         file.write(old)
     original = file_content.read(path)
     proposal = Proposal(SESSION, path, new, frozenset([SESSION]))
-    reviews = _running().reviews
+    reviews = _running().diffs.reviews
 
     def show() -> None:
         right, _note = opening.open_diff(window, proposal, original, None, True)
@@ -131,7 +131,7 @@ def _keystrokes(view: sublime.View) -> List[float]:
 def _scrolled(window: sublime.Window, right: sublime.View) -> Tuple[List[float], List[float]]:
     """Seconds of each look of the companion that had to move the other side, and in how many of
     them the headless editor found out where everything stands."""
-    scrolling, layout = _running().scrolling, View.layout
+    scrolling, layout = _running().diffs.scrolling, View.layout
     looks: List[Tuple[float, float]] = []
     placing: List[float] = []
     look = scrolling._look

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Callable, Sequence
+from typing import TYPE_CHECKING, Sequence
 
+from ..base.signal import Signal
 from .engines import chosen_agents
 from .stories import Stories, computed
 
@@ -13,12 +14,12 @@ if TYPE_CHECKING:
 
 
 class FoundAgents:
-    """`changed` is called when they are others."""
+    """Looks for the agents; `changes` is emitted when they are others."""
 
-    def __init__(self, stories: Stories, changed: Callable[[], None]) -> None:
+    def __init__(self, stories: Stories) -> None:
+        self.changes = Signal()
         self._names: tuple[str, ...] | None = None
         self._stories = stories
-        self._changed = changed
         self._is_looking = False
 
     def now(self) -> tuple[str, ...] | None:
@@ -39,7 +40,7 @@ class FoundAgents:
             self._is_looking = False
         if names is not None and names != self._names:
             self._names = names
-            self._changed()
+            self.changes.emit()
 
 
 def _imported() -> bool:

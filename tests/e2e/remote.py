@@ -111,7 +111,7 @@ def project(ours: Any) -> None:
     window().set_project_data({**data, "settings": {"GeminiCompanion": ours}})
     from GeminiCompanion import plugin
 
-    current().ui(plugin._host.running.windows.look)
+    current().ui(plugin._host.running.editor.windows.look)
 
 
 def close_tab(path: str) -> None:
@@ -166,7 +166,7 @@ def accepted_edits() -> int:
     """How many of them can be undone."""
     from GeminiCompanion import plugin
 
-    return len(plugin._host.running.history._edits)
+    return len(plugin._host.running.review.history._edits)
 
 
 def status() -> str:

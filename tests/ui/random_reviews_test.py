@@ -431,7 +431,7 @@ class RandomReview:
         check(self.questions and not self.told_of(it, "Accepted"), "nothing is asked")
         items, answer, placeholder = self.questions.pop()
         check(ending.CHANGED in placeholder, placeholder)
-        reviews = plugin._host.running.reviews
+        reviews = plugin._host.running.diffs.reviews
         before = reviews.of(it.view)
         answer(items.index("See the difference"))
         until(lambda: reviews.of(it.view) is not before, "the review begins anew")

@@ -92,7 +92,7 @@ class RandomSheet:
         # What this thread saw was perhaps seen amid a command: a text before its change count.
         self.turn()
         until(self.are_known, "the changes are known")
-        sheet = running.sheets.of(self.view)
+        sheet = running.changes.sheets.of(self.view)
         answers: list[Any] = []
         sublime.set_timeout(lambda: answers.append(sheet.refresh()))
         until(lambda: answers and answers[0].is_there, "the sheet is drawn")
@@ -104,7 +104,7 @@ class RandomSheet:
         self.look()
 
     def are_known(self) -> bool:
-        reviews = plugin._host.running.reviews
+        reviews = plugin._host.running.diffs.reviews
         return all(reviews.of(it).is_current(it) for it in self.views.values())
 
     def look(self) -> None:
@@ -132,7 +132,7 @@ class RandomSheet:
                 new += new < len(rows) and not rows[new]
                 counts[path]["added"] += row in added
         for path, view in self.views.items():
-            found = plugin._host.running.reviews.of(view).comparison.counts
+            found = plugin._host.running.diffs.reviews.of(view).comparison.counts
             check(tuple(counts[path].values()) == found, "counts:", counts[path], found)
 
     def rows(self, key: str) -> set[int]:
@@ -157,7 +157,7 @@ class RandomSheet:
         check(answer == {"content": []}, answer)
         view = open_diffs.find(self.window, self.cli.headers["Mcp-Session-Id"], path)
         self.views[path], self.texts[path], self.olds[path] = view, text_of(view), old
-        until(lambda: plugin._host.running.reviews.of(view) is not None, "a review")
+        until(lambda: plugin._host.running.diffs.reviews.of(view) is not None, "a review")
 
     def type(self) -> None:
         regions = [it for it in self.view.get_regions(ADDED) if not it.empty()]
@@ -203,7 +203,7 @@ class RandomSheet:
 
     def drop(self) -> None:
         path = self.chance.choice(list(self.views) or [""])
-        comparison = path and plugin._host.running.reviews.of(self.views[path]).comparison
+        comparison = path and plugin._host.running.diffs.reviews.of(self.views[path]).comparison
         if not comparison or len(comparison.keys) < 2:
             return
         number = self.chance.randrange(len(comparison.keys))
@@ -218,7 +218,7 @@ class RandomSheet:
 
     def drop_file(self) -> None:
         path = self.chance.choice(list(self.views) or [""])
-        comparison = path and plugin._host.running.reviews.of(self.views[path]).comparison
+        comparison = path and plugin._host.running.diffs.reviews.of(self.views[path]).comparison
         if not comparison or not comparison.keys:
             return
         self.changed.append(path)

@@ -58,7 +58,7 @@ class ShownProposal:
         # The changes of the whole texts, where the view has parts of them.
         self._all: list[Quadruple] = []
         if self.is_compared and not self.is_whole:
-            self._all = quadruples(plugin._host.running.reviews.of(self.view).digest.whole)
+            self._all = quadruples(plugin._host.running.diffs.reviews.of(self.view).digest.whole)
             check(*no_flaw(self._old_rows, self._proposed_rows, self._all))
         # While drops are shown, the view of parts can be edited for a moment.
         until(
@@ -118,7 +118,7 @@ class ShownProposal:
     def comparison(self) -> Comparison:
         """That of the text as it is."""
         found: list[Comparison] = []
-        reviews = plugin._host.running.reviews
+        reviews = plugin._host.running.diffs.reviews
 
         async def find() -> None:
             comparison = await reviews.comparison(self.view)

@@ -31,7 +31,7 @@ class CompletingCase(AttachingCase):
     def asked(self, view: sublime.View, prefix: str) -> Any:
         """What is offered at the caret, a list that may still be filled; None for nothing."""
         points = [it.b for it in view.sel()]
-        return plugin._host.running.chats.composing.completing.offered(view, prefix, points)
+        return plugin._host.running.chat.actions.composing.completing.offered(view, prefix, points)
 
     def offered(
         self, view: sublime.View, text: str, prefix: str

@@ -175,8 +175,10 @@ class GoingAlong(ComposerCase):
         view = yield from self.chat()
         self.of(view).above.attach([A_FILE, A_SELECTION])
         sublime.run_command("gemini_companion_restart_companion")
-        yield lambda: plugin._host.is_running and plugin._host.running.chats is not self.chats
-        self.chats = self.running().chats
+        yield (
+            lambda: plugin._host.is_running and plugin._host.running.chat.actions is not self.chats
+        )
+        self.chats = self.running().chat.actions
         yield lambda: len(self.service.opened) == 2
         self.assertEqual(self.of(view).above.attached, (A_FILE, A_SELECTION))
         view.close()

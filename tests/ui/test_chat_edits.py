@@ -141,7 +141,7 @@ class EditCase(ChatCase):
         self.running().stories.begin(replies.decide(asked, self.question.options[0]))
 
     def edits(self) -> Drafts:
-        return self.running().chat_edits._typed
+        return self.running().chat_edits.reviews._typed
 
 
 class Deciding(EditCase):
@@ -173,7 +173,7 @@ class Deciding(EditCase):
 
     def test_a_review_that_was_in_front_for_a_moment_was_not_seen(self) -> Steps:
         yield from self.asked_right()
-        running = self.running().chat_edits
+        running = self.running().chat_edits.reviews
         ((key, asked),) = running._asked.items()
         own = copy(running)
         own._was_on_top = set()
@@ -340,7 +340,7 @@ class GivenBack(EditCase):
         self.service.asked[-1][1].give(())
         yield from self.waits()
         yield from self.until_turn()
-        self.running().chat_edits.look()
+        self.running().chat_edits.reviews.look()
         yield from self.until_turn()
         self.assertEqual(self.tabs(), {})
 
@@ -367,7 +367,7 @@ class GivenBack(EditCase):
     def test_a_review_from_before_a_restart_is_a_tab_with_what_was_typed_last(self) -> Steps:
         right = yield from self.asked_right("four\n")
         yield lambda: self.edits().others(())
-        edits = self.running().chat_edits
+        edits = self.running().chat_edits.reviews
         # What a restart leaves: the tab with an older text, and what was typed in a file.
         self.replace(edits, "_asked", {})
         edits.typed(record.waiting(right), NEW + "five\n")  # type: ignore[arg-type]
@@ -386,7 +386,7 @@ class Kept(EditCase):
         """`early` was typed into the tab before the package was there."""
         right = yield from self.asked_right()
         right.run_command("append", {"characters": early})
-        edits = self.running().chat_edits
+        edits = self.running().chat_edits.reviews
         self.replace(edits, "has_old_turns", False)
         # What a restart leaves: a tab whose view has another id, and what was typed in a file.
         record.update(right, record.waiting(right), view_id=0)  # type: ignore[arg-type]
@@ -454,7 +454,7 @@ class Kept(EditCase):
 
     def test_are_not_kept_where_the_turns_go_on(self) -> Steps:
         right = yield from self.asked_right()
-        edits = self.running().chat_edits
+        edits = self.running().chat_edits.reviews
         self.replace(edits, "has_old_turns", True)
         edits._asked.clear()
         restoring.adopt(self.window)
@@ -464,7 +464,7 @@ class Kept(EditCase):
 
 class InTheChat(EditCase):
     def tearDown(self) -> Generator[Any, Any, None]:
-        self.running().turn_edits.forget(turn_id(self.id, "turn"), [self.path])
+        self.running().review.turn_edits.forget(turn_id(self.id, "turn"), [self.path])
         yield from super().tearDown()
 
     def draw(self, action: str, **argument: Any) -> Steps:
@@ -536,7 +536,7 @@ class InTheChat(EditCase):
         yield lambda: PREFIX + NO_EDIT.format("a.txt") in self.sentences[-1:]
 
     def written(self) -> list[sublime.View]:
-        return list(self.running().written.views().values())
+        return list(self.running().review.written.views().values())
 
     def test_allowing_in_the_chat_what_was_changed_in_the_review_writes_that(self) -> Steps:
         yield from self.asked_right("four\n")
@@ -732,13 +732,13 @@ class WithUnsavedChanges(EditCase):
 
 class Unasked(EditCase):
     def tearDown(self) -> Generator[Any, Any, None]:
-        history = self.running().history
+        history = self.running().review.history
         for edit in [it for it in history.of_window(self.window) if it.turn]:
             history.replace(edit, None)
         yield from super().tearDown()
 
     def gathered(self) -> list[tuple[str, str, str | None]]:
-        edits = self.running().history.of_window(self.window)
+        edits = self.running().review.history.of_window(self.window)
         return [(it.path, it.before.text, it.after) for it in edits if it.turn]
 
     def wrote(self, *diffs: Diff) -> Steps:
@@ -750,7 +750,7 @@ class Unasked(EditCase):
         self.write("a.txt", NEW)
         yield from self.wrote(Diff(self.path, "one\n", NEW))
         yield from self.until_equal(self.gathered, [(self.path, "one\n", NEW)])
-        self.assertEqual(self.running().unasked.count(self.window), 1)
+        self.assertEqual(self.running().review.unasked.count(self.window), 1)
 
     def test_a_piece_that_was_written_is_an_edit_of_the_whole_file(self) -> Steps:
         self.write("a.txt", "first\nnew\nlast\n")

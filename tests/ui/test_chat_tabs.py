@@ -85,7 +85,7 @@ class ChatCase(ReviewCase):
         super().setUp()
         self.service = Service()
         self.replace(chat_service, "ChatService", lambda engine, heard: self.service)
-        self.chats: ChatActions = self.running().chats
+        self.chats: ChatActions = self.running().chat.actions
         self.replace(self.chats.access, "service", None)
         self.sentences = self.told()
 
@@ -355,8 +355,10 @@ class Sending(ChatCase):
         self.type(view, "do it")
         yield from self.open("a.py", "x\n")
         sublime.run_command("gemini_companion_restart_companion")
-        yield lambda: plugin._host.is_running and plugin._host.running.chats is not self.chats
-        self.chats = self.running().chats
+        yield (
+            lambda: plugin._host.is_running and plugin._host.running.chat.actions is not self.chats
+        )
+        self.chats = self.running().chat.actions
         self.service.opened.clear()
         self.run_command("send")
         yield lambda: self.service.asked
@@ -638,8 +640,10 @@ class Lasting(ChatCase):
         self.type(view, "not yet")
         yield from self.update(view, patches=(Patch("a", 0, 0, Rendered("answer\n")),))
         sublime.run_command("gemini_companion_restart_companion")
-        yield lambda: plugin._host.is_running and plugin._host.running.chats is not self.chats
-        self.chats = self.running().chats
+        yield (
+            lambda: plugin._host.is_running and plugin._host.running.chat.actions is not self.chats
+        )
+        self.chats = self.running().chat.actions
         yield lambda: len(self.service.opened) == 2
         self.assertEqual(text_of(view), "answer\n" + COMPOSER + "not yet")
         self.type(view, "!")
@@ -655,8 +659,10 @@ class Lasting(ChatCase):
         file = yield from self.open("a.py", "x\n")
         self.assertEqual(self.window.get_view_index(file)[0], 1)
         sublime.run_command("gemini_companion_restart_companion")
-        yield lambda: plugin._host.is_running and plugin._host.running.chats is not self.chats
-        self.chats = self.running().chats
+        yield (
+            lambda: plugin._host.is_running and plugin._host.running.chat.actions is not self.chats
+        )
+        self.chats = self.running().chat.actions
         yield lambda: self.service.opened == [self.id_of(view)] * 2
         self.assertEqual(self.window.active_view(), file)
 
@@ -690,7 +696,7 @@ class Lasting(ChatCase):
                     opens = self.service.opens
                     come()
                     yield lambda: plugin._host.is_running and self.service.opens > opens  # noqa: B023
-                    self.chats = self.running().chats
+                    self.chats = self.running().chat.actions
                     self.type(view, "!")
                     yield from self.update(view, patches=patches, is_anew=True)
                     expected = f"{said}{COMPOSER}draft\n{words}!"

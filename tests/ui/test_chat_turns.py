@@ -82,7 +82,7 @@ class TurnCase(ChatCase):
         return sheets()[0]
 
     def tearDown(self) -> Generator[Any, Any, None]:
-        self.running().turn_edits._edits.clear()
+        self.running().review.turn_edits._edits.clear()
         yield from super().tearDown()
 
 
@@ -199,8 +199,8 @@ class InTheSheet(SheetCase):
     def test_an_edit_that_is_undone_in_the_sheet_is_told_the_agent(self) -> Steps:
         yield from self.show()
         sheet = yield from self.sheet()
-        (edit,) = self.running().turn_edits.of_window(self.window)
-        found = self.running().sheets.of(sheet)
+        (edit,) = self.running().review.turn_edits.of_window(self.window)
+        found = self.running().changes.sheets.of(sheet)
         arguments = {"sheet": str(sheet.buffer_id()), "action": "reject_file"}
         self.assertIsNotNone(found)
         self.run_command("decide_changes", file=f"edit {edit.id}", **arguments)
@@ -208,19 +208,19 @@ class InTheSheet(SheetCase):
         self.assertEqual(request, TellChanged(self.id, (self.path,)))
         with open(self.path, encoding="utf-8") as file:
             self.assertEqual(file.read(), "old\n")
-        self.assertEqual(self.running().turn_edits.of_window(self.window), [])
+        self.assertEqual(self.running().review.turn_edits.of_window(self.window), [])
 
     def test_an_edit_that_is_kept_leaves_the_sheet(self) -> Steps:
         yield from self.show()
         sheet = yield from self.sheet()
-        (edit,) = self.running().turn_edits.of_window(self.window)
+        (edit,) = self.running().review.turn_edits.of_window(self.window)
         arguments = {"sheet": str(sheet.buffer_id()), "action": "accept_file"}
         self.run_command("decide_changes", file=f"edit {edit.id}", **arguments)
         yield lambda: "a.txt" not in text_of(sheet)
 
     def is_shown(self, sheet: sublime.View, names: list[str], wanted: list[str]) -> bool:
         """Whether the sheet shows these and no others, wherever they stand."""
-        turns, text = self.running().turn_edits.shown(self.window), text_of(sheet)
+        turns, text = self.running().review.turn_edits.shown(self.window), text_of(sheet)
         count = sum(len(it.paths) for it in turns)
         return [it for it in names if it in text] == wanted and count == len(wanted)
 
@@ -252,8 +252,8 @@ class InTheSheet(SheetCase):
         ask = cli.ask
         self.replace(cli, "ask", lambda it: asked.append(it) or ask(it))
         for words, is_open in (("Why?", True), ("And why?", False)):
-            (edit,) = self.running().turn_edits.of_window(self.window)
-            self.running().stories.begin(self.running().written.open(self.window, edit))
+            (edit,) = self.running().review.turn_edits.of_window(self.window)
+            self.running().stories.begin(self.running().review.written.open(self.window, edit))
             yield lambda: list(open_diffs.diffs(self.window))
             ((right, _),) = open_diffs.diffs(self.window)
             comments.add(right, Comment(0, 0, words))
@@ -271,8 +271,10 @@ class InTheSheet(SheetCase):
 class AfterRestart(SheetCase):
     def restart(self) -> Steps:
         sublime.run_command("gemini_companion_restart_companion")
-        yield lambda: plugin._host.is_running and plugin._host.running.chats is not self.chats
-        self.chats = self.running().chats
+        yield (
+            lambda: plugin._host.is_running and plugin._host.running.chat.actions is not self.chats
+        )
+        self.chats = self.running().chat.actions
         self.replace(self.chats.access, "service", self.service)
         yield from self.until_turn()
 
@@ -287,7 +289,7 @@ class AfterRestart(SheetCase):
     def test_a_file_that_was_decided_on_does_not_come_back(self) -> Steps:
         yield from self.show()
         sheet = yield from self.sheet()
-        (edit,) = self.running().turn_edits.of_window(self.window)
+        (edit,) = self.running().review.turn_edits.of_window(self.window)
         arguments = {"sheet": str(sheet.buffer_id()), "action": "accept_file"}
         self.run_command("decide_changes", file=f"edit {edit.id}", **arguments)
         yield lambda: "a.txt" not in text_of(sheet)
@@ -305,7 +307,7 @@ class AfterRestart(SheetCase):
         yield from self.restart()
         yield from self.given(TurnTexts, (self.file(),))
         yield from self.until_in("old\nnewer\n", lambda: text_of(sheet))
-        (edit,) = self.running().turn_edits.of_window(self.window)
+        (edit,) = self.running().review.turn_edits.of_window(self.window)
         arguments = {"sheet": str(sheet.buffer_id()), "action": "accept_file"}
         self.run_command("decide_changes", file=f"edit {edit.id}", **arguments)
         yield lambda: self.on_disk() == "newer\n"
@@ -351,8 +353,8 @@ class Elsewhere(SheetCase):
         before = file_content.of_bytes(b"old\n")
         turn = turn_id(self.id, "t1")
         edit = Edit(self.window.id(), self.path, before, "new\n", "Agent", 1.0, turn=turn)
-        self.running().history.add(edit)
-        self.addCleanup(self.running().history.replace, edit, None)
+        self.running().review.history.add(edit)
+        self.addCleanup(self.running().review.history.replace, edit, None)
         self.run_command("turn_changes", turn="t1")
         yield from self.given(TurnTexts, (self.file(),))
         sheet = yield from self.sheet()

@@ -271,7 +271,7 @@ class Turns(CutChat, TurnCase):
 
     def undo_goes_on(self, cut: Cut) -> None:
         """An undo that was cut keeps no later one waiting."""
-        self.assertTrue(self.running().turns._over.is_there, f"after await {cut.at}")
+        self.assertTrue(self.running().chat.turns._over.is_there, f"after await {cut.at}")
 
 
 class Lists(CutChat):

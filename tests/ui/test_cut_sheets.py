@@ -203,7 +203,7 @@ class Unasked(CutSheet, UnaskedCase):
     def pressed_again(self, view: sublime.View, action: str, id: str) -> Steps:
         """What a cut decision left undone is done then."""
         self.decide(view, action, id)
-        book, edit = self.running().history, id[len(PREFIX) :]
+        book, edit = self.running().review.history, id[len(PREFIX) :]
         yield lambda: book.find(edit) is None or book.find(edit).is_seen  # type: ignore[union-attr]
 
     def test_keeping_what_was_typed_in_a_review(self) -> Steps:
@@ -238,8 +238,8 @@ class Unasked(CutSheet, UnaskedCase):
 
     def opened(self) -> Generator[Any, Any, sublime.View]:
         """The review of the one edit."""
-        (edit,) = [it for it in self.running().history.of_window(self.window) if it.turn]
-        self.begin(self.running().written.open(self.window, edit))
+        (edit,) = [it for it in self.running().review.history.of_window(self.window) if it.turn]
+        self.begin(self.running().review.written.open(self.window, edit))
         yield self.waiting
         (right,) = self.waiting()
         yield from self.until_computed(right)
@@ -250,10 +250,10 @@ class Unasked(CutSheet, UnaskedCase):
         that failed: a file that is slow to load is told to the user, who tries again."""
 
         async def undo(edit: Edit) -> None:
-            await self.running().written.undo_and_tell(self.window, edit)
+            await self.running().review.written.undo_and_tell(self.window, edit)
             undoing.discard(edit.id)
 
-        left = self.running().history.of_turn(turn)
+        left = self.running().review.history.of_turn(turn)
         for edit in left:
             if edit.id not in undoing:
                 undoing.add(edit.id)
@@ -262,7 +262,7 @@ class Unasked(CutSheet, UnaskedCase):
 
     def forgotten(self) -> Steps:
         """The edits, their reviews and the tabs."""
-        history = self.running().history
+        history = self.running().review.history
         for edit in history.of_window(self.window):
             history.replace(edit, None)
         for right in self.waiting():

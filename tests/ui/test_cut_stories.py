@@ -62,7 +62,7 @@ class Reviews(CuttingCase):
             if is_cut:
                 self.assertTrue(record.is_diff(right), f"it is claimed after await {at}")
                 self.assertIn(text_of(right), (before, *self.whole))
-                self.assertEqual(self.running().accepting._pressed, set())
+                self.assertEqual(self.running().review.accepting._pressed, set())
                 at += 1
             yield from self.away(right)
         self.assertGreaterEqual(at, awaits)
@@ -91,7 +91,7 @@ class Reviews(CuttingCase):
     def test_accepting(self) -> Steps:
         def begin(right: sublime.View) -> Story:
             self.changed_on_disk(right)
-            return self.running().accepting.accept(self.window, right)
+            return self.running().review.accepting.accept(self.window, right)
 
         yield from self.cut_everywhere(begin, [1], 2)
 
@@ -100,24 +100,26 @@ class Reviews(CuttingCase):
 
         def begin(right: sublime.View) -> Story:
             self.changed_on_disk(right)
-            return self.running().accepting.accept(self.window, right)
+            return self.running().review.accepting.accept(self.window, right)
 
         yield from self.cut_everywhere(begin, [2], 3)
 
     def test_dropping_the_last_change(self) -> Steps:
         self.whole = (OLD,)
-        yield from self.cut_everywhere(lambda it: self.running().changes.drop(it), [0], 1)
+        yield from self.cut_everywhere(
+            lambda it: self.running().review.single_changes.drop(it), [0], 1
+        )
 
     def test_keeping_while_the_user_types(self) -> Steps:
         def begin(right: sublime.View) -> Story:
             right.run_command("append", {"characters": "typed\n"})
-            return self.running().changes.keep(right)
+            return self.running().review.single_changes.keep(right)
 
         self.whole = (NEW + "typed\n",)
         yield from self.cut_everywhere(begin, [], 1)
 
     def test_rejecting_with_a_note_and_commenting(self) -> Steps:
-        notes = self.running().notes
+        notes = self.running().review.notes
         yield from self.cut_everywhere(notes.reject_with_note, ["why"], 1)
         yield from self.cut_everywhere(notes.comment, ["why"], 1)
 
@@ -130,14 +132,14 @@ class Reviews(CuttingCase):
     def test_a_comment_that_was_just_entered_is_kept(self) -> Steps:
         self.path = os.path.join(self.folder, "file.txt")
         right = yield from self.proposed()
-        self.entered_and_cut(self.running().notes.comment(right))
+        self.entered_and_cut(self.running().review.notes.comment(right))
         self.assertEqual([it.text for it in record.comments(right)], ["why"])
         yield from self.away(right)
 
     def test_a_note_that_was_just_entered_is_on_the_clipboard(self) -> Steps:
         self.path = os.path.join(self.folder, "file.txt")
         right = yield from self.proposed()
-        self.entered_and_cut(self.running().notes.reject_with_note(right))
+        self.entered_and_cut(self.running().review.notes.reject_with_note(right))
         self.assertEqual(sublime.get_clipboard(), "why")
         self.assertTrue(record.is_diff(right))
         yield from self.away(right)
@@ -146,7 +148,7 @@ class Reviews(CuttingCase):
         running, tell = self.running(), plugin._host.tell
         window = self.window
         for begin in (
-            lambda it: running.queue.choose(window),
+            lambda it: running.review.queue.choose(window),
             lambda it: cli_list.choose(running.companion, window, tell),
             lambda it: unwritten_edits.choose(running.companion, window, tell),
         ):
@@ -156,7 +158,7 @@ class Reviews(CuttingCase):
         right = yield from self.proposed_and_accepted()
         self.assertFalse(record.is_diff(right))
         for action in (0, 1):
-            begin = lambda it: self.running().history.choose(self.window)  # noqa: E731
+            begin = lambda it: self.running().review.history.choose(self.window)  # noqa: E731
             yield from self.cut_everywhere(begin, [0, action], 3)
 
     def proposed_and_accepted(self) -> Generator[Any, Any, sublime.View]:
@@ -170,7 +172,7 @@ class Reviews(CuttingCase):
     def test_sending_and_links(self) -> Steps:
         secret = yield from self.open("secret.txt", "x\n")
         sending = Sending(self.window, lambda path: True, plugin._host.tell)
-        remedies = self.running().remedies
+        remedies = self.running().pages.remedies
         settings = self.write("settings.json", "{}")
 
         def send(right: sublime.View) -> Story:
@@ -281,7 +283,7 @@ class Closed(ReviewCase):
         found = record.waiting(right)
         yield self.cli.call("closeDiff", filePath=self.path).done
         yield lambda: not right.is_valid()
-        yield lambda: found.id not in self.running().accepting._pressed
+        yield lambda: found.id not in self.running().review.accepting._pressed
         self.assertIsNone(opened.open)
 
     def test_a_window_that_closes_ends_its_panels(self) -> Steps:

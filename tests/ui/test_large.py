@@ -242,7 +242,7 @@ class Digests(LargeCase):
     @word("its edit is known")
     def edit_known(self) -> Steps:
         yield from self.until_told()
-        edits = self.running().history._edits
+        edits = self.running().review.history._edits
         yield lambda: edits and edits[-1].path == self.path
 
     words = {"the newest is chosen": lambda t: t.asked.pop(0)["on_select"](0)}
@@ -323,8 +323,8 @@ class Digests(LargeCase):
         self.drop_now("2")
 
         async def see() -> None:
-            await self.running().reviews.presses.wait_for_all(self.review(self.right).id)
-            comparison = await self.running().reviews.comparison(self.right)
+            await self.running().diffs.reviews.presses.wait_for_all(self.review(self.right).id)
+            comparison = await self.running().diffs.reviews.comparison(self.right)
             seen.append(comparison.dropped if comparison is not None else None)
 
         self.begin(see())

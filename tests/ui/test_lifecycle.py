@@ -172,13 +172,13 @@ class Lifecycle(AdapterTestCase):
         cli = yield from self.connect()
         path = self.write("a.py", "old\n")
         asked = threading.Event()
-        ask = plugin._host.running.calls.run
+        ask = plugin._host.running.base.calls.run
 
         def ask_and_say_so(work: Any) -> Any:
             asked.set()
             return ask(work)
 
-        with mock.patch.object(plugin._host.running.calls, "run", ask_and_say_so):
+        with mock.patch.object(plugin._host.running.base.calls, "run", ask_and_say_so):
             cli.call("openDiff", filePath=path, newContent="new\n")
             # The editor's thread is this one: the request can only wait for it now.
             self.assertTrue(asked.wait(PATIENCE))
@@ -189,7 +189,7 @@ class Lifecycle(AdapterTestCase):
 
     def test_what_a_stopped_companion_still_asks_for_opens_no_view(self) -> Steps:
         yield lambda: plugin._host.environment(self.window)
-        editor: Any = plugin._host.running.editor
+        editor: Any = plugin._host.running.editor.requests
         plugin.plugin_unloaded()
         proposal = Proposal("session", self.write("a.py", "old\n"), "new\n")
 
@@ -211,7 +211,7 @@ class Lifecycle(AdapterTestCase):
             looks.append(None)
             raise ZeroDivisionError("played by a test")
 
-        with mock.patch.object(plugin._host.running.windows, "look", fail):
+        with mock.patch.object(plugin._host.running.editor.windows, "look", fail):
             yield lambda: len(looks) >= 2
 
     def test_a_start_that_fails_can_be_stopped(self) -> Steps:

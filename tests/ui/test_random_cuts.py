@@ -132,7 +132,9 @@ class RandomCuts(CuttingCase, ChatCase, UnaskedCase):  # type: ignore[misc]
     def make_unasked(self, name: str) -> None:
         before, path = file_content.read(self.write(name, OLD)), self.write(name, NEW)
         id, now = self.window.id(), time.time()
-        self.running().history.add(Edit(id, path, before, NEW, "A", now, turn="t", prompt="do"))
+        self.running().review.history.add(
+            Edit(id, path, before, NEW, "A", now, turn="t", prompt="do")
+        )
 
     def reject_first(self) -> Steps:
         # Its link is there once the sheet has the file.
@@ -276,7 +278,7 @@ class RandomCuts(CuttingCase, ChatCase, UnaskedCase):  # type: ignore[misc]
                 found.append(file.read())
         found += [it["content"] for it in self.cli.received("ide/diffAccepted")]
         found += [it.words for it, _answer in self.service.asked if isinstance(it, Send)]
-        drafts = self.running().chats.drafts
+        drafts = self.running().chat.actions.drafts
         return [*found, drafts.text(self.chat_id) or ""]
 
     def heard(self) -> set[str]:
@@ -299,10 +301,10 @@ class RandomCuts(CuttingCase, ChatCase, UnaskedCase):  # type: ignore[misc]
         yield from self.until_turn()
 
     def end_example(self) -> Steps:
-        history = self.running().history
+        history = self.running().review.history
         for edit in history.of_window(self.window):
             history.replace(edit, None)
         yield from self.until_heard(self.cli)
-        self.running().chats.drafts.forget(self.chat_id)
+        self.running().chat.actions.drafts.forget(self.chat_id)
         self.close_tabs()
-        self.running().chats.drafts.forget(self.chat_id)
+        self.running().chat.actions.drafts.forget(self.chat_id)

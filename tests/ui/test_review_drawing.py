@@ -55,7 +55,7 @@ class AfterARestart(DrawingCase):
         before, drawn = self.running(), phantoms(left, between.KEY)
         sublime.run_command("gemini_companion_restart_companion")
         with mock.patch.object(scrolling, "_places") as looked:
-            before.scrolling._look(self.window)
+            before.diffs.scrolling._look(self.window)
         looked.assert_not_called()
         yield lambda: plugin._host.environment(self.window)
         yield from self.until_computed(right)
@@ -117,7 +117,7 @@ class Inline(DrawingCase):
         right.erase_phantoms(head.PHANTOM)
         plugin.plugin_loaded()
         yield lambda: plugin._host.environment(self.window)
-        yield lambda: record.is_diff(right) and plugin._host.running.reviews.of(right)
+        yield lambda: record.is_diff(right) and plugin._host.running.diffs.reviews.of(right)
         yield from self.until_computed(right)
         yield lambda: phantoms(right, between.KEY)
         self.assertEqual(self.texts(right, marks.LINES), ["c\n"])
@@ -287,7 +287,7 @@ class Heads(DrawingCase):
         left = partner(right)
         yield lambda: self.height(left, 1) == self.height(right, 1)
         self.review(right).notes["test"] = "Something that has to be said."
-        self.running().reviews.drawing.head(right)
+        self.running().diffs.reviews.drawing.head(right)
         self.assertEqual(self.height(left, 3), self.height(right, 3))
 
     def test_the_left_one_says_what_the_left_side_is(self) -> Steps:

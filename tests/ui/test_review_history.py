@@ -74,7 +74,7 @@ class HistoryCase(DeskCase):
         yield from self.answer("Undo it" if action == "undone" else "Show it")
 
     def mine(self) -> list[Edit]:
-        return [it for it in self.running().history._edits if it.path == self.path]
+        return [it for it in self.running().review.history._edits if it.path == self.path]
 
     def saved(self) -> list[Edit]:
         """Those of the file that would outlive a crash at this moment."""
@@ -83,7 +83,7 @@ class HistoryCase(DeskCase):
 
     def restart(self, then: Callable[[], object] = lambda: None) -> Steps:
         yield from self.restart_companion(then)
-        yield lambda: any(it.path == self.path for it in self.running().history._edits)
+        yield lambda: any(it.path == self.path for it in self.running().review.history._edits)
 
     @word("the companion restarts")
     def restart_saved(self) -> Steps:
@@ -165,7 +165,7 @@ class Accepted(HistoryCase):
     def test_what_a_stopped_companion_hears_of_late_takes_nothing_from_the_next_one(self) -> Steps:
         yield from self.accept("file.txt", "old", "new")
         yield self.saved
-        before = self.running().history
+        before = self.running().review.history
         yield from self.restart()
         later = replace(before._edits[-1], path=self.path + ".later", id="later")
         before.add(later)
@@ -370,8 +370,8 @@ class ConflictCase(DeskCase):
 
     @word("nobody looks at the windows any more")
     def look_no_more(self) -> None:
-        self.running().conflicts.look()
-        self.replace(self.running().windows, "look", lambda: None)
+        self.running().review.conflicts.look()
+        self.replace(self.running().editor.windows, "look", lambda: None)
 
     words = {
         r"(\S+) is removed": lambda t, name: os.remove(t.at(name)),
@@ -496,7 +496,7 @@ class Conflicts(ConflictCase):
         with open(self.path, "wb") as file:
             file.write(b"\0\xff\xfe\0")
         present = Original("", exists=True, note="The file is binary; 4 bytes.")
-        self.begin(self.running().conflicts.take_over(right, present))
+        self.begin(self.running().review.conflicts.take_over(right, present))
         yield lambda: any("binary" in each for each in self.sentences)
         self.assertEqual(text_of(right), "1\ntwo\n")
 

@@ -551,7 +551,7 @@ class AfterARestart(NoteCase):
         marks.erase(right)
         plugin.plugin_loaded()
         yield lambda: plugin._host.environment(self.window)
-        yield lambda: record.is_diff(right) and plugin._host.running.reviews.of(right)
+        yield lambda: record.is_diff(right) and plugin._host.running.diffs.reviews.of(right)
         yield from self.until_computed(right)
 
     @word("the CLI is back")

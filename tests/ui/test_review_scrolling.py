@@ -104,7 +104,7 @@ class Together(ScrollingCase):
 
     def test_a_pair_that_is_not_on_top_is_looked_at_no_more(self) -> Steps:
         right = yield from self.propose("".join(LINES), self.insertion())
-        followed = self.running().scrolling._followed
+        followed = self.running().diffs.scrolling._followed
         self.assertEqual(followed.get(self.window.id()), right)
         group, _ = self.window.get_view_index(right)
         self.window.focus_group(group)
@@ -123,7 +123,7 @@ class Together(ScrollingCase):
         yield from self.propose("".join(LINES), self.insertion())
         self.run_command("reject_diff")
         yield from self.until_rejected()
-        yield lambda: self.window.id() not in self.running().scrolling._followed
+        yield lambda: self.window.id() not in self.running().diffs.scrolling._followed
 
 
 class Many(ScrollingCase):

@@ -315,8 +315,8 @@ class Changing(AdapterTestCase):
         with mock.patch.object(plugin._host.running.messages, "tell") as tell:
             self.set("focus_diff", 7)
             yield lambda: tell.called
-            plugin._host.running.windows.look()
-            plugin._host.running.windows.look()
+            plugin._host.running.editor.windows.look()
+            plugin._host.running.editor.windows.look()
         self.assertEqual(tell.call_count, 1)
         self.assertIn('"focus_diff"', tell.call_args[0][0])
         told = tell.call_args[0][0]
@@ -326,19 +326,19 @@ class Changing(AdapterTestCase):
         yield lambda: plugin._host.environment(self.window)
         order: list[str] = []
         looks = [partial(order.append, "look")] * 2
-        with mock.patch.object(plugin._host.running.windows, "_looks", looks):
+        with mock.patch.object(plugin._host.running.editor.windows, "_looks", looks):
             sublime.set_timeout(partial(order.append, "key"), 0)
-            plugin._host.running.windows.look()
+            plugin._host.running.editor.windows.look()
         yield lambda: len(order) > 2
         self.assertEqual(order, ["key", "look", "look"])
 
     def test_of_several_bad_values_one_is_told_and_the_log_has_all(self) -> Steps:
         yield lambda: plugin._host.environment(self.window)
         # Those of a test before may be known until the next look.
-        yield lambda: not plugin._host.running.windows._problems
+        yield lambda: not plugin._host.running.editor.windows._problems
         with mock.patch.object(plugin._host.running.messages, "tell") as tell:
             self.set_project({"diffs": 1, "focus_diff": 2, "is_trusted": 3})
-            plugin._host.running.windows.look()
+            plugin._host.running.editor.windows.look()
             yield lambda: tell.called
         self.assertEqual(tell.call_count, 1)
         self.assertIn("The log has 2 more.", tell.call_args[0][0])
@@ -424,7 +424,7 @@ class Changing(AdapterTestCase):
         yield lambda: plugin._host.environment(self.window)
         with mock.patch.object(plugin._host.running.messages, "tell") as tell:
             self.set_project({"focus_diff": True, "path_maps": [{"local": "a", "remote": "/b"}]})
-            plugin._host.running.windows.look()
+            plugin._host.running.editor.windows.look()
             yield lambda: tell.called
         self.assertIn(
             '"path_maps" in the project has to be a list of folders', tell.call_args[0][0]

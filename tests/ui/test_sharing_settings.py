@@ -29,7 +29,7 @@ class SharingTestCase(AdapterTestCase):
     def setUp(self) -> None:
         super().setUp()
         before: Any = self.window.project_data()
-        self.addCleanup(lambda: plugin._host.running.windows.look())
+        self.addCleanup(lambda: plugin._host.running.editor.windows.look())
         self.addCleanup(self.window.set_project_data, before)
         self.addCleanup(sharing_settings.resume, self.window)
 
@@ -110,7 +110,7 @@ class WhatIsExcluded(SharingTestCase):
         yield from (record.encode() for record in self.records)
         yield saved_state().encode()
         yield from (each.text().encode() for each in self.statuses)
-        sheets = plugin._host.running.shared_sheets
+        sheets = plugin._host.running.pages.shared_sheets
         yield from (page.encode() for page in sheets._sheets._contents.values())
 
     def found(self, word: str) -> list[bytes]:
@@ -174,7 +174,7 @@ class Changing(SharingTestCase):
         yield from self.until_equal(lambda: self.paths(cli), [])
         data: Any = self.window.project_data()
         self.window.set_project_data({**data, "folders": [{"path": self.folder}]})
-        plugin._host.running.windows.look()
+        plugin._host.running.editor.windows.look()
         yield from self.until_equal(lambda: self.paths(cli), ["a.py"])
 
     def test_a_pattern_that_cannot_be_read_holds_back_all_and_is_told(self) -> Steps:
@@ -214,7 +214,7 @@ class Changing(SharingTestCase):
 
 class TheSheet(SharingTestCase):
     def contents(self) -> str:
-        found = list(plugin._host.running.shared_sheets._sheets._contents.values())
+        found = list(plugin._host.running.pages.shared_sheets._sheets._contents.values())
         return found[-1] if found else ""
 
     def payload(self) -> Any:

@@ -409,7 +409,7 @@ class Many(CommandCase):
             return waiting(view)
 
         self.replace(open_diffs, "waiting", counted)
-        self.running().reviews.forget_ended()
+        self.running().diffs.reviews.forget_ended()
         self.assertLessEqual(looked[0], 2 * count)
 
     def test_opening_one_more_proposal_looks_at_the_others_a_few_times(self) -> Steps:
@@ -417,7 +417,7 @@ class Many(CommandCase):
         rights = yield from self.propose_files(*((OLD, NEW) for _ in range(count)))
         path = self.write("more.py", OLD)
         looked: list[int] = []
-        opener = self.running().opener
+        opener = self.running().diffs.opener
         show = opener.open_review
 
         def counted(view: sublime.View) -> DiffRecord | None:

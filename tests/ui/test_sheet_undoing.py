@@ -42,7 +42,7 @@ class UndoingCase(SheetCase):
         """Until the sheet shows them: before that there is no link to press."""
 
         def is_shown() -> bool:
-            sheet = self.running().sheets.of(view)
+            sheet = self.running().changes.sheets.of(view)
             return sheet is not None and all(sheet.source(it) is not None for it in ids)
 
         yield is_shown
@@ -79,8 +79,8 @@ class Proposals(UndoingCase):
     def test_however_many_are_decided_together_the_tabs_are_looked_through_once(self) -> Steps:
         yield from self.propose_files(*[(OLD, NEW)] * 30)
         view = yield from self.show()
-        looked = mock.Mock(wraps=self.running().reviews.forget_ended)
-        with mock.patch.object(self.running().reviews, "forget_ended", looked):
+        looked = mock.Mock(wraps=self.running().diffs.reviews.forget_ended)
+        with mock.patch.object(self.running().diffs.reviews, "forget_ended", looked):
             self.decide(view, "reject_all")
             yield lambda: self.asked
             self.asked.pop()["on_select"](0)
@@ -140,7 +140,7 @@ class Proposals(UndoingCase):
         yield from self.rejected((OLD, NEW))
         ((again, _),) = open_diffs.diffs(self.window)
         path = waiting(again).path  # type: ignore[union-attr]
-        owner = self.running().returned
+        owner = self.running().review.returned
         accepted = owner.accepted
 
         def late(claimed: object, words: str, before: object) -> None:

@@ -46,7 +46,7 @@ class SheetCase(ReviewCase):
         return view
 
     def sheet(self, view: sublime.View) -> ChangeSheet:
-        found = self.running().sheets.of(view)
+        found = self.running().changes.sheets.of(view)
         self.assertIsNotNone(found)
         return found  # type: ignore[return-value]
 
@@ -374,7 +374,7 @@ class UnaskedCase(SheetCase):
     """Edits that a CLI made without asking."""
 
     def tearDown(self) -> Steps:
-        history = self.running().history
+        history = self.running().review.history
         for edit in history.of_window(self.window):
             history.replace(edit, None)
         yield from super().tearDown()
@@ -390,7 +390,7 @@ class UnaskedCase(SheetCase):
     def _made(self, name: str, before: Original, new: str) -> str:
         path = self.write(name, new)
         edit = Edit(self.window.id(), path, before, new, "Gemini CLI", 1.0, turn="t", prompt="do")
-        self.running().history.add(edit)
+        self.running().review.history.add(edit)
         return PREFIX + edit.id
 
     def on_disk(self, name: str) -> str:
@@ -565,7 +565,7 @@ class Lasting(SheetCase):
         plugin._host.stop()
         plugin._host.start()
         yield lambda: plugin._host.is_running
-        yield lambda: self.running().sheets.of(view) is not None
+        yield lambda: self.running().changes.sheets.of(view) is not None
         yield from self.until_equal(lambda: text_of(view), before)
 
     def test_what_is_typed_into_a_sheet_before_the_package_is_there_reaches_its_file(self) -> Steps:
@@ -599,8 +599,8 @@ class Lasting(SheetCase):
         self.type(view, "\nadded", " at last")
         view.close()
         yield from self.until_equal(lambda: text_of(right), "added at last\n" + OLD)
-        self.running().sheets.look()
-        self.assertIsNone(self.running().sheets.with_id(str(id)))
+        self.running().changes.sheets.look()
+        self.assertIsNone(self.running().changes.sheets.with_id(str(id)))
         self.assertTrue(is_diff(right))
 
     def test_headings_and_line_numbers_have_colours(self) -> Steps:

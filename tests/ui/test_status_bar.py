@@ -140,10 +140,10 @@ class WhatItSays(AdapterTestCase):
         super().setUp()
         self.told: list[str] = []
         self.runs, self.paused = True, False
-        self.bar = plugin._host.running.status
+        self.bar = plugin._host.running.status.bar
         # What is told meanwhile is shown afterwards.
         missed: list[Any] = []
-        editor = plugin._host.running.editor
+        editor = plugin._host.running.editor.requests
         self.addCleanup(lambda: [editor._show_statuses(each) for each in missed])
         patched(self, mock.patch.object(editor, "_show_statuses", missed.append))
         self.addCleanup(vars(self.bar).update, vars(self.bar).copy())

@@ -26,7 +26,7 @@ class UnaskedCase(DeskCase):
     """A CLI that asks nobody."""
 
     def tearDown(self) -> Steps:
-        history = self.running().history
+        history = self.running().review.history
         for edit in self.edits():
             history.replace(edit, None)
         if not self.cli.is_closed:
@@ -165,7 +165,7 @@ class UnaskedCase(DeskCase):
         self.assertIn(words, told)
 
     def edits(self) -> list[Edit]:
-        found = plugin._host.running.history._edits
+        found = plugin._host.running.review.history._edits
         return [it for it in found if it.turn and it.path.startswith(self.folder)]
 
     def listed(self) -> list[str]:
@@ -177,7 +177,7 @@ class UnaskedCase(DeskCase):
         ]
 
     def status(self) -> str:
-        self.running().status.look()
+        self.running().status.bar.look()
         view = self.window.active_view()
         return view.get_status(KEY) if view is not None else ""
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import sublime
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.ide.delivery import AWAY
-from GeminiCompanion.companion.ui import running, settings, unseen_messages
+from GeminiCompanion.companion.ui import settings, unseen_messages
+from GeminiCompanion.companion.ui.chat.drafts import DRAFTS
+from GeminiCompanion.companion.ui.parts import status_parts
 from GeminiCompanion.companion.ui.review import accepting, notes
 
 from .reviewing import ReviewCase, Steps
@@ -70,9 +72,9 @@ class Unseen(ReviewCase):
     def test_what_is_about_unsent_texts_or_a_diff_outlives_the_companion(self) -> Steps:
         yield from self.open("a.txt", "a\n")
         messages = self.running().messages.unseen
-        for about in ("server 1", running.DRAFTS, accepting.about_diff("1")):
+        for about in ("server 1", DRAFTS, accepting.about_diff("1")):
             messages.add(f"About {about}.", about)
-        messages.stop(running._outlives)
+        messages.stop(status_parts._outlives)
         self.addCleanup(messages.start)
         self.assertEqual(self.shown(), "")
         messages.start()

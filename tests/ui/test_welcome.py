@@ -55,10 +55,10 @@ class Pages(AdapterTestCase):
         self.before = {*self.before, *(view.id() for view in self.window.views())}
 
     def tearDown(self) -> Steps:
-        self.running.welcome.stop()
-        self.running.doctor.stop()
+        self.running.pages.welcome.stop()
+        self.running.pages.doctor.stop()
         # What is still being examined would come into the next test's page, with this one's home.
-        for pages in (self.running.welcome, self.running.doctor):
+        for pages in (self.running.pages.welcome, self.running.pages.doctor):
             yield lambda: not pages._examiner._asked  # noqa: B023
         yield from super().tearDown()
 
@@ -91,29 +91,29 @@ class Pages(AdapterTestCase):
 
 class Welcome(Pages):
     def test_each_step_has_a_mark_or_one_link(self) -> Steps:
-        yield from self.open_page(self.running.welcome, "gemini_companion_welcome")
+        yield from self.open_page(self.running.pages.welcome, "gemini_companion_welcome")
         # The companion may have to notice first that the window has no folder any more, and agents
         # for a chat are looked for meanwhile.
         yield from self.until_equal(
-            lambda: set(self.links(self.running.welcome)) - {"Show agents"},
+            lambda: set(self.links(self.running.pages.welcome)) - {"Show agents"},
             {"Copy the command", "Get an API key", "Add folder", "Enable", "Doctor"},
         )
-        page = self.page(self.running.welcome)
+        page = self.page(self.running.pages.welcome)
         for id, title in welcome.STEPS.items():
             self.assertEqual(title.format("Gemini CLI") in page, id not in welcome.SILENT)
         # It comes after those that are still to be done.
         self.assertIn("\u2013 The CLI is connected", page)
         self.assertIn("npm install -g @google/gemini-cli", page)
         self.assertIn("2026-06-18", page)
-        self.click(self.running.welcome, "Copy the command")
+        self.click(self.running.pages.welcome, "Copy the command")
         self.assertIn("npm install -g", sublime.get_clipboard())
 
     def test_enable_asks_first_then_writes_and_the_page_says_so(self) -> Steps:
         self.install()
-        yield from self.open_page(self.running.welcome, "gemini_companion_welcome")
+        yield from self.open_page(self.running.pages.welcome, "gemini_companion_welcome")
         path = os.path.join(self.home, ".gemini", "settings.json")
         with mock.patch.object(sublime.Window, "show_quick_panel", autospec=True) as panel:
-            self.click(self.running.welcome, "Enable")
+            self.click(self.running.pages.welcome, "Enable")
             yield lambda: panel.called
             items, answer = panel.call_args[0][1:3]
             self.assertIn('"ide.enabled": true', items[0].details)
@@ -122,7 +122,7 @@ class Welcome(Pages):
                 yield from self.until_turn()
                 self.assertFalse(os.path.exists(path))
                 panel.reset_mock()
-                self.click(self.running.welcome, "Enable")
+                self.click(self.running.pages.welcome, "Enable")
                 yield lambda: panel.called
                 answer = panel.call_args[0][2]
             answer(0)
@@ -130,27 +130,27 @@ class Welcome(Pages):
         with open(path, encoding="utf-8") as file:
             self.assertEqual(json.load(file), {"ide": {"enabled": True, "hasSeenNudge": True}})
         enabled = f"{welcome.STEPS['enabled']} <"
-        yield from self.until_in(enabled, lambda: self.page(self.running.welcome))
-        self.assertNotIn("Enable", self.links(self.running.welcome))
+        yield from self.until_in(enabled, lambda: self.page(self.running.pages.welcome))
+        self.assertNotIn("Enable", self.links(self.running.pages.welcome))
 
     def test_settings_at_which_the_cli_stops_are_no_step_done(self) -> Steps:
         os.mkdir(os.path.join(self.home, ".gemini"))
         path = os.path.join(self.home, ".gemini", "settings.json")
         with open(path, "w", encoding="ascii") as file:
             file.write('{"ide": {"enabled": true, "hasSeenNudge": true},}')
-        yield from self.open_page(self.running.welcome, "gemini_companion_welcome")
-        yield lambda: "has commas before closing brackets" in self.page(self.running.welcome)
-        self.assertIn("Enable", self.links(self.running.welcome))
+        yield from self.open_page(self.running.pages.welcome, "gemini_companion_welcome")
+        yield lambda: "has commas before closing brackets" in self.page(self.running.pages.welcome)
+        self.assertIn("Enable", self.links(self.running.pages.welcome))
 
     def test_it_turns_into_connected_by_itself(self) -> Steps:
-        yield from self.open_page(self.running.welcome, "gemini_companion_welcome")
-        self.assertIn(welcome.TO_DO, self.page(self.running.welcome))
+        yield from self.open_page(self.running.pages.welcome, "gemini_companion_welcome")
+        self.assertIn(welcome.TO_DO, self.page(self.running.pages.welcome))
         yield from self.connect()
         words = welcome.CONNECTED.format("Gemini CLI")
-        yield lambda: words in self.page(self.running.welcome)
-        self.assertIn("Install it", self.links(self.running.welcome))
-        self.click(self.running.welcome, "Install it")
-        yield lambda: "Install it" not in self.links(self.running.welcome)
+        yield lambda: words in self.page(self.running.pages.welcome)
+        self.assertIn("Install it", self.links(self.running.pages.welcome))
+        self.click(self.running.pages.welcome, "Install it")
+        yield lambda: "Install it" not in self.links(self.running.pages.welcome)
 
     def test_the_agents_that_a_chat_could_have_are_named_below_the_steps(self) -> Steps:
         found = tuple(report.examine(it) for it in [facts()])
@@ -158,15 +158,15 @@ class Welcome(Pages):
         self.assertIn("chat with Gemini CLI, opencode.", some)
         self.assertIn("gemini_companion_chat", [it[0] for it in LINK.findall(some)])
         # None can be found with this PATH.
-        yield from self.open_page(self.running.welcome, "gemini_companion_welcome")
-        yield lambda: welcome.NO_AGENT in self.page(self.running.welcome)
-        asked = self.links(self.running.welcome)["Show agents"]
+        yield from self.open_page(self.running.pages.welcome, "gemini_companion_welcome")
+        yield lambda: welcome.NO_AGENT in self.page(self.running.pages.welcome)
+        asked = self.links(self.running.pages.welcome)["Show agents"]
         self.assertEqual(asked, ("gemini_companion_new_chat", {"ask": True}))
 
     def test_another_cli_that_is_connected_makes_no_connected_of_this_one(self) -> Steps:
         html = mock.Mock(wraps=welcome.html)
-        with mock.patch.object(self.running.welcome, "_draw", html):
-            yield from self.open_page(self.running.welcome, "gemini_companion_welcome")
+        with mock.patch.object(self.running.pages.welcome, "_draw", html):
+            yield from self.open_page(self.running.pages.welcome, "gemini_companion_welcome")
         (found,) = html.call_args[0]
         for is_connected, words in ((False, welcome.TO_DO), (True, "Connected. Ask Gemini CLI")):
             window = replace(found[0].facts.window, connected=1)
@@ -245,13 +245,13 @@ class Welcome(Pages):
         self.assertIn("Run Gemini CLI", page)
 
     def test_a_closed_page_asks_nothing_any_more(self) -> Steps:
-        yield from self.open_page(self.running.welcome, "gemini_companion_welcome")
+        yield from self.open_page(self.running.pages.welcome, "gemini_companion_welcome")
         for sheet in self.window.sheets():
             if sheet.view() is None:
                 sheet.close()
-        with mock.patch.object(self.running.welcome._examiner, "ask") as ask:
+        with mock.patch.object(self.running.pages.welcome._examiner, "ask") as ask:
             for _ in range(10):
-                self.running.welcome.look()
+                self.running.pages.welcome.look()
         self.assertFalse(ask.called)
 
     def test_it_is_shown_once_where_the_package_was_installed(self) -> None:
@@ -275,7 +275,7 @@ class Welcome(Pages):
 
 class BesideDiffs(Pages):
     def tearDown(self) -> Steps:
-        self.running.shared_sheets.stop()
+        self.running.pages.shared_sheets.stop()
         yield from super().tearDown()
 
     def test_a_page_covers_no_diff_and_the_diff_can_be_accepted_from_it(self) -> Steps:
@@ -297,7 +297,11 @@ class BesideDiffs(Pages):
             self.assertTrue(accept.is_enabled())
             accept.run()
             yield from self.until_accepted(cli, number + 1)
-            for sheets in (self.running.doctor, self.running.welcome, self.running.shared_sheets):
+            for sheets in (
+                self.running.pages.doctor,
+                self.running.pages.welcome,
+                self.running.pages.shared_sheets,
+            ):
                 sheets.stop()
 
     def test_a_text_in_a_new_tab_covers_no_diff(self) -> Steps:
@@ -332,21 +336,22 @@ class BesideDiffs(Pages):
 
 class Doctor(Pages):
     def test_the_first_step_that_fails_is_named_with_its_link(self) -> Steps:
-        yield from self.open_page(self.running.doctor, "gemini_companion_doctor")
-        yield lambda: "Gemini CLI was not found." in self.page(self.running.doctor)
+        yield from self.open_page(self.running.pages.doctor, "gemini_companion_doctor")
+        yield lambda: "Gemini CLI was not found." in self.page(self.running.pages.doctor)
         self.assertRegex(
-            self.page(self.running.doctor), "\u2013 Settings of the CLI, .*, Connected, Extension<"
+            self.page(self.running.pages.doctor),
+            "\u2013 Settings of the CLI, .*, Connected, Extension<",
         )
-        self.assertIn("Copy the command", self.links(self.running.doctor))
+        self.assertIn("Copy the command", self.links(self.running.pages.doctor))
 
     def test_a_wrapper_is_called_by_its_own_name(self) -> Steps:
         stored = sublime.load_settings("GeminiCompanion.sublime-settings")
         self.addCleanup(stored.erase, "cli_command")
         stored.set("cli_command", ["/opt/my-wrapper.sh", "--debug"])
-        yield from self.open_page(self.running.doctor, "gemini_companion_doctor")
-        yield lambda: "my-wrapper was not found." in self.page(self.running.doctor)
-        self.assertIn("my-wrapper, if you start it in", self.page(self.running.doctor))
-        self.assertNotIn("Gemini CLI", self.page(self.running.doctor))
+        yield from self.open_page(self.running.pages.doctor, "gemini_companion_doctor")
+        yield lambda: "my-wrapper was not found." in self.page(self.running.pages.doctor)
+        self.assertIn("my-wrapper, if you start it in", self.page(self.running.pages.doctor))
+        self.assertNotIn("Gemini CLI", self.page(self.running.pages.doctor))
 
     def test_a_cli_is_found_by_the_command_of_its_agent(self) -> Steps:
         self.install()
@@ -356,17 +361,17 @@ class Doctor(Pages):
         stored = sublime.load_settings("GeminiCompanion.sublime-settings")
         self.addCleanup(stored.erase, "agents")
         stored.set("agents", {"gemini": {"command": [program, "--experimental-acp"]}})
-        yield from self.open_page(self.running.welcome, "gemini_companion_welcome")
-        yield lambda: "/elsewhere/gemini" in self.page(self.running.welcome)
-        self.assertNotIn("was not found", self.page(self.running.welcome))
+        yield from self.open_page(self.running.pages.welcome, "gemini_companion_welcome")
+        yield lambda: "/elsewhere/gemini" in self.page(self.running.pages.welcome)
+        self.assertNotIn("was not found", self.page(self.running.pages.welcome))
 
     def test_of_another_cli_that_the_settings_start_its_own_way_is_examined(self) -> Steps:
         stored = sublime.load_settings("GeminiCompanion.sublime-settings")
         self.addCleanup(stored.erase, "cli_command")
         stored.set("cli_command", ["qwen"])
-        yield from self.open_page(self.running.welcome, "gemini_companion_welcome")
-        yield lambda: "Qwen Code is installed" in self.page(self.running.welcome)
-        self.assertIn("npm install -g @qwen-code/qwen-code", self.page(self.running.welcome))
+        yield from self.open_page(self.running.pages.welcome, "gemini_companion_welcome")
+        yield lambda: "Qwen Code is installed" in self.page(self.running.pages.welcome)
+        self.assertIn("npm install -g @qwen-code/qwen-code", self.page(self.running.pages.welcome))
 
     def test_beside_a_cli_that_runs_another_one_is_started_and_the_link_says_so(self) -> Steps:
         self.install()
@@ -380,28 +385,28 @@ class Doctor(Pages):
         ), mock.patch(
             "GeminiCompanion.companion.ide.doctor.report.CHECKS", (checks.by_id("detected"),)
         ):
-            yield from self.open_page(self.running.doctor, "gemini_companion_doctor")
-            yield lambda: "was started at" in self.page(self.running.doctor)
-        self.assertIn("Run another Gemini CLI", self.links(self.running.doctor))
+            yield from self.open_page(self.running.pages.doctor, "gemini_companion_doctor")
+            yield lambda: "was started at" in self.page(self.running.pages.doctor)
+        self.assertIn("Run another Gemini CLI", self.links(self.running.pages.doctor))
 
     def test_it_goes_on_to_the_next_step_once_one_is_done(self) -> Steps:
-        yield from self.open_page(self.running.doctor, "gemini_companion_doctor")
+        yield from self.open_page(self.running.pages.doctor, "gemini_companion_doctor")
         self.install()
-        self.click(self.running.doctor, "Look Again")
-        yield lambda: "No way to log in was found." in self.page(self.running.doctor)
-        self.assertIn("Get an API key", self.links(self.running.doctor))
+        self.click(self.running.pages.doctor, "Look Again")
+        yield lambda: "No way to log in was found." in self.page(self.running.pages.doctor)
+        self.assertIn("Get an API key", self.links(self.running.pages.doctor))
 
     def test_its_report_has_neither_token_nor_home(self) -> Steps:
-        yield from self.open_page(self.running.doctor, "gemini_companion_doctor")
+        yield from self.open_page(self.running.pages.doctor, "gemini_companion_doctor")
         yield lambda: plugin._host.environment(self.window)
         token = plugin._host.environment(self.window)["GEMINI_CLI_IDE_AUTH_TOKEN"]
         sublime.set_clipboard("")
-        self.click(self.running.doctor, "Copy Report")
+        self.click(self.running.pages.doctor, "Copy Report")
         yield sublime.get_clipboard
         report = sublime.get_clipboard()
         self.assertIn("FAILED  CLI: Gemini CLI was not found.", report)
         self.assertIn(f"Sublime Text {sublime.version()}", report)
-        self.assertNotIn(token, report + self.page(self.running.doctor))
+        self.assertNotIn(token, report + self.page(self.running.pages.doctor))
         self.assertNotIn(self.home, report)
 
     def test_a_missing_file_is_written_again_and_a_dead_one_removed(self) -> Steps:
@@ -427,7 +432,7 @@ class Doctor(Pages):
             file.write("{}")
         self.addCleanup(os.unlink, path)
         told: list[str] = []
-        with mock.patch.object(self.running.remedies, "_tell", told.append):
+        with mock.patch.object(self.running.pages.remedies, "_tell", told.append):
             arguments = {"action": "sweep", "argument": path}
             self.window.run_command("gemini_companion_remedy", arguments)
             yield lambda: told
@@ -443,11 +448,11 @@ class Doctor(Pages):
         self.window.set_project_data({"folders": [{"path": self.folder}]})
         running = "GeminiCompanion.companion.ide.system_processes.running"
         with mock.patch(running, lambda: {7: qwen}):
-            yield from self.open_page(self.running.doctor, "gemini_companion_doctor")
-            yield lambda: "Qwen Code, process 7" in self.page(self.running.doctor)
-            yield lambda: "Enable" in self.links(self.running.doctor)
+            yield from self.open_page(self.running.pages.doctor, "gemini_companion_doctor")
+            yield lambda: "Qwen Code, process 7" in self.page(self.running.pages.doctor)
+            yield lambda: "Enable" in self.links(self.running.pages.doctor)
             with mock.patch.object(sublime.Window, "show_quick_panel", autospec=True) as panel:
-                self.click(self.running.doctor, "Enable")
+                self.click(self.running.pages.doctor, "Enable")
                 yield lambda: panel.called
                 panel.call_args[0][2](0)
                 yield lambda: os.path.exists(path)
@@ -457,7 +462,7 @@ class Doctor(Pages):
         self.install()
         reason = "A library is missing: x."
         kind = type(self.running.companion)
-        pages = {"doctor": self.running.doctor, "welcome": self.running.welcome}
+        pages = {"doctor": self.running.pages.doctor, "welcome": self.running.pages.welcome}
         asked: list[Answer[Any]] = []
 
         def ask(_companion: Any, _question: Any) -> Answer[Any]:
@@ -475,21 +480,21 @@ class Doctor(Pages):
                 for name, page in pages.items():
                     self.window.run_command(f"gemini_companion_{name}")
                     yield partial(is_told, page)
-        self.assertIn("\u2717 Server of this window", self.page(self.running.doctor))
-        self.assertIn("Restart", self.links(self.running.doctor))
+        self.assertIn("\u2717 Server of this window", self.page(self.running.pages.doctor))
+        self.assertIn("Restart", self.links(self.running.pages.doctor))
 
     def test_a_restart_shows_the_page_again_that_the_user_looks_at(self) -> Steps:
         for name in ("doctor", "welcome"):
             command = f"gemini_companion_{name}"
-            yield from self.open_page(getattr(self.running, name), command)
+            yield from self.open_page(getattr(self.running.pages, name), command)
             sublime.run_command("gemini_companion_restart_companion")
             self.running = plugin._host.running
-            pages = getattr(self.running, name)
+            pages = getattr(self.running.pages, name)
             sheet = self.window.active_sheet()
             self.assertIsNotNone(sheet)
             self.assertTrue(pages.is_in_front(self.window))
             yield from self.until_on_page(pages, "is open" if name == "welcome" else "Copy Report")
-        self.assertEqual(self.page(self.running.doctor), "")
+        self.assertEqual(self.page(self.running.pages.doctor), "")
 
     def test_where_the_companion_has_ended_a_link_says_why_it_does_nothing(self) -> Steps:
         reason = "A library is missing: x."
@@ -516,7 +521,7 @@ class Doctor(Pages):
         self.map_paths("/there", self.home)
         with mock.patch.object(type(self.running.companion), "problem", "It ended."):
             self.window.run_command("gemini_companion_doctor")
-            yield from self.until_on_page(self.running.doctor, "if you start it in /there")
+            yield from self.until_on_page(self.running.pages.doctor, "if you start it in /there")
 
     def until_on_page(self, page: Any, words: str) -> Steps:
         yield lambda: words in self.page(page)
@@ -528,7 +533,7 @@ class Doctor(Pages):
         ):
             sublime.set_clipboard("as it was")
             self.window.run_command("gemini_companion_doctor")
-            yield lambda: "The examination failed" in self.page(self.running.doctor)
+            yield lambda: "The examination failed" in self.page(self.running.pages.doctor)
             self.window.run_command("gemini_companion_doctor", {"copy": True})
             yield lambda: told
         self.assertIn("The examination failed", told[0])

@@ -17,7 +17,7 @@ class GeminiCompanionShowChangesCommand(GeminiCompanionRunningCommand):
     """Show the changes of all waiting proposals and unasked edits of the window in one view."""
 
     def act(self, running: Running) -> None:
-        running.sheets.show(self.window)
+        running.changes.sheets.show(self.window)
 
 
 class GeminiCompanionDecideOnChangesCommand(GeminiCompanionRunningCommand):
@@ -26,7 +26,7 @@ class GeminiCompanionDecideOnChangesCommand(GeminiCompanionRunningCommand):
     def act(self, running: Running) -> None:
         from ..changes import decision_list
 
-        story = decision_list.choose(running.sheet_commands, self.window)
+        story = decision_list.choose(running.changes.commands, self.window)
         running.stories.begin(story, self.window)
 
 
@@ -36,7 +36,7 @@ class GeminiCompanionGoToChangeCommand(GeminiCompanionRunningCommand):
     def act(self, running: Running) -> None:
         view = self.window.active_view()
         if view is not None:
-            running.stories.begin(running.sheet_commands.go(view), self.window)
+            running.stories.begin(running.changes.commands.go(view), self.window)
 
 
 class GeminiCompanionDecideChangesCommand(sublime_plugin.WindowCommand):
@@ -44,7 +44,7 @@ class GeminiCompanionDecideChangesCommand(sublime_plugin.WindowCommand):
 
     def run(self, sheet: str, action: str, file: str = "", change: str = "") -> None:
         running = host.running
-        found = running.sheets.with_id(sheet) if running is not None else None
+        found = running.changes.sheets.with_id(sheet) if running is not None else None
         if running is not None and found is not None:
-            story = running.sheet_commands.decide(found, action, file, change)
+            story = running.changes.commands.decide(found, action, file, change)
             running.stories.begin(story, found.window or self.window)

@@ -17,7 +17,7 @@ class GeminiCompanionChatCommand(GeminiCompanionRunningCommand):
     """Go to the chat of the window, or open one."""
 
     def act(self, running: Running) -> None:
-        running.chats.show(self.window)
+        running.chat.actions.show(self.window)
 
 
 class GeminiCompanionNewChatCommand(sublime_plugin.WindowCommand):
@@ -33,16 +33,16 @@ class GeminiCompanionNewChatCommand(sublime_plugin.WindowCommand):
         if host.running is None:
             return
         if agent or not (ask or agent_choice.are_several()):
-            host.running.chats.new(self.window, agent)
+            host.running.chat.actions.new(self.window, agent)
         else:
             host.running.stories.begin(self._choose(host.running), self.window)
 
     async def _choose(self, running: Running) -> None:
         from ..chat import agent_choice
 
-        agent = await agent_choice.chosen(self.window, running.chats)
+        agent = await agent_choice.chosen(self.window, running.chat.actions)
         if agent is not None:
-            running.chats.new(self.window, agent)
+            running.chat.actions.new(self.window, agent)
 
 
 class GeminiCompanionSendCommand(sublime_plugin.WindowCommand):
@@ -53,7 +53,7 @@ class GeminiCompanionSendCommand(sublime_plugin.WindowCommand):
 
     def run(self, text: str | None = None) -> None:
         if host.running is not None:
-            host.running.chats.send(self.window, text)
+            host.running.chat.actions.send(self.window, text)
 
 
 class GeminiCompanionTypeCommand(sublime_plugin.WindowCommand):
@@ -63,7 +63,7 @@ class GeminiCompanionTypeCommand(sublime_plugin.WindowCommand):
     def run(self, character: str) -> None:
         view = self.window.active_view()
         if host.running is not None and view is not None:
-            host.running.chats.composing.type(view, character)
+            host.running.chat.actions.composing.type(view, character)
 
 
 class GeminiCompanionInChatCommand(GeminiCompanionRunningCommand):
@@ -71,14 +71,14 @@ class GeminiCompanionInChatCommand(GeminiCompanionRunningCommand):
 
     def is_enabled(self) -> bool:
         running = host.running
-        return running is not None and running.chats.tabs.in_window(self.window) is not None
+        return running is not None and running.chat.actions.tabs.in_window(self.window) is not None
 
 
 class GeminiCompanionWaitingMessagesCommand(GeminiCompanionInChatCommand):
     """List the messages that wait in the chat in front, and what goes with the next one."""
 
     def act(self, running: Running) -> None:
-        running.chats.composing.list_waiting(self.window)
+        running.chat.actions.composing.list_waiting(self.window)
 
 
 class GeminiCompanionAttachCommand(sublime_plugin.WindowCommand):
@@ -90,7 +90,7 @@ class GeminiCompanionAttachCommand(sublime_plugin.WindowCommand):
 
     def run(self, what: str | None = None, path: str | None = None) -> None:
         if host.running is not None:
-            chats = host.running.chats
+            chats = host.running.chat.actions
             if chats.tabs.in_window(self.window) is None:
                 chats.show(self.window)
             chats.composing.attach(self.window, what, path)
@@ -100,56 +100,56 @@ class GeminiCompanionCopyCodeCommand(GeminiCompanionInChatCommand):
     """Copy the block of code at the caret of the chat in front, else the last one."""
 
     def act(self, running: Running) -> None:
-        running.chats.composing.copy_code(self.window)
+        running.chat.actions.composing.copy_code(self.window)
 
 
 class GeminiCompanionInsertCodeCommand(GeminiCompanionInChatCommand):
     """Put it at the caret of the text that was worked on last."""
 
     def act(self, running: Running) -> None:
-        running.chats.composing.insert_code(self.window)
+        running.chat.actions.composing.insert_code(self.window)
 
 
 class GeminiCompanionPreviousMessageCommand(GeminiCompanionInChatCommand):
     """Bring the message said before into the composer of the chat in front."""
 
     def act(self, running: Running) -> None:
-        running.chats.composing.bring(self.window, back=True)
+        running.chat.actions.composing.bring(self.window, back=True)
 
 
 class GeminiCompanionNextMessageCommand(GeminiCompanionInChatCommand):
     """Bring the message said after the one that is there."""
 
     def act(self, running: Running) -> None:
-        running.chats.composing.bring(self.window, back=False)
+        running.chat.actions.composing.bring(self.window, back=False)
 
 
 class GeminiCompanionStopCommand(GeminiCompanionRunningCommand):
     """Stop the agent of the chat in front."""
 
     def act(self, running: Running) -> None:
-        running.chats.stop_turn(self.window)
+        running.chat.actions.stop_turn(self.window)
 
 
 class GeminiCompanionUndoTurnCommand(GeminiCompanionInChatCommand):
     """Put the files back that a turn of the chat in front has changed."""
 
     def act(self, running: Running) -> None:
-        running.stories.begin(running.turns.undo(self.window), self.window)
+        running.stories.begin(running.chat.turns.undo(self.window), self.window)
 
 
 class GeminiCompanionRedoTurnCommand(GeminiCompanionInChatCommand):
     """Make the files again what an undone turn of the chat in front made of them."""
 
     def act(self, running: Running) -> None:
-        running.stories.begin(running.turns.undo(self.window, again=True), self.window)
+        running.stories.begin(running.chat.turns.undo(self.window, again=True), self.window)
 
 
 class GeminiCompanionRewindCommand(GeminiCompanionInChatCommand):
     """Go back to before a message of the chat in front: files and conversation."""
 
     def act(self, running: Running) -> None:
-        running.stories.begin(running.turns.rewind(self.window), self.window)
+        running.stories.begin(running.chat.turns.rewind(self.window), self.window)
 
 
 class GeminiCompanionTurnChangesCommand(sublime_plugin.WindowCommand):
@@ -157,9 +157,9 @@ class GeminiCompanionTurnChangesCommand(sublime_plugin.WindowCommand):
 
     def is_enabled(self, turn: str = "", path: str = "") -> bool:
         running = host.running
-        return running is not None and running.chats.tabs.in_window(self.window) is not None
+        return running is not None and running.chat.actions.tabs.in_window(self.window) is not None
 
     def run(self, turn: str = "", path: str = "") -> None:
         running = host.running
         if running is not None:
-            running.stories.begin(running.turns.show(self.window, turn, path), self.window)
+            running.stories.begin(running.chat.turns.show(self.window, turn, path), self.window)

@@ -36,14 +36,14 @@ class GeminiCompanionInstallCliExtensionCommand(GeminiCompanionRunningCommand):
     """Let a CLI say what it does: write the extension into its home."""
 
     def act(self, running: Running) -> None:
-        running.stories.begin(running.extension_setup.install(self.window), self.window)
+        running.stories.begin(running.pages.extension_setup.install(self.window), self.window)
 
 
 class GeminiCompanionRemoveCliExtensionCommand(GeminiCompanionRunningCommand):
     """Take the extension out of a CLI's home."""
 
     def act(self, running: Running) -> None:
-        running.stories.begin(running.extension_setup.remove(self.window), self.window)
+        running.stories.begin(running.pages.extension_setup.remove(self.window), self.window)
 
 
 class GeminiCompanionRunCliCommand(sublime_plugin.WindowCommand):

@@ -31,7 +31,7 @@ class GeminiCompanionPauseSharingCommand(sublime_plugin.WindowCommand):
 
         sharing_settings.pause(self.window)
         if host.running is not None:
-            host.running.windows.look()
+            host.running.editor.windows.look()
         host.tell(sharing_settings.IS_PAUSED)
 
 
@@ -48,7 +48,7 @@ class GeminiCompanionResumeSharingCommand(sublime_plugin.WindowCommand):
 
         sharing_settings.resume(self.window)
         if host.running is not None:
-            host.running.windows.look()
+            host.running.editor.windows.look()
         host.tell(sharing_settings.IS_RESUMED)
 
 
@@ -56,7 +56,7 @@ class GeminiCompanionRestartCompanionCommand(sublime_plugin.ApplicationCommand):
     """Stop the server and start it again; connected CLIs come back by themselves."""
 
     def run(self) -> None:
-        pages = host.running.pages_in_front() if host.running is not None else []
+        pages = host.running.pages.in_front() if host.running is not None else []
         host.stop()
         # First, so that a sentence about a failed start is shown after it.
         host.tell("Restarted.")

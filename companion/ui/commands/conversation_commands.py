@@ -20,7 +20,7 @@ class GeminiCompanionChatsCommand(sublime_plugin.WindowCommand):
         from ..chat.conversation_list import ConversationList
 
         if host.running is not None:
-            found = ConversationList(host.running.chats, host.tell)
+            found = ConversationList(host.running.chat.actions, host.tell)
             host.running.stories.begin(found.show(self.window, action), self.window)
 
 
@@ -34,7 +34,7 @@ class GeminiCompanionTakeOverSessionCommand(sublime_plugin.WindowCommand):
         from ..chat.taking_over import TakingOver
 
         if host.running is not None:
-            found = TakingOver(host.running.chats, host.tell)
+            found = TakingOver(host.running.chat.actions, host.tell)
             host.running.stories.begin(found.show(self.window), self.window)
 
 
@@ -50,7 +50,7 @@ class GeminiCompanionExportChatCommand(sublime_plugin.WindowCommand):
 
         if host.running is None:
             return
-        chats = host.running.chats
+        chats = host.running.chat.actions
         chat = chat_places.in_front(chats.tabs, self.window, host.tell)
         if chat is not None:
             story = ConversationList(chats, host.tell).export(self.window, chat.conversation)
@@ -70,7 +70,7 @@ class GeminiCompanionOptionCommand(sublime_plugin.WindowCommand):
         from ..chat.option_panels import OptionPanels
 
         if host.running is not None:
-            found = OptionPanels(host.running.chats, host.tell)
+            found = OptionPanels(host.running.chat.actions, host.tell)
             story = found.choose(self.window, self.category, value)
             host.running.stories.begin(story, self.window)
 
@@ -98,7 +98,7 @@ class GeminiCompanionLogInCommand(sublime_plugin.WindowCommand):
 
         if host.running is None:
             return
-        chats = host.running.chats
+        chats = host.running.chat.actions
         view = chats.tabs.in_window(self.window)
         chat = chats.tabs.of(view) if view is not None else None
         story = Recovery(chats, host.tell).log_in(self.window, chat)
@@ -112,6 +112,6 @@ class GeminiCompanionChatRemedyCommand(sublime_plugin.WindowCommand):
         from ..chat.recovery import Recovery
 
         if host.running is not None:
-            found = Recovery(host.running.chats, host.tell)
+            found = Recovery(host.running.chat.actions, host.tell)
             story = found.apply(self.window, action, conversation, turn)
             host.running.stories.begin(story, self.window)

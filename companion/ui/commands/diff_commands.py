@@ -39,7 +39,7 @@ class GeminiCompanionDiffCommand(sublime_plugin.WindowCommand):
         from ..review import open_diffs
 
         # In a sheet it says what to do if there is no file at the caret.
-        is_in_sheet = host.running.sheet_commands.has_keyboard(self.window)
+        is_in_sheet = host.running.changes.commands.has_keyboard(self.window)
         return is_in_sheet or open_diffs.meant(self.window) is not None
 
     def run(self, id: str | None = None) -> None:
@@ -47,7 +47,7 @@ class GeminiCompanionDiffCommand(sublime_plugin.WindowCommand):
         if running is None:
             host.tell(NOT_RUNNING)
             return
-        if id is None and running.sheet_commands.has_keyboard(self.window):
+        if id is None and running.changes.commands.has_keyboard(self.window):
             self._act_in_sheet(running)
             return
         from ..review import open_diffs
@@ -59,7 +59,7 @@ class GeminiCompanionDiffCommand(sublime_plugin.WindowCommand):
             self.act(running, view)
 
     def _act_in_sheet(self, running: Running) -> None:
-        commands = running.sheet_commands
+        commands = running.changes.commands
         if self.in_sheet:
             commands.decide_at_caret(self.window, self.in_sheet)
             return
@@ -96,7 +96,7 @@ class GeminiCompanionAcceptDiffCommand(GeminiCompanionDiffCommand):
     def act(self, running: Running, view: sublime.View) -> None:
         window = view.window() or self.window
         # Does not end with its view: if that closes, the story says what became of the proposal.
-        running.stories.begin(running.accepting.accept(window, view), window)
+        running.stories.begin(running.review.accepting.accept(window, view), window)
 
 
 class GeminiCompanionRejectDiffCommand(GeminiCompanionDiffCommand):
@@ -107,7 +107,7 @@ class GeminiCompanionRejectDiffCommand(GeminiCompanionDiffCommand):
 
     def act(self, running: Running, view: sublime.View) -> None:
         window = view.window() or self.window
-        running.stories.begin(running.diffs.reject_in_turn(view), window)
+        running.stories.begin(running.review.actions.reject_in_turn(view), window)
 
 
 class GeminiCompanionReleaseDiffCommand(GeminiCompanionDiffCommand):
@@ -117,7 +117,7 @@ class GeminiCompanionReleaseDiffCommand(GeminiCompanionDiffCommand):
 
     def act(self, running: Running, view: sublime.View) -> None:
         window = view.window() or self.window
-        running.stories.begin(running.diffs.release_in_turn(view), window)
+        running.stories.begin(running.review.actions.release_in_turn(view), window)
 
 
 class GeminiCompanionNextChangeCommand(GeminiCompanionDiffCommand):
@@ -127,13 +127,13 @@ class GeminiCompanionNextChangeCommand(GeminiCompanionDiffCommand):
         if (
             id is not None
             or host.running is None
-            or not host.running.sheet_commands.step(self.window, 1)
+            or not host.running.changes.commands.step(self.window, 1)
         ):
             super().run(id)
 
     def act(self, running: Running, view: sublime.View) -> None:
-        over = partial(running.queue.go_within, view, 1)
-        running.stories.begin(running.changes.go(view, 1, over), view)
+        over = partial(running.review.queue.go_within, view, 1)
+        running.stories.begin(running.review.single_changes.go(view, 1, over), view)
 
 
 class GeminiCompanionPreviousChangeCommand(GeminiCompanionDiffCommand):
@@ -143,13 +143,13 @@ class GeminiCompanionPreviousChangeCommand(GeminiCompanionDiffCommand):
         if (
             id is not None
             or host.running is None
-            or not host.running.sheet_commands.step(self.window, -1)
+            or not host.running.changes.commands.step(self.window, -1)
         ):
             super().run(id)
 
     def act(self, running: Running, view: sublime.View) -> None:
-        over = partial(running.queue.go_within, view, -1)
-        running.stories.begin(running.changes.go(view, -1, over), view)
+        over = partial(running.review.queue.go_within, view, -1)
+        running.stories.begin(running.review.single_changes.go(view, -1, over), view)
 
 
 class GeminiCompanionAcceptDiffAndNextCommand(GeminiCompanionDiffCommand):
@@ -169,12 +169,12 @@ class GeminiCompanionAcceptDiffAndNextCommand(GeminiCompanionDiffCommand):
 
         name, was_written = name_of(view), is_written(view)
         has_keyboard = running.keyboard.in_window(window) in (view, partner(view))
-        if await running.accepting.accept(window, view):
+        if await running.review.accepting.accept(window, view):
             # The diff's views close first.
             await sleep()
-            if was_written and await running.unasked.show_next(window):
+            if was_written and await running.review.unasked.show_next(window):
                 return
-            running.next_edit.show_after(window, name, has_keyboard)
+            running.diffs.next_edit.show_after(window, name, has_keyboard)
 
 
 class GeminiCompanionRejectDiffWithNoteCommand(GeminiCompanionDiffCommand):
@@ -183,14 +183,14 @@ class GeminiCompanionRejectDiffWithNoteCommand(GeminiCompanionDiffCommand):
     def act(self, running: Running, view: sublime.View) -> None:
         # Does not end with its view, so that the note is not lost if that closes.
         window = view.window() or self.window
-        running.stories.begin(running.notes.reject_with_note(view), window)
+        running.stories.begin(running.review.notes.reject_with_note(view), window)
 
 
 class GeminiCompanionCommentOnDiffCommand(GeminiCompanionDiffCommand):
     """Write a note on the selected lines of the proposal."""
 
     def act(self, running: Running, view: sublime.View) -> None:
-        running.stories.begin(running.notes.comment(view), view.window() or self.window)
+        running.stories.begin(running.review.notes.comment(view), view.window() or self.window)
 
 
 class GeminiCompanionChangeCommand(GeminiCompanionDiffCommand):
@@ -209,7 +209,7 @@ class GeminiCompanionKeepChangeCommand(GeminiCompanionChangeCommand):
     in_sheet = "keep_change"
 
     def act(self, running: Running, view: sublime.View) -> None:
-        running.stories.begin(running.changes.keep(view, self._change), view)
+        running.stories.begin(running.review.single_changes.keep(view, self._change), view)
 
 
 class GeminiCompanionDropChangeCommand(GeminiCompanionChangeCommand):
@@ -219,35 +219,35 @@ class GeminiCompanionDropChangeCommand(GeminiCompanionChangeCommand):
     in_sheet = "drop_change"
 
     def act(self, running: Running, view: sublime.View) -> None:
-        running.stories.begin(running.changes.drop(view, self._change), view)
+        running.stories.begin(running.review.single_changes.drop(view, self._change), view)
 
 
 class GeminiCompanionNextDiffCommand(GeminiCompanionRunningCommand):
     """Show the next waiting proposal, in whichever window."""
 
     def act(self, running: Running) -> None:
-        running.queue.go(_current(self.window), 1)
+        running.review.queue.go(_current(self.window), 1)
 
 
 class GeminiCompanionPreviousDiffCommand(GeminiCompanionRunningCommand):
     """Show the previous waiting proposal."""
 
     def act(self, running: Running) -> None:
-        running.queue.go(_current(self.window), -1)
+        running.review.queue.go(_current(self.window), -1)
 
 
 class GeminiCompanionShowDiffsCommand(GeminiCompanionRunningCommand):
     """List the waiting proposals of all windows."""
 
     def act(self, running: Running) -> None:
-        running.stories.begin(running.queue.choose(self.window), self.window)
+        running.stories.begin(running.review.queue.choose(self.window), self.window)
 
 
 class GeminiCompanionShowAcceptedEditsCommand(GeminiCompanionRunningCommand):
     """List the accepted edits of the window, to see or undo one."""
 
     def act(self, running: Running) -> None:
-        running.stories.begin(running.history.choose(self.window), self.window)
+        running.stories.begin(running.review.history.choose(self.window), self.window)
 
 
 class GeminiCompanionUndoLastAcceptedCommand(GeminiCompanionRunningCommand):
@@ -259,26 +259,26 @@ class GeminiCompanionUndoLastAcceptedCommand(GeminiCompanionRunningCommand):
     def act(self, running: Running) -> None:
         edit = self._newest(running)
         if edit is not None:
-            running.stories.begin(running.history.undo(self.window, edit), self.window)
+            running.stories.begin(running.review.history.undo(self.window, edit), self.window)
 
     def _newest(self, running: Running) -> Edit | None:
         from ..review import history
 
-        return history.newest(running.history, self.window)
+        return history.newest(running.review.history, self.window)
 
 
 class GeminiCompanionShowUnaskedEditsCommand(GeminiCompanionRunningCommand):
     """List the edits that CLIs of the window made without asking, to look at one."""
 
     def act(self, running: Running) -> None:
-        running.stories.begin(running.unasked.choose(self.window), self.window)
+        running.stories.begin(running.review.unasked.choose(self.window), self.window)
 
 
 class GeminiCompanionUndoEditsOfTurnCommand(GeminiCompanionRunningCommand):
     """Undo all edits that a CLI made in one turn without asking."""
 
     def act(self, running: Running) -> None:
-        running.stories.begin(running.unasked.undo_turn(self.window), self.window)
+        running.stories.begin(running.review.unasked.undo_turn(self.window), self.window)
 
 
 class GeminiCompanionShowUnwrittenEditsCommand(sublime_plugin.WindowCommand):

@@ -19,7 +19,7 @@ class GeminiCompanionWelcomeCommand(GeminiCompanionRunningCommand):
     """Show the steps to the first edit, and which of them are done."""
 
     def act(self, running: Running) -> None:
-        running.welcome.show(self.window)
+        running.pages.welcome.show(self.window)
 
 
 class GeminiCompanionDoctorCommand(sublime_plugin.WindowCommand):
@@ -33,7 +33,7 @@ class GeminiCompanionDoctorCommand(sublime_plugin.WindowCommand):
         if host.running is None:
             return
         if not copy:
-            host.running.doctor.show(self.window)
+            host.running.pages.doctor.show(self.window)
             return
         host.running.stories.begin(self._copy(host.running.companion), self.window)
 
@@ -54,7 +54,7 @@ class GeminiCompanionRemedyCommand(sublime_plugin.WindowCommand):
 
     def run(self, action: str, argument: str = "", cli: str = "") -> None:
         if host.running is not None:
-            story = host.running.remedies.apply(self.window, action, argument, cli)
+            story = host.running.pages.remedies.apply(self.window, action, argument, cli)
             host.running.stories.begin(story, self.window)
 
 
@@ -62,4 +62,4 @@ class GeminiCompanionShowSharedContextCommand(GeminiCompanionRunningCommand):
     """Show what the CLIs of the window are told; the page follows changes."""
 
     def act(self, running: Running) -> None:
-        running.shared_sheets.show(self.window)
+        running.pages.shared_sheets.show(self.window)

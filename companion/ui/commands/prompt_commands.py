@@ -22,7 +22,7 @@ def send(window: sublime.Window, text: str, name: str) -> None:
     if running is None:
         host.tell(NOT_RUNNING)
         return
-    composing = running.chats.composing
+    composing = running.chat.actions.composing
     place, is_excluded = partial(composing.place, window), sharing_settings.excluder(window)
     sending = Sending(window, is_excluded, host.tell, place)
     running.stories.begin(sending.send(PromptWords(text, name), composing.texts.of(window)), window)

@@ -14,7 +14,7 @@ class GeminiCompanionShowQuestionCommand(GeminiCompanionRunningCommand):
     """Go to the question of an agent that waits in a chat of the window."""
 
     def act(self, running: Running) -> None:
-        running.chats.answering.show(self.window)
+        running.chat.actions.answering.show(self.window)
 
 
 class GeminiCompanionAllowCommand(GeminiCompanionRunningCommand):
@@ -23,7 +23,7 @@ class GeminiCompanionAllowCommand(GeminiCompanionRunningCommand):
     def act(self, running: Running) -> None:
         from ..chat.answering import ALLOW
 
-        running.chats.answering.decide(self.window, ALLOW)
+        running.chat.actions.answering.decide(self.window, ALLOW)
 
 
 class GeminiCompanionAllowAlwaysCommand(GeminiCompanionRunningCommand):
@@ -32,7 +32,7 @@ class GeminiCompanionAllowAlwaysCommand(GeminiCompanionRunningCommand):
     def act(self, running: Running) -> None:
         from ..chat.answering import ALLOW_ALWAYS
 
-        running.chats.answering.decide(self.window, ALLOW_ALWAYS)
+        running.chat.actions.answering.decide(self.window, ALLOW_ALWAYS)
 
 
 class GeminiCompanionDenyCommand(GeminiCompanionRunningCommand):
@@ -41,7 +41,7 @@ class GeminiCompanionDenyCommand(GeminiCompanionRunningCommand):
     def act(self, running: Running) -> None:
         from ..chat.answering import DENY
 
-        running.chats.answering.decide(self.window, DENY)
+        running.chat.actions.answering.decide(self.window, DENY)
 
 
 class GeminiCompanionDenyWithNoteCommand(GeminiCompanionRunningCommand):
@@ -50,4 +50,4 @@ class GeminiCompanionDenyWithNoteCommand(GeminiCompanionRunningCommand):
     def act(self, running: Running) -> None:
         from ..chat.answering import DENY_WITH_NOTE
 
-        running.chats.answering.decide(self.window, DENY_WITH_NOTE)
+        running.chat.actions.answering.decide(self.window, DENY_WITH_NOTE)

@@ -20,7 +20,7 @@ class GeminiCompanionRunningCommand(sublime_plugin.WindowCommand):
 
     def run(self) -> None:
         if host.running is not None:
-            host.running.next_edit.stop()
+            host.running.diffs.next_edit.stop()
             self.act(host.running)
 
     def act(self, running: Running) -> None:

@@ -349,7 +349,7 @@ class World:
     def _drop_one(self, shown: Shown | None, press: Callable[[str, str], None]) -> None:
         """Each change is dropped once: the second press would take that back."""
         running = plugin._host.running
-        review = running.reviews.of(shown[0]) if shown is not None and running else None
+        review = running.diffs.reviews.of(shown[0]) if shown is not None and running else None
         comparison = review.comparison if review is not None else None
         if shown is None or comparison is None or not comparison.keys:
             return
@@ -472,7 +472,9 @@ class World:
     def _sheets(self) -> list[sublime.View]:
         running = plugin._host.running
         views = self.window.views()
-        return [it for it in views if running is not None and running.sheets.of(it) is not None]
+        return [
+            it for it in views if running is not None and running.changes.sheets.of(it) is not None
+        ]
 
     def _drop_in_sheet(self) -> None:
         for view in self._sheets():

@@ -1,0 +1,45 @@
+"""The sheets of all changes, with what fills them and what is done in them."""
+
+from __future__ import annotations
+
+import sublime
+
+from ..changes.change_sheets import ChangeSheets
+from ..changes.deciding import Deciding
+from ..changes.keeping import Keeping
+from ..changes.proposals import Proposals
+from ..changes.sheet_commands import SheetCommands
+from ..changes.turn_changes import TurnChanges
+from ..changes.unasked_changes import UnaskedChanges
+from ..changes.undoing import Undoing
+from .diff_parts import DiffParts
+from .foundation import Foundation
+from .review_parts import ReviewParts
+
+
+class ChangeParts:
+    def __init__(self, base: Foundation, diffs: DiffParts, review: ReviewParts) -> None:
+        reviews, history, tell = diffs.reviews, review.history, base.messages.answer
+        undoing = Undoing(history, reviews.presses, tell)
+        deciding = Deciding(reviews, undoing, tell)
+        keeping = Keeping(reviews, review.single_changes, tell)
+        sources = (
+            Proposals(reviews, review.accepting, review.actions, review.returned, history),
+            UnaskedChanges(reviews, review.written, history),
+            TurnChanges(reviews, review.written, review.turn_edits),
+        )
+        self.sheets = ChangeSheets(sources, undoing, base.stories, tell)
+        reviews.changes.subscribe(self.sheets.changed)
+        history.changes.subscribe(self.sheets.changed)
+        self.commands = SheetCommands(self.sheets, deciding, keeping, reviews, base.stories, tell)
+        self.looks = (self.sheets.look,)
+
+    def start(self) -> None:
+        self.sheets.resume()
+
+    def stop(self) -> None:
+        self.sheets.stop()
+
+    def closing(self, view: sublime.View) -> None:
+        """The user closes a view."""
+        self.sheets.closing(view)

@@ -1,0 +1,36 @@
+"""The way to the chat's service, and the diffs of edits that agents of chats ask about."""
+
+from __future__ import annotations
+
+import sublime
+
+from ..chat.drafts import Drafts
+from ..chat.edit_reviews import EditReviews
+from ..chat.service_access import ServiceAccess
+from ..engines import Engines
+from .diff_parts import DiffParts
+from .foundation import Foundation
+
+
+class ChatEditParts:
+    def __init__(self, base: Foundation, diffs: DiffParts, engines: Engines) -> None:
+        self.access = ServiceAccess(engines, base.messages.answer)
+        self.reviews = EditReviews(
+            base.stories,
+            base.messages,
+            base.keyboard,
+            diffs.reviews,
+            diffs.opener,
+            self.access,
+            Drafts.in_cache(sublime.cache_path(), "edits.json"),
+            engines.open_tabs,
+            engines.is_there,
+        )
+        self.looks = (self.reviews.look,)
+
+    def stop(self) -> None:
+        self.reviews.stop()
+
+    def quit(self) -> None:
+        """The editor quits and its API no longer works."""
+        self.reviews.quit()

@@ -1,0 +1,85 @@
+"""The chats, and the turns of their agents."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import sublime
+
+from ..changes.shown_turns import ShownTurns
+from ..chat.chat_actions import ChatActions
+from ..chat.chat_unasked import ChatUnasked
+from ..chat.told_context import ToldContext
+from ..chat.turn_actions import TurnActions
+from .change_parts import ChangeParts
+from .chat_edit_parts import ChatEditParts
+from .foundation import Foundation
+from .review_parts import ReviewParts
+
+if TYPE_CHECKING:
+    from ..chat.drafts import Drafts
+    from ..engines import Engines
+
+
+class ChatParts:
+    def __init__(
+        self,
+        base: Foundation,
+        review: ReviewParts,
+        changes: ChangeParts,
+        chat_edits: ChatEditParts,
+        engines: Engines,
+        drafts: Drafts,
+    ) -> None:
+        tell, warn = base.messages.answer, base.messages.tell
+        context = ToldContext(base.companion)
+        # The engines outlive this.
+        self._forget_tabs = engines.open_tabs.replacements.subscribe(context.loaded)
+        self.actions = ChatActions(
+            engines,
+            drafts,
+            base.stories,
+            tell,
+            warn,
+            chat_edits.access,
+            chat_edits.reviews,
+            ChatUnasked(base.stories, review.unasked.gather),
+            context,
+            base.notices.show,
+            review.accepting.accept,
+        )
+        self.turns = TurnActions(
+            self.actions,
+            review.turn_edits,
+            review.history,
+            changes.sheets.show,
+            review.written.open,
+            tell,
+        )
+        self.shown_turns = ShownTurns(
+            review.turn_edits,
+            changes.sheets,
+            self.turns.fetch,
+            base.stories,
+            warn,
+            review.written.resume,
+        )
+        review.written.chat_edits_changed.subscribe(self.turns.tell_change)
+        review.written.words_to_chats.subscribe(lambda noted: self.turns.put_words(*noted))
+        self.looks = (self.actions.questions.look,)
+
+    def start(self) -> None:
+        self.actions.start()
+
+    def stop(self) -> None:
+        """Leave the tabs as they are for the next start."""
+        self.actions.stop()
+        self._forget_tabs()
+
+    def quit(self) -> None:
+        """The editor quits and its API no longer works."""
+        self.actions.quit()
+
+    def closing(self, view: sublime.View) -> None:
+        """The user closes a view."""
+        self.actions.tabs.closing(view)

@@ -1,0 +1,52 @@
+"""The pages, and what their links do."""
+
+from __future__ import annotations
+
+import sublime
+
+from ..extension_setup import ExtensionSetup
+from ..found_agents import FoundAgents
+from ..pages import doctor, welcome
+from ..pages.checkups import Checkups
+from ..pages.remedies import Remedies
+from ..pages.shared_sheets import SharedSheets
+from .foundation import Foundation
+
+
+class PageParts:
+    def __init__(self, base: Foundation) -> None:
+        companion, stories, tell = base.companion, base.stories, base.messages.answer
+        self._stories = stories
+        self.shared_sheets = SharedSheets(companion, stories)
+        agents = FoundAgents(stories)
+        self.welcome = Checkups(
+            companion,
+            stories,
+            welcome.NAME,
+            lambda found: welcome.html(found, agents.now()),
+        )
+        agents.changes.subscribe(self.welcome.changed)
+        self.doctor = Checkups(companion, stories, doctor.NAME, doctor.html)
+        self.extension_setup = ExtensionSetup(tell, self.look_again)
+        self.remedies = Remedies(companion, tell, self.look_again)
+        self.looks = (self.welcome.look, self.doctor.look, self.shared_sheets.look)
+
+    def start(self) -> None:
+        self._stories.begin(self.extension_setup.renew())
+
+    def stop(self) -> None:
+        """Close the pages, because nobody updates them any more."""
+        self.shared_sheets.stop()
+        self.welcome.stop()
+        self.doctor.stop()
+
+    def look_again(self) -> None:
+        """Something has changed that a page may show."""
+        self.welcome.changed()
+        self.doctor.changed()
+
+    def in_front(self) -> list[tuple[sublime.Window, str]]:
+        """The windows in which a page is in front, and the command that opens it."""
+        pages = {"gemini_companion_welcome": self.welcome, "gemini_companion_doctor": self.doctor}
+        shown = [(window, name) for window in sublime.windows() for name in pages]
+        return [(window, name) for window, name in shown if pages[name].is_in_front(window)]

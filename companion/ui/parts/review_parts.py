@@ -1,0 +1,88 @@
+"""The parts with which the user decides on edits, and what becomes of what they decided."""
+
+from __future__ import annotations
+
+import os
+
+import sublime
+
+from ..review.accepting import Accepting, about_diff
+from ..review.actions import Actions
+from ..review.conflicts import Conflicts
+from ..review.edit_book import EditBooks
+from ..review.edits import Edits
+from ..review.history import EditHistory
+from ..review.notes import Notes
+from ..review.owners import CliSessions, Owner, Owners, WordsToClis
+from ..review.queue import ReviewQueue
+from ..review.record import DiffRecord
+from ..review.returned import Returned
+from ..review.single_changes import SingleChanges
+from ..review.turn_edits import TurnEdits
+from ..review.unasked import Unasked
+from ..review.written_reviews import WrittenReviews
+from .diff_parts import DiffParts
+from .foundation import Foundation
+
+
+class ReviewParts:
+    """`chat_edits` own the diffs of edits that chats ask about. `cache` is the folder in which
+    accepted edits are kept."""
+
+    def __init__(self, base: Foundation, diffs: DiffParts, chat_edits: Owner, cache: str) -> None:
+        self._stories = base.stories
+        companion, messages, stories = base.companion, base.messages, base.stories
+        reviews, told = diffs.reviews, (messages.answer, messages.tell)
+        tell, warn = told
+        self.history = EditHistory(companion, *told, os.path.join(cache, "edits"))
+        self.conflicts = Conflicts(companion, stories, reviews, tell)
+        self.words = WordsToClis(companion, stories, *told)
+        self.turn_edits = TurnEdits()
+        self.written = WrittenReviews(
+            companion,
+            stories,
+            messages,
+            base.keyboard,
+            reviews,
+            diffs.scrolling,
+            self.words,
+            EditBooks((self.history, self.turn_edits)),
+        )
+        self.returned = Returned(stories, messages, base.keyboard, reviews, self.words)
+        sessions = CliSessions(companion, self.words)
+        self.owners = Owners(sessions, chat_edits, self.returned)
+        self.actions = Actions(
+            companion, messages, base.keyboard, reviews, self.owners, self.written
+        )
+        self.single_changes = SingleChanges(reviews, tell, self.actions.reject)
+        self.accepting = Accepting(reviews, self.actions, self.conflicts, self.history, *told)
+        self.unasked = Unasked(self.history, self.written, tell)
+        self.queue = ReviewQueue(reviews, tell)
+        self.notes = Notes(reviews, warn, self.actions.reject_in_turn)
+        self.edits = Edits(self.save_typed)
+        reviews.ends.subscribe(lambda id: messages.withdraw(about_diff(id)))
+        self.looks = (self.conflicts.look,)
+
+    def start(self) -> None:
+        self._stories.begin(self._load())
+
+    def stop(self) -> None:
+        """Keep what was typed."""
+        self.history.stop()
+        for window in sublime.windows():
+            self.edits.save_all(window)
+
+    def closing(self, view: sublime.View) -> None:
+        """The user closes a view."""
+        self.accepting.closing(view)
+        self.actions.closing(view)
+
+    def save_typed(self, record: DiffRecord, text: str) -> None:
+        """Keep what the user has typed into a proposal."""
+        # An edit that is made already has no other place than its view.
+        if not record.edit_id:
+            self.owners.of(record).typed(record, text)
+
+    async def _load(self) -> None:
+        await self.history.load()
+        self.written.resume()

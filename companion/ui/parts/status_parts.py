@@ -1,0 +1,42 @@
+"""What the user is told without asking for it: the status bar, and what they have not seen yet."""
+
+from __future__ import annotations
+
+from ..chat.drafts import DRAFTS
+from ..lost_clis import LostClis
+from ..review.accepting import about_diff
+from ..sharing_settings import is_paused
+from ..status_bar import StatusBar
+from .chat_parts import ChatParts
+from .foundation import Foundation
+from .review_parts import ReviewParts
+
+
+class StatusParts:
+    def __init__(self, base: Foundation, review: ReviewParts, chat: ChatParts) -> None:
+        companion, questions = base.companion, chat.actions.questions
+        self._unseen = base.messages.unseen
+        self.lost_clis = LostClis(companion, base.stories, base.messages.answer)
+        self.bar = StatusBar(
+            base.messages.mention,
+            lambda: companion.is_running,
+            is_paused,
+            self.lost_clis.names,
+            review.unasked.count,
+            questions.words,
+        )
+        self.lost_clis.changes.subscribe(self.bar.look)
+        questions.changes.subscribe(self.bar.look)
+        self.looks = (self.lost_clis.look, self.bar.look, self._unseen.look)
+
+    def start(self) -> None:
+        self._unseen.start()
+
+    def stop(self) -> None:
+        self.bar.stop()
+        self._unseen.stop(_outlives)
+
+
+def _outlives(about: str) -> bool:
+    """Whether what a sentence is about is there without the companion that told it."""
+    return about == DRAFTS or about.startswith(about_diff(""))
