@@ -58,9 +58,9 @@ def measure() -> Iterator[Row]:
         yield missing("a hook of the extension", "needs node and bash")
         return
     with tempfile.TemporaryDirectory() as home:
-        place = extension.folder(GEMINI_CLI, {}, home)
+        place = extension.extension_folder(GEMINI_CLI, {}, home)
         with open(os.path.join(ROOT, "extension", extension.PROGRAM), "rb") as file:
-            extension.install(GEMINI_CLI, place, file.read())
+            extension.install_extension(GEMINI_CLI, place, file.read())
         yield from _rows(place, home, [node, "-e", "0"], [shell, "-c"])
 
 

@@ -97,7 +97,7 @@ class Examinations(Question["tuple[Examination, ...]"]):
         others = (each for each in windows if each is not workspace)
         folders = tuple(folder for each in others for folder in each.advertisement.remote_folders)
         scope = self._scope(workspace, folders)
-        return in_thread(partial(gathering.examine, scope), EXAMINATION)
+        return in_thread(partial(gathering.examine_clis, scope), EXAMINATION)
 
     def _scope(self, workspace: Workspace, elsewhere: tuple[str, ...]) -> gathering.ExaminedScope:
         from .doctor.facts import Window
@@ -223,7 +223,7 @@ class WordsForCli(Question[bool]):
         # What is not saved could not be given back after the end.
         if workspace is None or not windows.saving.is_on:
             return False
-        return workspace.words.take(self.session_id, self.path, self.is_accepted, self.text)
+        return workspace.words.take_words(self.session_id, self.path, self.is_accepted, self.text)
 
 
 @dataclass(frozen=True)

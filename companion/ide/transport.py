@@ -198,7 +198,7 @@ class Endpoint:
         try:
             if request.path.startswith(extension_transport.PATH):
                 self._guard.check_place(request.raw_path, request.headers)
-                return await self._extension.answer(request, self._server, self._port)
+                return await self._extension.answer_request(request, self._server, self._port)
             found = self._examine(request)
             if request.method == "POST":
                 return await self._post(request, found)

@@ -199,7 +199,7 @@ class Windows:
             workspace.adopt(self._unclaimed.decisions_within(folders))
         for workspace in self:
             workspace.adopt(self._unclaimed.texts_that_come_back())
-            workspace.words.adopt(self._unclaimed.words())
+            workspace.words.adopt_words(self._unclaimed.words())
 
     def _serve(self, workspace: Workspace) -> None:
         self._forget_problem(workspace)

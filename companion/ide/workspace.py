@@ -101,9 +101,9 @@ class Workspace:
         token = saved.token or self.advertisement.token
         self.advertisement = replace(self.advertisement, token=token)
         self._wanted_port = saved.port
-        self.words.adopt(saved.words)
-        self.unasked.makers.adopt(saved.turns)
-        self.unasked.adopt(saved.sentences)
+        self.words.adopt_words(saved.words)
+        self.unasked.makers.adopt_turns(saved.turns)
+        self.unasked.adopt_sentences(saved.sentences)
         numbers = self.adopt(saved.proposals)
         event_ids = dict(zip(numbers, (entry.event_id for entry in saved.proposals)))
         self.delivery.restore(saved.sessions, event_ids)
@@ -131,15 +131,15 @@ class Workspace:
             tuple(_placed(entry, sessions) for entry in self.book.entries()),
             now,
             self.window_id,
-            self.words.saved(),
-            self.unasked.makers.saved(),
-            self.unasked.saved(),
+            self.words.saved_words(),
+            self.unasked.makers.saved_turns(),
+            self.unasked.saved_sentences(),
         )
 
     @property
     def has_decisions(self) -> bool:
         """Whether there are decisions, or words about them, that are not finished yet."""
-        return bool(self.book.of(DECIDED) or self.book.of(TOLD) or self.words.saved())
+        return bool(self.book.of(DECIDED) or self.book.of(TOLD) or self.words.saved_words())
 
     @property
     def is_blank(self) -> bool:
@@ -250,7 +250,7 @@ class Workspace:
         texts are on disk, and passes on decisions for which a proposal in another window had to
         end."""
         await self._disk.look()
-        self.unasked.forget(await self.hooks.look_after())
+        self.unasked.forget_clis(await self.hooks.look_after())
         await self.unasked.makers.look_after()
         await self.words.look_after()
         self.delivery.pass_on()

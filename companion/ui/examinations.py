@@ -70,7 +70,7 @@ async def examine(companion: Companion, window: sublime.Window) -> Examinations:
     # The companion has ended: give what can be seen without it.
     ended = _ended(window, companion.problem)
     scope = _with_paths(ExaminedScope(cli, ended, command, environment, home), window)
-    return await computed(partial(gathering.examine, scope)) or ()
+    return await computed(partial(gathering.examine_clis, scope)) or ()
 
 
 def _ended(window: sublime.Window, problem: str) -> Window:

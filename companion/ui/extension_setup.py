@@ -86,7 +86,9 @@ def _found() -> Found:
     """The CLIs with a home here, and always Gemini CLI; runs in a thread."""
     home = os.path.expanduser("~")
     paths = {
-        cli: extension.folder(cli, os.environ, home) for cli in CLIS if cli.extension is not None
+        cli: extension.extension_folder(cli, os.environ, home)
+        for cli in CLIS
+        if cli.extension is not None
     }
     wanted = [cli for cli, path in paths.items() if _has_home(path)] or list(paths)[:1]
     return {cli: extension.installed_at(cli, paths[cli]) for cli in wanted}
@@ -100,7 +102,7 @@ def _install(cli: Cli, path: str, folder: str, data: bytes) -> str:
     """Runs in a thread; gives the sentence for the user, who works in the folder."""
     is_ahead = not _has_home(path)
     try:
-        extension.install(cli, path, data)
+        extension.install_extension(cli, path, data)
     except NotChanged as error:
         return str(error)
     if not extension.installed_at(cli, path, folder).is_enabled:
@@ -113,7 +115,7 @@ def _install(cli: Cli, path: str, folder: str, data: bytes) -> str:
 def _remove(cli: Cli, path: str) -> str:
     """Runs in a thread; gives the sentence for the user."""
     try:
-        extension.remove(cli, path)
+        extension.remove_extension(cli, path)
     except NotChanged as error:
         return str(error)
     return REMOVED.format(cli.name)
@@ -123,6 +125,6 @@ def _renew(data: bytes) -> None:
     """Runs in a thread. What cannot be renewed still works, and the doctor shows its version."""
     for cli, at in _found().items():
         try:
-            extension.renew(cli, at.path, data)
+            extension.renew_extension(cli, at.path, data)
         except NotChanged as error:
             logger.warning("the extension of %s was not renewed: %s", cli.name, error)

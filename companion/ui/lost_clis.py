@@ -84,7 +84,7 @@ def _lost(found: Examinations) -> dict[int, str]:
     process."""
     lost = {}
     for each in found:
-        process, last = each.facts.process, each.row("connected")
+        process, last = each.facts.process, each.find_row("connected")
         if process is not None and last is not None and isinstance(last.result, Failed):
             lost[process.pid] = each.facts.name
     return lost

@@ -28,7 +28,9 @@ class EditorTools(Session):
         home = tempfile.mkdtemp(dir=self.root)
         with open(os.path.join(ROOT, "extension", "companion.cjs"), "rb") as file:
             program = file.read()
-        extension.install(GEMINI_CLI, extension.folder(GEMINI_CLI, {}, home), program)
+        extension.install_extension(
+            GEMINI_CLI, extension.extension_folder(GEMINI_CLI, {}, home), program
+        )
         more = {"TMPDIR": self.temp, **variables}
         cli = GeminiCli(home, folder or self.folder, self.model.url, more)
         self.addCleanup(cli.close)

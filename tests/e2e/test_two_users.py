@@ -85,7 +85,9 @@ class TwoUsers(unittest.TestCase):
         with open(os.path.join(ROOT, "extension", "companion.cjs"), "rb") as file:
             program = file.read()
         for each in (GEMINI_CLI, QWEN_CODE):
-            extension.install(each, extension.folder(each, {}, cls.home), program)
+            extension.install_extension(
+                each, extension.extension_folder(each, {}, cls.home), program
+            )
         cls.give(cls.home, VICTIM)
         cls.give(cls.work, VICTIM)
         cls.running = cls.started()

@@ -215,7 +215,7 @@ class Way(unittest.TestCase):
     def test_each_step_fails_with_its_words_link_and_remedy(self) -> None:
         for sentence, changes, id, action, words, remedy in FAILING:
             with self.subTest(sentence):
-                rows = report.examine(facts(**changes)).rows
+                rows = report.examine_cli(facts(**changes)).rows
                 ((at, failed),) = [
                     (at, row.result)
                     for at, row in enumerate(rows)
@@ -232,7 +232,7 @@ class Way(unittest.TestCase):
     def test_nothing_fails_where(self) -> None:
         for sentence, changes in FINE:
             with self.subTest(sentence):
-                examination = report.examine(facts(**changes))
+                examination = report.examine_cli(facts(**changes))
                 self.assertIsNone(examination.failure)
                 self.assertTrue(changes or len(examination.rows) == len(CHECKS))
 
@@ -272,12 +272,12 @@ class Way(unittest.TestCase):
         for changes, line in rows:
             with self.subTest(line):
                 found = facts(**changes)
-                self.assertEqual(starting.line(found), line)
+                self.assertEqual(starting.start_line(found), line)
                 alone = replace(found, window=replace(found.window, connected=0))
-                said = checks.connected(alone)
+                said = checks.check_connection(alone)
                 self.assertIn(line, getattr(said, "remedy", ""))
         both = facts(**{**ASTRAY, "exists": CONTAINER})
-        for look in (checks.in_its_folder, checks.host):
+        for look in (checks.in_its_folder, checks.check_host):
             said = look(both)
             self.assertIn("REMOTE_CONTAINERS=1 TMPDIR=/tmp gemini", getattr(said, "remedy", ""))
 
@@ -299,14 +299,14 @@ class Way(unittest.TestCase):
             self.assertEqual(getattr(found, "remedy", ""), f"Start it with {words}.")
 
     def test_an_ordinary_desktop_is_not_mentioned(self) -> None:
-        self.assertIsNone(report.examine(facts(surroundings=())).row("surroundings"))
+        self.assertIsNone(report.examine_cli(facts(surroundings=())).find_row("surroundings"))
 
     def test_one_that_runs_has_the_programs_that_it_needs(self) -> None:
         for program in (
             FoundProgram(),
             FoundProgram("/usr/bin/qwen", True, "0.24.4", "", "18.1.0"),
         ):
-            result = checks.installed(facts(cli=QWEN_CODE, program=program))
+            result = checks.check_program(facts(cli=QWEN_CODE, program=program))
             self.assertNotIsInstance(result, Failed)
 
     def test_a_cli_that_the_editor_before_was_found_by(self) -> None:
@@ -319,28 +319,28 @@ class Way(unittest.TestCase):
             (950.0, "gemini", False),
         ):
             window = replace(OURS, connected_before={kind: at})
-            found = report.examine(facts(process=early, window=window)).failure
+            found = report.examine_cli(facts(process=early, window=window)).failure
             with self.subTest(at=at, kind=kind):
                 self.assertEqual(found is None, is_fine)
 
     def test_a_proxy_in_the_way_of_the_one_that_asks_it_for_the_host_of_its_container(self) -> None:
         proxies = {"HTTP_PROXY": "http://ann:secret@proxy:3128"}
         inside: dict[str, Any] = {"cli": LLXPRT, "exists": frozenset(["/.dockerenv"])}
-        found = checks.proxy(facts(**inside, environment=proxies))
+        found = checks.check_proxy(facts(**inside, environment=proxies))
         self.assertEqual(
             found.what if isinstance(found, Failed) else "",
             "The CLI would use the proxy http://proxy:3128 for host.docker.internal.",
         )
         for cli in (GEMINI_CLI, QWEN_CODE, LLXPRT):
-            outside = checks.proxy(facts(cli=cli, environment=proxies))
+            outside = checks.check_proxy(facts(cli=cli, environment=proxies))
             self.assertEqual(outside, Ok("the CLI does not use http://proxy:3128 for this"))
         free = {**proxies, "NO_PROXY": "example.org, host.docker.internal"}
-        self.assertIsInstance(checks.proxy(facts(**inside, environment=free)), Ok)
-        self.assertEqual(checks.proxy(facts(**inside)), Ok("none in the way"))
+        self.assertIsInstance(checks.check_proxy(facts(**inside, environment=free)), Ok)
+        self.assertEqual(checks.check_proxy(facts(**inside)), Ok("none in the way"))
 
     def test_variables_of_another_window(self) -> None:
         bob = facts(cli=IBM_BOB, environment={"BOB_SHELL_CLI_IDE_SERVER_PORT": "4000"})
-        found = checks.answers(bob)
+        found = checks.check_port(bob)
         self.assertEqual(found.action if isinstance(found, Failed) else "", checks.RUN_CLI)
 
     def test_variables_lead_past_a_missing_file(self) -> None:
@@ -349,16 +349,16 @@ class Way(unittest.TestCase):
             **GEMINI_CLI.environment(5000, "/work", "t", EDITOR),
         }
         led = facts(environment=variables, files=(), discovery_folder="/other/gemini/ide")
-        self.assertIsNone(report.examine(led).failure)
+        self.assertIsNone(report.examine_cli(led).failure)
 
     def test_the_report_has_no_secret_and_no_home(self) -> None:
         secret = {"GEMINI_CLI_IDE_AUTH_TOKEN": "hush", "GEMINI_API_KEY": "hush"}
-        text = report.examine(facts(environment=secret, logins=())).text()
+        text = report.examine_cli(facts(environment=secret, logins=())).report_text()
         self.assertIn("FAILED  Login", text)
         self.assertIn("-       Detection", text)
-        short = report.shortened(text, "/home/ann")
+        short = report.shorten_home(text, "/home/ann")
         self.assertEqual(
-            report.shortened("/home/anna, /home/ann-2/b, in /home/ann.", "/home/ann"),
+            report.shorten_home("/home/anna, /home/ann-2/b, in /home/ann.", "/home/ann"),
             "/home/anna, /home/ann-2/b, in ~.",
         )
         self.assertNotIn("hush", short + repr(facts(environment=secret)))
@@ -385,34 +385,34 @@ class Lookup(unittest.TestCase):
         dead = replace(FILE, pid=999, path="dead")
         alive = replace(FILE, pid=200, path="alive")
         for files, first in (((dead, alive), "alive"), ((dead, alive, FILE), FILE.path)):
-            file = lookup.chosen(facts(files=files))
+            file = lookup.chosen_file(facts(files=files))
             self.assertEqual(file.path if file else "", first)
 
     def test_the_port_of_the_environment_decides_between_those_that_fit(self) -> None:
         other = replace(FILE, path="other", points_to=4000)
-        chosen = lookup.chosen(
+        chosen = lookup.chosen_file(
             facts(files=(FILE, other), environment={"GEMINI_CLI_IDE_SERVER_PORT": "4000"})
         )
         self.assertEqual(chosen, other)
 
     def test_a_file_without_port_in_its_name_beats_all_and_is_not_asked_for_folders(self) -> None:
         old = DiscoveryFile("old", EDITOR, 0, 4000, "/elsewhere")
-        self.assertEqual(lookup.chosen(facts(files=(FILE, old))), old)
+        self.assertEqual(lookup.chosen_file(facts(files=(FILE, old))), old)
 
     def test_before_0_31_only_the_target_s_file_counts(self) -> None:
         other = replace(FILE, pid=200)
         old = FoundProgram("/usr/bin/gemini", True, "0.30.1")
-        self.assertIsNone(lookup.chosen(facts(files=(other,), program=old)))
+        self.assertIsNone(lookup.chosen_file(facts(files=(other,), program=old)))
 
     def test_qwen_takes_the_newest_that_lives(self) -> None:
         def lock(port: int, modified: float, answers: bool = True) -> DiscoveryFile:
             return replace(FILE, port=port, points_to=port, modified=modified, answers=answers)
 
         files = (lock(1, 10.0), lock(2, 30.0, answers=False), lock(3, 20.0))
-        found = lookup.chosen(facts(cli=QWEN_CODE, files=files))
+        found = lookup.chosen_file(facts(cli=QWEN_CODE, files=files))
         self.assertEqual(found.port if found else 0, 3)
         named = {"QWEN_CODE_IDE_SERVER_PORT": "1"}
-        found = lookup.chosen(facts(cli=QWEN_CODE, files=files, environment=named))
+        found = lookup.chosen_file(facts(cli=QWEN_CODE, files=files, environment=named))
         self.assertEqual(found.port if found else 0, 1)
 
     def test_folders_are_compared_as_the_platform_does(self) -> None:
@@ -429,12 +429,12 @@ class Lookup(unittest.TestCase):
         )
         for platform, folder, workspace, expected in cases:
             with self.subTest(folder=folder, workspace=workspace):
-                found = lookup.holds(facts(platform=platform, folder=folder), workspace)
+                found = lookup.runs_within(facts(platform=platform, folder=folder), workspace)
                 self.assertEqual(found, expected)
 
     def test_links_are_resolved_first(self) -> None:
         linked = facts(folder="/disk/work", real={"/work": "/disk/work"})
-        self.assertTrue(lookup.holds(linked, "/work"))
+        self.assertTrue(lookup.runs_within(linked, "/work"))
 
     def test_the_temp_folder_is_node_s(self) -> None:
         cases: tuple[tuple[str, dict[str, str], str], ...] = (

@@ -46,7 +46,7 @@ class Gathering(unittest.TestCase):
 
     def gather(self, scope: ExaminedScope | None = None) -> Facts:
         """Without the CLIs that run on this machine."""
-        return gathering.gather(scope or self.scope, {})[0]
+        return gathering.gather_facts(scope or self.scope, {})[0]
 
     def listener(self) -> int:
         listening = socket.socket()
@@ -198,7 +198,7 @@ class Gathering(unittest.TestCase):
             for peers, is_connected in (({peer}, True), ({peer + 1}, False), ((), False)):
                 window = replace(self.window, port=port, peers=frozenset(peers))
                 scope = replace(self.scope, window=window)
-                (found,) = gathering.gather(scope, {cli.pid: cli})
+                (found,) = gathering.gather_facts(scope, {cli.pid: cli})
                 self.assertIs(found.is_connected, is_connected)
         self.assertIsNone(system_processes.ports_to(0, port))
 
@@ -220,7 +220,7 @@ class Gathering(unittest.TestCase):
 
         known = (process(7, "qwen", self.home), process(8, "llxprt", "/elsewhere"))
         scope = replace(self.scope, elsewhere=("/elsewhere",))
-        found = gathering.gather(scope, {each.pid: each for each in known})
+        found = gathering.gather_facts(scope, {each.pid: each for each in known})
         self.assertEqual(
             [(each.cli, each.process and each.process.pid) for each in found],
             [(GEMINI_CLI, None), (QWEN_CODE, 7)],
@@ -264,7 +264,7 @@ class Gathering(unittest.TestCase):
             ((other, astray), [astray, None]),
             ((other,), [None]),
         ):
-            found = gathering.gather(scope, {each.pid: each for each in known})
+            found = gathering.gather_facts(scope, {each.pid: each for each in known})
             with self.subTest(known):
                 self.assertEqual([facts.process for facts in found], expected)
 
@@ -290,7 +290,7 @@ class Gathering(unittest.TestCase):
             while facts.process is None and time.monotonic() < deadline:
                 running = system_processes.running().items()
                 mine = {pid: each for pid, each in running if pid == process.pid}
-                (facts,) = gathering.gather(self.scope, mine)
+                (facts,) = gathering.gather_facts(self.scope, mine)
             process.kill()
         found = facts.process
         self.assertEqual(facts.folder, self.home)

@@ -28,8 +28,8 @@ class Extension(unittest.TestCase):
             self.program = file.read()
 
     def installed(self, cli: Cli = GEMINI_CLI) -> str:
-        path = extension.folder(cli, {}, self.home)
-        extension.install(cli, path, self.program)
+        path = extension.extension_folder(cli, {}, self.home)
+        extension.install_extension(cli, path, self.program)
         return path
 
     def json(self, *parts: str) -> Any:
@@ -41,10 +41,10 @@ class Extension(unittest.TestCase):
             with self.subTest(cli.name):
                 path = self.installed(cli)
                 self.assertEqual(extension.installed_at(cli, path).version, __version__)
-                self.assertTrue(extension.remove(cli, path))
+                self.assertTrue(extension.remove_extension(cli, path))
                 self.assertEqual(extension.installed_at(cli, path).version, "")
                 self.assertEqual(os.listdir(os.path.dirname(path)), [])
-                self.assertFalse(extension.remove(cli, path))
+                self.assertFalse(extension.remove_extension(cli, path))
 
     def test_every_moment_has_a_hook_that_names_its_event(self) -> None:
         for cli in WITH_EXTENSION:
@@ -77,47 +77,47 @@ class Extension(unittest.TestCase):
             with self.subTest(rules=rules, folder=folder):
                 found = extension.installed_at(GEMINI_CLI, path, folder).is_enabled
                 self.assertEqual(found, is_enabled)
-        extension.remove(GEMINI_CLI, path)
+        extension.remove_extension(GEMINI_CLI, path)
         self.assertEqual(self.json(os.path.dirname(path), extension.ENABLEMENT), {"other": {}})
 
     def test_an_older_one_is_renewed_and_no_other(self) -> None:
-        path = extension.folder(GEMINI_CLI, {}, self.home)
-        self.assertFalse(extension.renew(GEMINI_CLI, path, self.program))
+        path = extension.extension_folder(GEMINI_CLI, {}, self.home)
+        self.assertFalse(extension.renew_extension(GEMINI_CLI, path, self.program))
         self.assertFalse(os.path.exists(path))
         for version, is_renewed in (("0.0.1", True), (__version__, False), ("99.0.0", False)):
             with self.subTest(version), mock.patch.object(extension, "VERSION", version):
                 self.installed()
-            self.assertEqual(extension.renew(GEMINI_CLI, path, self.program), is_renewed)
+            self.assertEqual(extension.renew_extension(GEMINI_CLI, path, self.program), is_renewed)
 
     def test_what_is_not_ours_is_neither_written_nor_removed(self) -> None:
-        path = extension.folder(GEMINI_CLI, {}, self.home)
+        path = extension.extension_folder(GEMINI_CLI, {}, self.home)
         os.makedirs(path)
         mine = os.path.join(path, "mine")
         os.mkdir(mine)
-        for change in (self.installed, lambda: extension.remove(GEMINI_CLI, path)):
+        for change in (self.installed, lambda: extension.remove_extension(GEMINI_CLI, path)):
             self.assertRaises(NotChanged, change)
             self.assertEqual(os.listdir(path), ["mine"])
         shutil.rmtree(path)
         os.symlink(self.home, path)
         self.assertRaises(NotChanged, self.installed)
-        self.assertRaises(NotChanged, lambda: extension.remove(GEMINI_CLI, path))
+        self.assertRaises(NotChanged, lambda: extension.remove_extension(GEMINI_CLI, path))
 
     def test_a_disk_that_refuses_is_said(self) -> None:
-        path = extension.folder(GEMINI_CLI, {}, self.home)
+        path = extension.extension_folder(GEMINI_CLI, {}, self.home)
         with open(os.path.join(self.home, ".gemini"), "w"):
             self.assertRaisesRegex(NotChanged, "cannot be written", self.installed)
         self.assertFalse(os.path.exists(path))
 
     def test_one_that_was_written_in_part_is_written_again_or_removed(self) -> None:
-        path = extension.folder(GEMINI_CLI, {}, self.home)
-        whole = list(extension.files(GEMINI_CLI, self.program))
+        path = extension.extension_folder(GEMINI_CLI, {}, self.home)
+        whole = list(extension.extension_files(GEMINI_CLI, self.program))
         for count in range(1, len(whole)):
             for is_removed in (False, True):
                 self.installed()
                 for name in whole[count:]:
                     os.remove(os.path.join(path, name))
                 if is_removed:
-                    extension.remove(GEMINI_CLI, path)
+                    extension.remove_extension(GEMINI_CLI, path)
                 else:
                     self.installed()
                 self.assertEqual(os.path.exists(os.path.join(path, whole[-1])), not is_removed)

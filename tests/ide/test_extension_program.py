@@ -113,9 +113,9 @@ class Installed(unittest.TestCase):
         os.makedirs(self.work)
         os.makedirs(self.ide, 0o700)
         os.chmod(os.path.dirname(self.ide), 0o700)
-        self.place = extension.folder(GEMINI_CLI, {}, self.root)
+        self.place = extension.extension_folder(GEMINI_CLI, {}, self.root)
         with open(os.path.join(ROOT, "extension", "companion.cjs"), "rb") as file:
-            extension.install(GEMINI_CLI, self.place, file.read())
+            extension.install_extension(GEMINI_CLI, self.place, file.read())
 
     def window(self, folder: str, status: int = 200, answer: str = "{}") -> Window:
         window = Window(status, answer)
@@ -347,7 +347,7 @@ class Strangers(Hooks):
 
     def hook_of(self, cli: Cli, event: str) -> str:
         """What the program of that CLI prints at the event; the windows are the same."""
-        files = extension.files(cli, b"")
+        files = extension.extension_files(cli, b"")
         with open(os.path.join(self.place, "cli.json"), "rb") as file:
             here = json.loads(file.read())
         there = json.loads(files["cli.json"])

@@ -50,7 +50,7 @@ class GitFiles(unittest.TestCase):
 
     def texts(self, tree: GitTree) -> dict[str, str | None]:
         """By name; None for a file that was not there."""
-        found = git_files.changed(tree).items()
+        found = git_files.changed_files(tree).items()
         return {
             os.path.relpath(path, self.folder).replace(os.sep, "/"): it.text if it.exists else None
             for path, it in found
@@ -58,7 +58,7 @@ class GitFiles(unittest.TestCase):
 
     def test_a_changed_file_is_known_as_it_was_and_a_new_one_as_missing(self) -> None:
         tree = self.look(self.at("sub"))
-        self.assertEqual((git_files.dirty(tree), self.texts(tree)), ([], {}))
+        self.assertEqual((git_files.dirty_files(tree), self.texts(tree)), ([], {}))
         self.write("a.txt", b"1\n", THEN + 9)
         os.remove(self.at("sub/b.txt"))
         self.write("sub/new.txt", b"new\n")
@@ -72,7 +72,7 @@ class GitFiles(unittest.TestCase):
         os.symlink(self.at("a.txt"), self.at("link"))
         os.mkdir(self.at("inner"))
         subprocess.run(("git", "init", "-q"), cwd=self.at("inner"), check=True, timeout=60)
-        self.assertEqual((git_files.dirty(tree), self.texts(tree)), ([], {}))
+        self.assertEqual((git_files.dirty_files(tree), self.texts(tree)), ([], {}))
 
     @unittest.skipIf(os.name == "nt", "the program is one for another shell")
     def test_no_program_of_the_work_tree_fetches_what_git_lacks(self) -> None:
@@ -121,7 +121,7 @@ class GitFiles(unittest.TestCase):
         self.write("a.txt", b"mine\n", THEN + 1)
         self.write("other.txt", b"mine\n")
         tree = self.look()
-        self.assertEqual(git_files.dirty(tree), [self.at("a.txt"), self.at("other.txt")])
+        self.assertEqual(git_files.dirty_files(tree), [self.at("a.txt"), self.at("other.txt")])
         self.write("a.txt", b"theirs\n", THEN + 9)
         self.write("other.txt", b"theirs\n", THEN + 9)
         self.assertEqual(self.texts(tree), {})

@@ -20,7 +20,7 @@ from GeminiCompanion.companion.ide.clis import GEMINI_CLI, IBM_BOB, QWEN_CODE, C
 from GeminiCompanion.companion.ide.extension_forms import ToolKind
 from GeminiCompanion.companion.ide.hook_events import BadHook
 from GeminiCompanion.companion.ide.hooks import hook_desk
-from GeminiCompanion.companion.ide.hooks.hook_answers import MAX_CONTEXT, HookAnswer, printed
+from GeminiCompanion.companion.ide.hooks.hook_answers import MAX_CONTEXT, HookAnswer, hook_output
 from GeminiCompanion.companion.ide.hooks.hook_desk import SILENT, HookDesk, NotConnected
 from GeminiCompanion.companion.ide.live_clis import MAX_CLIS, Activity, LiveClis
 from GeminiCompanion.companion.ide.session import ABSENT
@@ -84,8 +84,8 @@ class Answers(unittest.TestCase):
         for cli, name, expected in rows:
             event = hook_events.read(cli, body(name))
             with self.subTest(f"{cli.name}, {name}"):
-                self.assertEqual(event and printed(event, both), expected)
-                self.assertEqual(event and printed(event, HookAnswer()), {})
+                self.assertEqual(event and hook_output(event, both), expected)
+                self.assertEqual(event and hook_output(event, HookAnswer()), {})
 
     def test_two_answers_make_one(self) -> None:
         found = HookAnswer(context="one").with_more(HookAnswer(True, "Look.", "two"))
@@ -123,14 +123,14 @@ class Desk(InLoop):
     async def test_an_answer_counts_as_given_where_somebody_waits_for_it(self) -> None:
         for is_there in (True, False):
             told = body("BeforeAgent", prompt="x")
-            found = await self.desk.answer(GEMINI_CLI, told, partial(bool, is_there))
+            found = await self.desk.answer_hook(GEMINI_CLI, told, partial(bool, is_there))
             self.assertEqual(found, context("BeforeAgent"))
         self.assertEqual(self.settled, [True, False])
 
     async def test_a_cli_that_is_killed_right_after_its_first_hook_is_forgotten(self) -> None:
         process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
         try:
-            await self.desk.answer(GEMINI_CLI, body("BeforeAgent", pid=process.pid))
+            await self.desk.answer_hook(GEMINI_CLI, body("BeforeAgent", pid=process.pid))
             await self.desk.look_after()
             self.assertEqual(len(self.desk.live.all()), 1)
         finally:
@@ -143,12 +143,12 @@ class Desk(InLoop):
 
         async def in_thread_slowly(work: Callable[[], Any]) -> Any:
             found = work()
-            await self.desk.answer(GEMINI_CLI, body("BeforeAgent", pid=8))
+            await self.desk.answer_hook(GEMINI_CLI, body("BeforeAgent", pid=8))
             return found
 
         with mock.patch.object(private_files, "is_running", running.__contains__):
             for session in ("s", "s2"):
-                await self.desk.answer(GEMINI_CLI, body("BeforeAgent", session))
+                await self.desk.answer_hook(GEMINI_CLI, body("BeforeAgent", session))
             running.remove(7)
             with mock.patch.object(hook_desk, "in_thread", in_thread_slowly):
                 ended = await self.desk.look_after()
@@ -158,11 +158,11 @@ class Desk(InLoop):
     async def test_the_last_hook_of_a_cli_that_is_forgotten_does_not_bring_it_back(self) -> None:
         process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
         try:
-            await self.desk.answer(GEMINI_CLI, body("BeforeAgent", pid=process.pid))
+            await self.desk.answer_hook(GEMINI_CLI, body("BeforeAgent", pid=process.pid))
         finally:
             process.communicate()
         await self.desk.look_after()
-        await self.desk.answer(GEMINI_CLI, body("BeforeAgent", pid=process.pid))
+        await self.desk.answer_hook(GEMINI_CLI, body("BeforeAgent", pid=process.pid))
         await self.desk.look_after()
         self.assertEqual(self.desk.live.all(), ())
 
@@ -183,35 +183,35 @@ class Desk(InLoop):
             return found
 
         with mock.patch.object(system_processes, "ports_to", ports_to):
-            first = asyncio.ensure_future(self.desk.answer(GEMINI_CLI, body("SessionStart")))
+            first = asyncio.ensure_future(self.desk.answer_hook(GEMINI_CLI, body("SessionStart")))
             await in_thread(began.wait)
             its = mock.Mock(cli=GEMINI_CLI, id="its", ordinal=2)
             its.stream.peer = 2
             sessions.append(its)
             connected[7] = frozenset({2})
-            await self.desk.answer(GEMINI_CLI, body("BeforeAgent", "s2", pid=8))
+            await self.desk.answer_hook(GEMINI_CLI, body("BeforeAgent", "s2", pid=8))
             goes_on.set()
             await first
-            await self.desk.answer(GEMINI_CLI, body("BeforeAgent", prompt="x"))
+            await self.desk.answer_hook(GEMINI_CLI, body("BeforeAgent", prompt="x"))
         found = {it.session_id: it.mcp_session for it in self.desk.live.all()}
         self.assertEqual(found, {"s": "its", "s2": ""})
 
     async def test_a_hook_for_the_window_of_its_cli_changes_nothing_in_another(self) -> None:
-        await self.desk.answer(GEMINI_CLI, body("SessionStart"))
+        await self.desk.answer_hook(GEMINI_CLI, body("SessionStart"))
         known, self.settled = self.desk.live.all(), []
         told = {**body("BeforeAgent", prompt="x"), "only_connected": True}
         with self.assertRaises(NotConnected):
-            await self.desk.answer(GEMINI_CLI, told)
+            await self.desk.answer_hook(GEMINI_CLI, told)
         self.assertEqual((self.desk.live.all(), self.settled), (known, []))
         # No window had it: then it is heard here after all, and stays.
-        await self.desk.answer(GEMINI_CLI, body("BeforeAgent", prompt="x"))
+        await self.desk.answer_hook(GEMINI_CLI, body("BeforeAgent", prompt="x"))
         await self.desk.look_after()
         self.assertEqual([it.activity for it in self.desk.live.all()], [WORKING])
 
     async def test_a_cli_whose_hooks_another_window_gets_is_forgotten(self) -> None:
-        await self.desk.answer(GEMINI_CLI, body("BeforeAgent", prompt="x"))
+        await self.desk.answer_hook(GEMINI_CLI, body("BeforeAgent", prompt="x"))
         with self.assertRaises(NotConnected):
-            await self.desk.answer(GEMINI_CLI, {**body("AfterAgent"), "only_connected": True})
+            await self.desk.answer_hook(GEMINI_CLI, {**body("AfterAgent"), "only_connected": True})
         await self.desk.look_after()
         self.assertEqual(self.desk.live.all(), ())
 
@@ -229,7 +229,9 @@ class Desk(InLoop):
             windows_processes, parent_of=parents.__getitem__, connections=lambda: rows
         ), mock.patch.object(private_files, "is_running", {os.getpid()}.__contains__):
             for shell, session in ((21, "s"), (22, "s"), (23, "unknown")):
-                await self.desk.answer(GEMINI_CLI, body("BeforeAgent", session, shell, prompt="x"))
+                await self.desk.answer_hook(
+                    GEMINI_CLI, body("BeforeAgent", session, shell, prompt="x")
+                )
                 await self.desk.look_after()
         found = {it.session_id: (it.pid, it.mcp_session) for it in self.desk.live.all()}
         self.assertEqual(found, {"s": (os.getpid(), its.id), "unknown": (0, "")})
@@ -238,7 +240,7 @@ class Desk(InLoop):
         ours = system_processes.namespace()
         for number, (namespace, pid) in enumerate((("", 7), (ours, 7), ("pid:[1]", 0))):
             told = {**body("SessionStart", str(number)), "pid_namespace": namespace}
-            await self.desk.answer(GEMINI_CLI, told)
+            await self.desk.answer_hook(GEMINI_CLI, told)
             self.assertEqual(self.desk.live.all()[-1].pid, pid)
 
     async def test_a_cli_in_a_container_is_known_by_the_edit_about_which_it_asks(self) -> None:
@@ -253,7 +255,7 @@ class Desk(InLoop):
             (body("AfterAgent"), "its"),
         )
         for told, expected in rows:
-            await self.desk.answer(GEMINI_CLI, {**told, "pid_namespace": "pid:[1]"})
+            await self.desk.answer_hook(GEMINI_CLI, {**told, "pid_namespace": "pid:[1]"})
             self.assertEqual(self.desk.live.all()[0].mcp_session, expected)
         its.stream = None
         event = hook_events.read(GEMINI_CLI, {**body("AfterAgent"), "pid": 0})
@@ -274,7 +276,7 @@ class Desk(InLoop):
         sessions.open("2025-06-18").note_activity()
         for name in ("connected", "not connected"):
             told = {**body("BeforeAgent", name, prompt="x"), "pid_namespace": "pid:[1]"}
-            await self.desk.answer(GEMINI_CLI, told)
+            await self.desk.answer_hook(GEMINI_CLI, told)
             await self.desk.look_after()
             self.assertEqual([it.session_id for it in self.desk.live.all()], [name])
             await clock.advance(ABSENT + 1)
@@ -289,7 +291,7 @@ class Desk(InLoop):
         broken = mock.Mock(answer_hook=mock.AsyncMock(side_effect=ZeroDivisionError))
         self.desk.listeners.append(broken)
         with self.assertRaises(ZeroDivisionError):
-            await self.desk.answer(GEMINI_CLI, body("BeforeAgent", prompt="x"))
+            await self.desk.answer_hook(GEMINI_CLI, body("BeforeAgent", prompt="x"))
         self.assertEqual(self.settled, [False])
 
 

@@ -499,7 +499,7 @@ class WordsForAModel(OutlivingTestCase):
 
     def waiting(self, windows: Windows, window_id: int) -> list[str]:
         workspace = windows.workspaces.get(window_id)
-        return [it.text for it in workspace.words.saved()] if workspace is not None else []
+        return [it.text for it in workspace.words.saved_words()] if workspace is not None else []
 
     def test_it_waits_for_the_cli_in_the_same_window_after_a_restart(self) -> None:
         self.run_with(self.begin_and_take)

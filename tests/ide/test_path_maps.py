@@ -117,7 +117,7 @@ class Windows(unittest.TestCase):
         told = Advertisement(1, 2, "t", ("C:\\a", "C:\\b"), WSL)
         window = Window(1, 2, told.remote_folders, separator=WSL.separator)
         facts = Facts(GEMINI_CLI, WINDOWS, window, folder="/mnt/c/b")
-        self.assertTrue(lookup.holds(facts, told.workspace_path))
+        self.assertTrue(lookup.runs_within(facts, told.workspace_path))
 
 
 @rows("""

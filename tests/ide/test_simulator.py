@@ -18,23 +18,23 @@ from unittest import mock
 from companion.ide.hooks.words_for_model import WordsForModel
 from tests.ide.simulator.harness import Harness
 
-def stays_under_way(self, numbers, is_done, settle=WordsForModel._settle):
+def stays_under_way(self, numbers, is_done, settle=WordsForModel._settle_words):
     if is_done:
         settle(self, numbers, is_done)
 
-def counts_as_told(self, numbers, is_done, settle=WordsForModel._settle):
+def counts_as_told(self, numbers, is_done, settle=WordsForModel._settle_words):
     settle(self, numbers, True)
 
 async def none_is_lost(self):
     return []
 
 FAULTS = {
-    "stays under way": ("_settle", stays_under_way),
-    "counts as told": ("_settle", counts_as_told),
-    "is not given back": ("_lost", none_is_lost),
-    "is not saved": ("saved", lambda self: ()),
-    "is not taken over": ("adopt", lambda self, saved: None),
-    "is not told": ("_of", lambda self, key: []),
+    "stays under way": ("_settle_words", stays_under_way),
+    "counts as told": ("_settle_words", counts_as_told),
+    "is not given back": ("_words_without_cli", none_is_lost),
+    "is not saved": ("saved_words", lambda self: ()),
+    "is not taken over": ("adopt_words", lambda self, saved: None),
+    "is not told": ("_waiting_numbers", lambda self, key: []),
 }
 harness = Harness()
 with harness.installed():

@@ -11,7 +11,7 @@ from GeminiCompanion.companion.base.path_maps import PathMap, PathMaps
 from GeminiCompanion.companion.ide import hook_events
 from GeminiCompanion.companion.ide.clis import GEMINI_CLI, QWEN_CODE, Cli
 from GeminiCompanion.companion.ide.hooks import words_for_model
-from GeminiCompanion.companion.ide.hooks.hook_answers import CUT, MAX_CONTEXT, bounded
+from GeminiCompanion.companion.ide.hooks.hook_answers import CUT, MAX_CONTEXT, bound_context
 from GeminiCompanion.companion.ide.hooks.hook_desk import HookDesk
 from GeminiCompanion.companion.ide.hooks.words_for_model import MAX_WAITING, WordsForModel
 
@@ -87,7 +87,7 @@ class WordsCase(InLoop):
     def decided(self, file: str, name: str, how: str, text: str) -> None:
         is_accepted = {"accepted": True, "rejected": False, "decided": None}[how]
         path = self.path(file)
-        self.taken = self.words_for_model.take(name, path, is_accepted, text)
+        self.taken = self.words_for_model.take_words(name, path, is_accepted, text)
 
     @word(r"(\S+) that (\w) wrote without asking is reviewed with (.+)")
     def reviewed(self, file: str, name: str, text: str) -> None:
@@ -103,9 +103,9 @@ class WordsCase(InLoop):
 
     @word("the editor starts again")
     def restart(self) -> None:
-        saved = self.words_for_model.saved()
+        saved = self.words_for_model.saved_words()
         self.start()
-        self.words_for_model.adopt(saved)
+        self.words_for_model.adopt_words(saved)
 
     words = {
         r"(\w) is killed": lambda t, name: (
@@ -123,7 +123,7 @@ class WordsCase(InLoop):
         "given back is": lambda t: [
             f"{text} for {os.path.basename(path)}" for _, path, text in t.editor.returned
         ],
-        "what waits is": lambda t: [it.text for it in t.words_for_model.saved()],
+        "what waits is": lambda t: [it.text for it in t.words_for_model.saved_words()],
         "they are taken:": lambda t: t.taken,
     }
 
@@ -242,8 +242,8 @@ class Bounds(WordsCase):
 
     def test_an_answer_that_is_too_long_is_cut_with_a_mark(self) -> None:
         whole = "x" * MAX_CONTEXT
-        found = bounded(whole + "x")
-        self.assertEqual((bounded(whole), len(found)), (whole, MAX_CONTEXT))
+        found = bound_context(whole + "x")
+        self.assertEqual((bound_context(whole), len(found)), (whole, MAX_CONTEXT))
         self.assertEqual(found[-len(CUT) :], CUT)
 
     async def test_words_that_are_under_way_are_in_no_second_answer(self) -> None:

@@ -22,7 +22,7 @@ class Share(InLoop):
         self.trees = WorkTrees()
         patched(self, mock.patch.object(work_trees, "in_thread", self.in_thread))
         patched(self, mock.patch.object(git_files, "work_tree_of", lambda folder: self.found))
-        patched(self, mock.patch.object(git_files, "changed", lambda tree: {}))
+        patched(self, mock.patch.object(git_files, "changed_files", lambda tree: {}))
 
     async def begin(self) -> None:
         self.clock = Clock()
@@ -38,7 +38,7 @@ class Share(InLoop):
         for _ in range(count):
             tree = await self.trees.before_command(folder)
             if tree is not None:
-                await self.trees.changed(folder, tree)
+                await self.trees.changed_files(folder, tree)
             await self.clock.advance(pause)
 
     async def test_git_that_is_fast_is_asked_at_every_command(self) -> None:

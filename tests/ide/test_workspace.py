@@ -562,7 +562,7 @@ class UndoneEdit(WithoutServer):
     async def hook(self, pid: int, name: str, **told: Any) -> Mapping[str, Any]:
         told.update(hook_event_name=name, session_id=str(pid))
         body = {"pid": pid, "pid_namespace": self.namespace, "input": told}
-        return await self.workspace.hooks.answer(GEMINI_CLI, body)
+        return await self.workspace.hooks.answer_hook(GEMINI_CLI, body)
 
     async def prompt(self, pid: int) -> str:
         """What its model hears."""

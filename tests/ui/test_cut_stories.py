@@ -191,7 +191,7 @@ class Reviews(CuttingCase):
 class Programs(CuttingCase):
     def test_an_extension_is_installed_whole_or_not_at_all_and_can_be_again(self) -> Steps:
         home = os.path.join(self.folder, "home")
-        places = [extension.folder(it, {}, home) for it in (GEMINI_CLI, QWEN_CODE)]
+        places = [extension.extension_folder(it, {}, home) for it in (GEMINI_CLI, QWEN_CODE)]
         for place in places:
             os.makedirs(os.path.dirname(os.path.dirname(place)))
         patch = mock.patch.dict(os.environ, {"HOME": home, "USERPROFILE": home})
@@ -201,7 +201,7 @@ class Programs(CuttingCase):
         def is_removed() -> bool:
             # The work of a story that was cut goes on in its thread, beside that of the next one.
             with suppress(extension.NotChanged):
-                extension.remove(GEMINI_CLI, places[0])
+                extension.remove_extension(GEMINI_CLI, places[0])
             return not os.path.lexists(places[0])
 
         def go(cut: Cut) -> Steps:

@@ -28,7 +28,7 @@ class Setup(ReviewCase):
         self.addCleanup(patch.stop)
 
     def place(self, cli: Any = GEMINI_CLI) -> str:
-        return extension.folder(cli, {}, self.home)
+        return extension.extension_folder(cli, {}, self.home)
 
     def test_it_is_installed_and_removed_by_commands_alone(self) -> Steps:
         told = self.told()

@@ -153,7 +153,7 @@ class Welcome(Pages):
         yield lambda: "Install it" not in self.links(self.running.pages.welcome)
 
     def test_the_agents_that_a_chat_could_have_are_named_below_the_steps(self) -> Steps:
-        found = tuple(report.examine(it) for it in [facts()])
+        found = tuple(report.examine_cli(it) for it in [facts()])
         some = welcome.html(found, ("Gemini CLI", "opencode"))
         self.assertIn("chat with Gemini CLI, opencode.", some)
         self.assertIn("gemini_companion_chat", [it[0] for it in LINK.findall(some)])
@@ -180,7 +180,7 @@ class Welcome(Pages):
         """What both pages say of CLIs that have gone all steps but the last, were it not for the
         changes."""
         almost = facts(window=replace(OURS, connected=0), is_connected=False)
-        found = tuple(report.examine(replace(almost, **each)) for each in changes)
+        found = tuple(report.examine_cli(replace(almost, **each)) for each in changes)
         return welcome.html(found), doctor.html(found)
 
     def test_what_the_doctor_finds_in_the_way_is_said_here_as_well(self) -> None:
@@ -528,9 +528,9 @@ class Doctor(Pages):
 
     def test_an_examination_that_fails_says_so(self) -> Steps:
         told: list[str] = []
-        with mock.patch.object(gathering, "gather", side_effect=RuntimeError), mock.patch.object(
-            plugin._host, "tell", told.append
-        ):
+        with mock.patch.object(
+            gathering, "gather_facts", side_effect=RuntimeError
+        ), mock.patch.object(plugin._host, "tell", told.append):
             sublime.set_clipboard("as it was")
             self.window.run_command("gemini_companion_doctor")
             yield lambda: "The examination failed" in self.page(self.running.pages.doctor)

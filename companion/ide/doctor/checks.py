@@ -63,7 +63,7 @@ class Check:
     is_way: bool = False
 
 
-def surroundings(facts: Facts) -> Ok | Failed | None:
+def check_surroundings(facts: Facts) -> Ok | Failed | None:
     """The first check, because a sandbox hides from the editor what the other checks need."""
     for each in facts.surroundings:
         if each.problem:
@@ -72,7 +72,7 @@ def surroundings(facts: Facts) -> Ok | Failed | None:
     return Ok(names) if names else None
 
 
-def installed(facts: Facts) -> Ok | Failed | None:
+def check_program(facts: Facts) -> Ok | Failed | None:
     cli, program = facts.cli, facts.program
     if not program.path and facts.process is not None:
         return Ok("it runs")
@@ -142,7 +142,7 @@ def settings_readable(facts: Facts) -> Ok | Failed | None:
     return Ok(facts.settings.path if facts.settings.text is not None else "none, which is fine")
 
 
-def login(facts: Facts) -> Ok | Failed | None:
+def check_login(facts: Facts) -> Ok | Failed | None:
     if facts.cli != GEMINI_CLI:
         return None
     if facts.logins:
@@ -150,7 +150,7 @@ def login(facts: Facts) -> Ok | Failed | None:
     return Failed("No way to log in was found.", NO_LOGIN, LOG_IN, API_KEYS)
 
 
-def served(facts: Facts) -> Ok | Failed | None:
+def check_server(facts: Facts) -> Ok | Failed | None:
     if facts.window.port:
         return Ok(f"127.0.0.1, port {facts.window.port}")
     if facts.window.problem:
@@ -177,7 +177,7 @@ def folder_open(facts: Facts) -> Ok | Failed | None:
     return Ok(", ".join(facts.window.folders))
 
 
-def published(facts: Facts) -> Ok | Failed | None:
+def check_discovery_file(facts: Facts) -> Ok | Failed | None:
     if facts.cli.discovery is None:
         return None
     unwritten = facts.window.unwritten
@@ -221,7 +221,7 @@ def right_file(facts: Facts) -> Ok | Failed | None:
     ours = [file for file in facts.files if file.points_to == facts.window.port]
     if ours and not (ours[0].is_ours and ours[0].makes_sense):
         return Failed(f"{ours[0].path} cannot be read by the CLI.", "Write it again.", WRITE_AGAIN)
-    file = lookup.chosen(facts)
+    file = lookup.chosen_file(facts)
     if file is not None and file.points_to == facts.window.port and not file.has_token:
         return Failed(
             f"{file.path} has a token that this window does not know.",
@@ -230,7 +230,7 @@ def right_file(facts: Facts) -> Ok | Failed | None:
         )
     if file is None or file.points_to == facts.window.port:
         return Ok(file.path if file is not None else "none")
-    if not lookup.holds(facts, file.workspace):
+    if not lookup.runs_within(facts, file.workspace):
         # Then no file has its folder, and `same_folder` reports that.
         return Ok("none for the CLI's folder")
     if not file.answers:
@@ -256,7 +256,7 @@ def right_file(facts: Facts) -> Ok | Failed | None:
     )
 
 
-def detected(facts: Facts) -> Ok | Failed | None:
+def check_detection(facts: Facts) -> Ok | Failed | None:
     """A CLI searches for an editor only once, when it starts (docs/protocol.md 5.49)."""
     process, window = facts.process, facts.window
     if process is not None and not lookup.knows_terminal(facts.environment):
@@ -267,9 +267,9 @@ def detected(facts: Facts) -> Ok | Failed | None:
         found_before = process.started < window.connected_before.get(facts.cli.id, 0.0) < begun
         if process.started and process.started < since - LOOKS_AFTER and not found_before:
             return Failed(
-                f"The CLI (process {process.pid}) was started at {_clock(process.started)}, before"
-                f" this window could be found ({_clock(since)}). A CLI looks for an editor only"
-                " when it starts.",
+                f"The CLI (process {process.pid}) was started at {_clock_time(process.started)},"
+                f" before this window could be found ({_clock_time(since)}). A CLI looks for an"
+                " editor only when it starts.",
                 "Quit the CLI and start it again.",
                 RUN_CLI,
             )
@@ -282,7 +282,7 @@ def detected(facts: Facts) -> Ok | Failed | None:
     )
 
 
-def enabled(facts: Facts) -> Ok | Failed | None:
+def check_setting(facts: Facts) -> Ok | Failed | None:
     key = facts.cli.enabled_key
     name = ".".join(key)
     for file in reversed(facts.overriding):
@@ -297,13 +297,13 @@ def enabled(facts: Facts) -> Ok | Failed | None:
     question = ", and it asks whether to connect Sublime Text" if asks else ""
     return Failed(
         f"{name} is not set, so the CLI connects to no editor{question}.",
-        _enabling(facts, asks),
+        _enabling_remedy(facts, asks),
         ENABLE,
         facts.settings.path,
     )
 
 
-def _enabling(facts: Facts, asks: bool) -> str:
+def _enabling_remedy(facts: Facts, asks: bool) -> str:
     """The remedy. To answer the CLI's question with yes leads to an installer that does not exist,
     and the CLI does not ask again (docs/protocol.md 5.48)."""
     if facts.process is None:
@@ -316,8 +316,8 @@ def _enabling(facts: Facts, asks: bool) -> str:
 
 
 def same_folder(facts: Facts) -> Ok | Failed | None:
-    found = lookup.workspace(facts)
-    if lookup.holds(facts, found):
+    found = lookup.known_workspace(facts)
+    if lookup.runs_within(facts, found):
         return Ok(facts.folder)
     if not found:
         return Failed(
@@ -325,7 +325,7 @@ def same_folder(facts: Facts) -> Ok | Failed | None:
             "Open the folder of your project.",
             ADD_FOLDER,
         )
-    where = ", ".join(lookup.parts(facts, found))
+    where = ", ".join(lookup.workspace_folders(facts, found))
     return Failed(
         f"The CLI runs in {facts.folder}, but was told of {where}.",
         "Add its folder to the window, or start the CLI in one of these. If the CLI has another"
@@ -335,19 +335,19 @@ def same_folder(facts: Facts) -> Ok | Failed | None:
     )
 
 
-def host(facts: Facts) -> Ok | Failed | None:
+def check_host(facts: Facts) -> Ok | Failed | None:
     if not lookup.calls_container_host(facts) or facts.reaches_host:
         return Ok(lookup.CONTAINER_HOST if lookup.calls_container_host(facts) else "127.0.0.1")
     return Failed(
         f"{sorted(facts.exists)[0]} tells the CLI that it runs in a container. It calls"
         f" {lookup.CONTAINER_HOST}, where this editor does not listen.",
         "If Sublime Text runs in the same container, start the CLI in a"
-        f" terminal as {starting.line(facts)}, so that it calls 127.0.0.1. If only the CLI runs in"
-        " one, see docs/remote.md.",
+        f" terminal as {starting.start_line(facts)}, so that it calls 127.0.0.1. If only the CLI"
+        " runs in one, see docs/remote.md.",
     )
 
 
-def proxy(facts: Facts) -> Ok | Failed | None:
+def check_proxy(facts: Facts) -> Ok | Failed | None:
     """CLIs bypass proxies for 127.0.0.1, but not all do for the host of their container
     (docs/protocol.md 5.51)."""
     names = ("http_proxy", "HTTP_PROXY")
@@ -364,7 +364,7 @@ def proxy(facts: Facts) -> Ok | Failed | None:
     )
 
 
-def answers(facts: Facts) -> Ok | Failed | None:
+def check_port(facts: Facts) -> Ok | Failed | None:
     port = lookup.port_called(facts)
     if facts.has_own_network and not lookup.calls_container_host(facts):
         return Failed(
@@ -385,12 +385,12 @@ def answers(facts: Facts) -> Ok | Failed | None:
     )
 
 
-def connected(facts: Facts) -> Ok | Failed | None:
+def check_connection(facts: Facts) -> Ok | Failed | None:
     count = facts.window.connected
     if facts.process is None and not count:
         return Failed(
             "No CLI is connected, and none runs.",
-            f"Start one in a terminal: {starting.line(facts)}",
+            f"Start one in a terminal: {starting.start_line(facts)}",
             RUN_CLI,
         )
     if facts.is_connected:
@@ -405,7 +405,7 @@ def connected(facts: Facts) -> Ok | Failed | None:
     return Ok(f"{clis} connected to this window{which}")
 
 
-def extension(facts: Facts) -> Ok | Failed | None:
+def check_extension(facts: Facts) -> Ok | Failed | None:
     """It is never missing: nobody needs it to connect."""
     found, heard = facts.extension, facts.window.heard.get(facts.cli.id)
     if found is None:
@@ -433,23 +433,23 @@ def extension(facts: Facts) -> Ok | Failed | None:
 
 
 CHECKS = (
-    Check("surroundings", "Where Sublime Text runs", surroundings),
-    Check("installed", "CLI", installed),
+    Check("surroundings", "Where Sublime Text runs", check_surroundings),
+    Check("installed", "CLI", check_program),
     Check("settings", "Settings of the CLI", settings_readable),
-    Check("login", "Login", login),
-    Check("served", "Server of this window", served),
+    Check("login", "Login", check_login),
+    Check("served", "Server of this window", check_server),
     Check("folder", "Folder of this window", folder_open),
-    Check("published", "Discovery file", published),
+    Check("published", "Discovery file", check_discovery_file),
     Check("place", "Where the CLI looks", in_its_folder, is_way=True),
     Check("file", "Which file it reads", right_file, is_way=True),
-    Check("detected", "Detection", detected, is_way=True),
-    Check("enabled", "Connecting to editors", enabled),
+    Check("detected", "Detection", check_detection, is_way=True),
+    Check("enabled", "Connecting to editors", check_setting),
     Check("same_folder", "Folder of the CLI", same_folder, is_way=True),
-    Check("host", "Host", host, is_way=True),
-    Check("proxy", "Proxy", proxy, is_way=True),
-    Check("answers", "Port", answers, is_way=True),
-    Check("connected", "Connected", connected),
-    Check("extension", "Extension", extension),
+    Check("host", "Host", check_host, is_way=True),
+    Check("proxy", "Proxy", check_proxy, is_way=True),
+    Check("answers", "Port", check_port, is_way=True),
+    Check("connected", "Connected", check_connection),
+    Check("extension", "Extension", check_extension),
 )
 
 
@@ -460,7 +460,9 @@ def by_id(id: str) -> Check:
 def _is_led_by_variables(facts: Facts) -> bool:
     """Whether the environment leads the CLI here without a file."""
     has_port = facts.environment.get(facts.cli.variables.port) == str(facts.window.port)
-    return has_port and lookup.knows_terminal(facts.environment) and lookup.chosen(facts) is None
+    return (
+        has_port and lookup.knows_terminal(facts.environment) and lookup.chosen_file(facts) is None
+    )
 
 
 def _way_here(facts: Facts) -> str:
@@ -475,10 +477,10 @@ def _as_command(facts: Facts) -> str:
         return ""
     if facts.platform == WINDOWS:
         return f"with {starting.temp_folder(facts)[0]}, or "
-    return f"as {starting.line(facts)}, or "
+    return f"as {starting.start_line(facts)}, or "
 
 
-def _clock(seconds: float) -> str:
+def _clock_time(seconds: float) -> str:
     return time.strftime("%H:%M:%S", time.localtime(seconds))
 
 

@@ -80,29 +80,31 @@ class ExaminedScope:
     extra_folder: str = ""
 
 
-def platform() -> str:
+def this_platform() -> str:
     return {"win32": WINDOWS, "darwin": MACOS}.get(sys.platform, LINUX)
 
 
-def examine(scope: ExaminedScope) -> tuple[Examination, ...]:
-    """The result for each CLI that `gather` finds."""
-    return tuple(map(report.examine, gather(scope, system_processes.running())))
+def examine_clis(scope: ExaminedScope) -> tuple[Examination, ...]:
+    """The result for each CLI that `gather_facts` finds."""
+    return tuple(map(report.examine_cli, gather_facts(scope, system_processes.running())))
 
 
-def gather(scope: ExaminedScope, known: Mapping[int, SystemProcess]) -> list[Facts]:
+def gather_facts(scope: ExaminedScope, known: Mapping[int, SystemProcess]) -> list[Facts]:
     """The facts of each CLI that runs in the window's folders, newest first, those of the wanted
     kind before others. If none of that kind runs there, also the facts of CLIs that run in no
     window's folders, and of one of that kind that would be started there. `known` are the processes
     of the machine."""
     own_here, own_astray = _running_clis(scope, known)
     examined: list[SystemProcess | None] = [*own_here] or [*own_astray, None]
-    facts = [_facts(scope, known, each) for each in examined]
+    facts = [_facts_of_cli(scope, known, each) for each in examined]
     for cli in CLIS:
         if cli != scope.cli:
             other = replace(scope, cli=cli, command=(cli.command,))
             here, astray = _running_clis(other, known)
             shown = here if here or own_here else astray
-            facts += [replace(_facts(other, known, each), is_started=False) for each in shown]
+            facts += [
+                replace(_facts_of_cli(other, known, each), is_started=False) for each in shown
+            ]
     return facts
 
 
@@ -118,8 +120,8 @@ def _running_clis(
 
 def _is_within(process: SystemProcess, folders: tuple[str, ...]) -> bool:
     """Whether the process runs in one of the folders; False if its folder is not known."""
-    path = _real(process.folder or os.sep)
-    real = map(_real, folders)
+    path = _resolve_links(process.folder or os.sep)
+    real = map(_resolve_links, folders)
     return any(path == each or path.startswith(os.path.join(each, "")) for each in real)
 
 
@@ -127,33 +129,33 @@ def from_files(scope: ExaminedScope, process: SystemProcess | None = None) -> Fa
     """The facts that files give about the running CLI, or about one that would be started in the
     window's folder. Asks no port."""
     cli, window = scope.cli, scope.window
-    environment = _environment(scope, process)
+    environment = _cli_environment(scope, process)
     # The home folder as Node knows it.
-    variable = "USERPROFILE" if platform() == WINDOWS else "HOME"
+    variable = "USERPROFILE" if this_platform() == WINDOWS else "HOME"
     home = (environment.get(variable) or scope.home) if process is not None else scope.home
     folder = process.folder if process is not None else None
-    folder = _real(folder or (window.folders or (home,))[0])
+    folder = _resolve_links(folder or (window.folders or (home,))[0])
     facts = Facts(
         cli,
-        platform(),
+        this_platform(),
         window,
         home,
-        program(cli, _running(cli, process) or scope.command[0], scope.environment),
+        find_program(cli, _running_program(cli, process) or scope.command[0], scope.environment),
         process,
         environment,
         folder,
         cli_settings.read(cli_settings.path_of(cli, environment, home)),
-        _overriding(cli, environment, scope.path_maps.to_local(folder), home),
+        _overriding_settings(cli, environment, scope.path_maps.to_local(folder), home),
         _discovery_folder(cli, environment, home),
         # A CLI that runs is known by its own program.
-        wrapper=_wrapper(scope.command) if process is None else "",
+        wrapper=_wrapper_name(scope.command) if process is None else "",
         names_cli=process is not None or by_command(scope.command) is not None,
     )
-    ours = _extension(cli, environment, home, folder)
-    return replace(facts, logins=_logins(facts), extension=ours)
+    ours = _installed_extension(cli, environment, home, folder)
+    return replace(facts, logins=_ways_to_log_in(facts), extension=ours)
 
 
-def _facts(
+def _facts_of_cli(
     scope: ExaminedScope, known: Mapping[int, SystemProcess], process: SystemProcess | None
 ) -> Facts:
     cli, window = scope.cli, scope.window
@@ -172,7 +174,7 @@ def _facts(
     )
     files = _discovery_files(facts, cli.token(scope.token) if scope.token else "")
     facts = replace(facts, files=files)
-    reaches = lookup.calls_container_host(facts) and _answers(
+    reaches = lookup.calls_container_host(facts) and _port_answers(
         lookup.CONTAINER_HOST, window.port, FAR_PROBE
     )
     where = (scope.local_folders, scope.extra_folder, scope.path_maps)
@@ -197,19 +199,19 @@ def _is_connected(process: SystemProcess | None, window: Window) -> bool | None:
     return bool(window.peers & ports) if ports is not None else None
 
 
-def _extension(
+def _installed_extension(
     cli: Cli, environment: Mapping[str, str], home: str, folder: str
 ) -> Installed | None:
     if cli.extension is None:
         return None
-    return extension.installed_at(cli, extension.folder(cli, environment, home), folder)
+    return extension.installed_at(cli, extension.extension_folder(cli, environment, home), folder)
 
 
-def _wrapper(command: tuple[str, ...]) -> str:
+def _wrapper_name(command: tuple[str, ...]) -> str:
     return "" if by_command(command[:1]) is not None else program_name(command[0])
 
 
-def _environment(scope: ExaminedScope, process: SystemProcess | None) -> Mapping[str, str]:
+def _cli_environment(scope: ExaminedScope, process: SystemProcess | None) -> Mapping[str, str]:
     """The CLI's environment; if it is not known, the editor's, as it is in external terminals."""
     if process is not None and process.environment is not None:
         return process.environment
@@ -217,14 +219,14 @@ def _environment(scope: ExaminedScope, process: SystemProcess | None) -> Mapping
     return {name: value for name, value in scope.environment.items() if name not in ours}
 
 
-def _running(cli: Cli, process: SystemProcess | None) -> str:
+def _running_program(cli: Cli, process: SystemProcess | None) -> str:
     """The program that a process runs; empty if its command does not show it."""
     words = process.command.split()[: system_processes.PROGRAM_WORDS] if process is not None else []
     named = [word for word in words if system_processes.is_program(cli, word)]
     return next((word for word in named if os.path.isabs(word) and os.path.isfile(word)), "")
 
 
-def program(cli: Cli, command: str, environment: Mapping[str, str]) -> FoundProgram:
+def find_program(cli: Cli, command: str, environment: Mapping[str, str]) -> FoundProgram:
     """The paths and versions of the CLI and of Node.js."""
     path = environment.get("PATH")
     found = shutil.which(command, path=path)
@@ -235,18 +237,18 @@ def program(cli: Cli, command: str, environment: Mapping[str, str]) -> FoundProg
     node = shutil.which("node", path=path)
     if node is None and found is not None:
         node = shutil.which("node", path=os.path.dirname(found))
-    version = _version(cli, found) if found else ""
+    version = _package_version(cli, found) if found else ""
     return FoundProgram(found or "", is_on_path, version, node or "", _node_version(node))
 
 
-def _version(cli: Cli, path: str) -> str:
+def _package_version(cli: Cli, path: str) -> str:
     """The version in its npm package; empty if it is not one."""
     real = os.path.realpath(path)
     beside = os.path.join(os.path.dirname(path), "node_modules", *cli.package.split("/"), "x")
     for place in (real, beside):
         for _ in range(4):
             place = os.path.dirname(place)
-            content = _json(os.path.join(place, "package.json"))
+            content = _read_json(os.path.join(place, "package.json"))
             if content.get("name") == cli.package and cli.package:
                 return str(content.get("version", ""))
     return ""
@@ -256,13 +258,13 @@ def _node_version(node: str | None) -> str:
     return output(node, "--version").strip().lstrip("v") if node is not None else ""
 
 
-def _overriding(
+def _overriding_settings(
     cli: Cli, environment: Mapping[str, str], folder: str, home: str
 ) -> tuple[cli_settings.SettingsFile, ...]:
     """The settings that take precedence over the user's."""
     if cli != GEMINI_CLI:
         return ()
-    system = environment.get("GEMINI_CLI_SYSTEM_SETTINGS_PATH") or SYSTEM_SETTINGS[platform()]
+    system = environment.get("GEMINI_CLI_SYSTEM_SETTINGS_PATH") or SYSTEM_SETTINGS[this_platform()]
     project = os.path.join(folder, ".gemini", cli.settings_name)
     paths = [project, system] if os.path.realpath(home) != folder else [system]
     return tuple(cli_settings.read(path) for path in paths)
@@ -274,14 +276,14 @@ def _discovery_folder(cli: Cli, environment: Mapping[str, str], home: str) -> st
         return ""
     if form.in_home:
         return os.path.join(cli.possible_homes(environment, home)[0], *form.folder)
-    return os.path.join(lookup.temp_folder(platform(), environment), *form.folder)
+    return os.path.join(lookup.temp_folder(this_platform(), environment), *form.folder)
 
 
 def _discovery_files(facts: Facts, token: str) -> tuple[DiscoveryFile, ...]:
     form = facts.cli.discovery
     if form is None:
         return ()
-    pattern = _pattern(form.name)
+    pattern = _name_pattern(form.name)
     files: list[DiscoveryFile] = []
     with suppress(OSError):
         for entry in sorted(os.scandir(facts.discovery_folder), key=lambda each: each.name):
@@ -295,7 +297,7 @@ def _discovery_files(facts: Facts, token: str) -> tuple[DiscoveryFile, ...]:
     return tuple(files)
 
 
-def _pattern(name: str) -> re.Pattern[str]:
+def _name_pattern(name: str) -> re.Pattern[str]:
     """The names of that form; old editors leave out the port and the dash before it."""
     numbers = {
         "{pid}": r"(?P<pid>\d+)",
@@ -315,8 +317,8 @@ def _discovery_file(
         status = os.stat(entry.path)
         is_ours = sys.platform == "win32" or status.st_uid == os.getuid()
         modified = status.st_mtime
-    content = _json(entry.path)
-    points_to = _port(content.get("port"))
+    content = _read_json(entry.path)
+    points_to = _parse_port(content.get("port"))
     told, info = content.get("workspacePath"), content.get("ideInfo")
     return DiscoveryFile(
         entry.path,
@@ -327,18 +329,18 @@ def _discovery_file(
         is_ours,
         bool(content),
         isinstance(info, dict) and bool(info.get("name")) and bool(info.get("displayName")),
-        _answers("127.0.0.1", points_to, PROBE),
+        _port_answers("127.0.0.1", points_to, PROBE),
         has_token=bool(token) and content.get("authToken") == token,
         modified=modified,
     )
 
 
-def _port(value: Any) -> int:
+def _parse_port(value: Any) -> int:
     text = str(value)
     return int(text) if text.isdigit() and int(text) < 1 << 16 else 0
 
 
-def _json(path: str) -> Mapping[str, Any]:
+def _read_json(path: str) -> Mapping[str, Any]:
     """The object in the file; an empty one if there is none."""
     with suppress(OSError, ValueError):
         content = json.loads(read_beginning(path, MAX_BYTES).decode("utf-8"))
@@ -346,7 +348,7 @@ def _json(path: str) -> Mapping[str, Any]:
     return {}
 
 
-def _answers(host: str, port: int, seconds: float) -> bool:
+def _port_answers(host: str, port: int, seconds: float) -> bool:
     with suppress(OSError), socket.create_connection((host, port), seconds):
         return True
     return False
@@ -366,7 +368,7 @@ def _is_editor(port: int) -> bool:
     return answer[:5] == b"HTTP/" and answer[-3:] in REFUSALS
 
 
-def _logins(facts: Facts) -> tuple[str, ...]:
+def _ways_to_log_in(facts: Facts) -> tuple[str, ...]:
     home = os.path.dirname(facts.settings.path)
     paths = [os.path.join(home, ".env"), os.path.join(facts.home, ".env")]
     paths += [os.path.join(facts.folder, ".gemini", ".env"), os.path.join(facts.folder, ".env")]
@@ -383,10 +385,10 @@ def _real_paths(facts: Facts) -> dict[str, str]:
     told = [file.workspace for file in facts.files] + [
         facts.environment.get(facts.cli.variables.workspace)
     ]
-    parts = {part for each in told if each for part in lookup.parts(facts, each)}
-    return {part: _real(part) for part in parts if part}
+    parts = {part for each in told if each for part in lookup.workspace_folders(facts, each)}
+    return {part: _resolve_links(part) for part in parts if part}
 
 
-def _real(path: str) -> str:
+def _resolve_links(path: str) -> str:
     """The path with its links resolved; unchanged if only the CLI sees it."""
     return os.path.realpath(path) if os.path.exists(path) else path

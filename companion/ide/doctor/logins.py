@@ -37,7 +37,9 @@ def ways_to_log_in(
             places.setdefault(name, path)
     ways = []
     if selected in (API_KEY, GATEWAY):
-        ways.append("an API key" + (_from(places, "GEMINI_API_KEY") or ", as the CLI keeps it"))
+        ways.append(
+            "an API key" + (_named_place(places, "GEMINI_API_KEY") or ", as the CLI keeps it")
+        )
     elif selected == VERTEX:
         ways.append("Vertex AI")
     elif selected == GOOGLE:
@@ -45,13 +47,13 @@ def ways_to_log_in(
     elif selected in COMPUTE:
         ways.append("the credentials of this machine at Google Cloud")
     if not ways and "GEMINI_API_KEY" in places:
-        ways.append("an API key" + _from(places, "GEMINI_API_KEY"))
+        ways.append("an API key" + _named_place(places, "GEMINI_API_KEY"))
     if not ways and "GOOGLE_GENAI_USE_VERTEXAI" in places:
-        ways.append("Vertex AI" + _from(places, "GOOGLE_GENAI_USE_VERTEXAI"))
+        ways.append("Vertex AI" + _named_place(places, "GOOGLE_GENAI_USE_VERTEXAI"))
     if not ways and ("GOOGLE_GENAI_USE_GCA" in places or has_google_login):
         ways.append(GOOGLE_LOGIN)
     return tuple(ways)
 
 
-def _from(places: Mapping[str, str], name: str) -> str:
+def _named_place(places: Mapping[str, str], name: str) -> str:
     return f" ({name} in {places[name]})" if name in places else ""

@@ -51,7 +51,7 @@ def target_pid(facts: Facts) -> int:
         return int(told)
     if facts.process is None:
         return 0
-    chain = list(_upwards(facts.processes, facts.process))
+    chain = list(_ancestor_processes(facts.processes, facts.process))
     if facts.platform == WINDOWS:
         return (chain[-FROM_ROOT] if len(chain) >= FROM_ROOT else chain[-1]).pid
     for each in chain:
@@ -61,7 +61,7 @@ def target_pid(facts: Facts) -> int:
     return chain[-1].pid
 
 
-def _upwards(
+def _ancestor_processes(
     processes: Mapping[int, SystemProcess], start: SystemProcess
 ) -> Iterator[SystemProcess]:
     """The process and its ancestors, without the very first."""
@@ -73,7 +73,7 @@ def _upwards(
         each = processes.get(each.parent) if each.parent > 1 else None
 
 
-def chosen(facts: Facts) -> DiscoveryFile | None:
+def chosen_file(facts: Facts) -> DiscoveryFile | None:
     """The file that the CLI reads, None if it finds none. If that leads nowhere, it tries no other
     (docs/protocol.md 5.39)."""
     form = facts.cli.discovery
@@ -91,12 +91,12 @@ def _by_pid(facts: Facts, readable: Sequence[DiscoveryFile]) -> DiscoveryFile | 
     if target and () < version_of(facts.program.version) < ANY_PID:
         readable = [file for file in readable if file.pid == target]
 
-    def order(file: DiscoveryFile) -> tuple[bool, bool, int]:
+    def sort_key(file: DiscoveryFile) -> tuple[bool, bool, int]:
         is_alive = facts.platform == WINDOWS or file.pid in facts.processes
         return file.pid != target, not is_alive, -file.pid
 
-    found = sorted((file for file in readable if file.port), key=order)
-    fitting = [file for file in found if holds(facts, file.workspace)]
+    found = sorted((file for file in readable if file.port), key=sort_key)
+    fitting = [file for file in found if runs_within(facts, file.workspace)]
     port = facts.environment.get(facts.cli.variables.port, "")
     if len(fitting) == 1:
         return fitting[0]
@@ -108,35 +108,35 @@ def _by_home(facts: Facts, readable: Sequence[DiscoveryFile]) -> DiscoveryFile |
     port = facts.environment.get(facts.cli.variables.port, "")
     named = [file for file in readable if str(file.port) == port]
     newest = sorted(readable, key=lambda file: -file.modified)
-    fitting = [file for file in newest if holds(facts, file.workspace)]
+    fitting = [file for file in newest if runs_within(facts, file.workspace)]
     # If a file leads nowhere, it tries the next one.
     alive = [file for file in fitting if file.answers]
     return next(iter(named or alive or fitting or newest), None)
 
 
-def workspace(facts: Facts) -> str | None:
+def known_workspace(facts: Facts) -> str | None:
     """The folders that the CLI knows: from the file, else from the environment; None from
     neither."""
-    file = chosen(facts)
+    file = chosen_file(facts)
     if file is not None and file.workspace is not None:
         return file.workspace
     return facts.environment.get(facts.cli.variables.workspace)
 
 
-def parts(facts: Facts, workspace: str) -> list[str]:
+def workspace_folders(facts: Facts, workspace: str) -> list[str]:
     """The folders of a `workspacePath`, split as the CLI splits it."""
     return [unquote(part) for part in workspace.split(facts.separator)]
 
 
-def holds(facts: Facts, workspace: str | None) -> bool:
+def runs_within(facts: Facts, workspace: str | None) -> bool:
     """Whether the CLI runs in one of the folders (docs/protocol.md 5.44)."""
     if not workspace:
         return False
-    folders = [facts.real.get(part, part) for part in parts(facts, workspace)]
-    return any(within(facts, facts.folder, folder) for folder in folders if folder)
+    folders = [facts.real.get(part, part) for part in workspace_folders(facts, workspace)]
+    return any(is_within(facts, facts.folder, folder) for folder in folders if folder)
 
 
-def within(facts: Facts, path: str, folder: str) -> bool:
+def is_within(facts: Facts, path: str, folder: str) -> bool:
     if facts.platform in (MACOS, WINDOWS):
         path, folder = path.lower(), folder.lower()
     try:
@@ -148,7 +148,7 @@ def within(facts: Facts, path: str, folder: str) -> bool:
 
 def is_detected(facts: Facts) -> bool:
     """Whether the CLI knows of any editor (docs/protocol.md 5.45)."""
-    file = chosen(facts)
+    file = chosen_file(facts)
     return (file is not None and file.names_editor) or knows_terminal(facts.environment)
 
 
@@ -173,7 +173,7 @@ def calls_container_host(facts: Facts) -> bool:
 
 def port_called(facts: Facts) -> int:
     """The port that the CLI calls first, 0 if it knows none."""
-    file = chosen(facts)
+    file = chosen_file(facts)
     if file is not None and file.points_to:
         return file.points_to
     port = facts.environment.get(facts.cli.variables.port, "")

@@ -29,7 +29,7 @@ class Examination:
     def failure(self) -> Failed | None:
         return next((row.result for row in self.rows if isinstance(row.result, Failed)), None)
 
-    def row(self, id: str) -> CheckRow | None:
+    def find_row(self, id: str) -> CheckRow | None:
         return next((row for row in self.rows if row.check.id == id), None)
 
     @property
@@ -42,9 +42,9 @@ class Examination:
     @property
     def start_line(self) -> str:
         """What to type in a terminal so that the CLI that starts there finds the window."""
-        return starting.line(self.facts)
+        return starting.start_line(self.facts)
 
-    def text(self) -> str:
+    def report_text(self) -> str:
         """Lines for a report; without tokens and texts of files."""
         lines = [self.subject + ":"]
         for row in self.rows:
@@ -58,7 +58,7 @@ class Examination:
         return "\n".join(lines) + "\n"
 
 
-def examine(facts: Facts) -> Examination:
+def examine_cli(facts: Facts) -> Examination:
     """Follow the CLI's way up to the first step that fails. A step that does not concern it has no
     row."""
     rows: list[CheckRow] = []
@@ -73,10 +73,10 @@ def examine(facts: Facts) -> Examination:
     return Examination(facts, tuple(rows))
 
 
-def shortened(text: str, home: str) -> str:
+def shorten_home(text: str, home: str) -> str:
     """The text with ~ for the user's home folder, but not for a folder whose name begins like it.
 
-    >>> shortened("/home/al/a and /home/alice/b", "/home/al")
+    >>> shorten_home("/home/al/a and /home/alice/b", "/home/al")
     '~/a and /home/alice/b'
     """
     if len(home) < 2:

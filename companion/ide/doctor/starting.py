@@ -8,25 +8,25 @@ from . import lookup
 from .facts import LINUX, WINDOWS, Facts
 
 
-def line(facts: Facts) -> str:
+def start_line(facts: Facts) -> str:
     """The line that starts the CLI. It names the folder, for the terminal may be anywhere; that of
     a CLI that runs is in the folder. On Windows, whose shells change the folder in different ways,
     it says so in words."""
     if facts.process is not None:
-        return _command(facts)
+        return _command_line(facts)
     if facts.platform == WINDOWS:
-        return f"{_command(facts)}, in the folder {facts.folder}"
-    return f"cd {_quoted(facts.folder)} && {_command(facts)}"
+        return f"{_command_line(facts)}, in the folder {facts.folder}"
+    return f"cd {_quote_path(facts.folder)} && {_command_line(facts)}"
 
 
-def _command(facts: Facts) -> str:
+def _command_line(facts: Facts) -> str:
     """The command with all variables that the CLI needs; of the shells of Windows, none takes them
     in the same line."""
     name = facts.cli.command if facts.names_cli else facts.wrapper
-    return name if facts.platform == WINDOWS else " ".join([*_variables(facts), name])
+    return name if facts.platform == WINDOWS else " ".join([*_needed_variables(facts), name])
 
 
-def _variables(facts: Facts) -> list[str]:
+def _needed_variables(facts: Facts) -> list[str]:
     """The variables that the CLI needs, each as `NAME=value`."""
     found = []
     if lookup.calls_container_host(facts) and not facts.reaches_host:
@@ -50,7 +50,7 @@ def temp_folder(facts: Facts) -> list[str]:
     # The last folder is that of the settings, for CLIs outside the editor's sandbox.
     if not roots:
         return []
-    return [f"{name}={roots[-1] if facts.platform == WINDOWS else _quoted(roots[-1])}"]
+    return [f"{name}={roots[-1] if facts.platform == WINDOWS else _quote_path(roots[-1])}"]
 
 
 def _is_found_anyway(facts: Facts) -> bool:
@@ -65,6 +65,6 @@ def _is_found_anyway(facts: Facts) -> bool:
     return searched <= set(map(facts.paths.dirname, facts.window.discovery_paths))
 
 
-def _quoted(path: str) -> str:
+def _quote_path(path: str) -> str:
     # Not within quotes, where ~, which pages have for the user's home, would be no folder.
     return re.sub(r"([^\w@%+=:,./~-])", r"\\\1", path)

@@ -40,7 +40,7 @@ class _Trial:
     def begin(self, path: str, environment: Mapping[str, str], home: str) -> None:
         """Start the program, unless it runs or has run. The caller holds the lock."""
         if not self._is_over and (self._thread is None or not self._thread.is_alive()):
-            work = partial(self._run, path, environment, home)
+            work = partial(self._run_program, path, environment, home)
             self._thread = threading.Thread(target=work, name="trial of a CLI", daemon=True)
             self._thread.start()
 
@@ -48,8 +48,8 @@ class _Trial:
         if self._thread is not None:
             self._thread.join(WAIT)
 
-    def _run(self, path: str, environment: Mapping[str, str], home: str) -> None:
-        self.failure = _failure(path, environment, home)
+    def _run_program(self, path: str, environment: Mapping[str, str], home: str) -> None:
+        self.failure = _start_failure(path, environment, home)
         self._is_over = not self.failure
 
 
@@ -57,7 +57,7 @@ def try_program(program: FoundProgram, environment: Mapping[str, str], home: str
     """The program with its failure. One that gives no answer in time has not failed."""
     if not program.path or not program.is_on_path:
         return program
-    key = (program.path, program.node, environment.get("PATH", ""), _modified(program.path))
+    key = (program.path, program.node, environment.get("PATH", ""), _modified_time(program.path))
     with _lock:
         for old in list(_trials)[:-MOST_TRIALS]:
             del _trials[old]
@@ -67,7 +67,7 @@ def try_program(program: FoundProgram, environment: Mapping[str, str], home: str
     return replace(program, failure=trial.failure)
 
 
-def _failure(path: str, environment: Mapping[str, str], home: str) -> str:
+def _start_failure(path: str, environment: Mapping[str, str], home: str) -> str:
     try:
         ended = run(path, "--version", seconds=PATIENCE, environment=environment, folder=home)
     except OSError as error:
@@ -81,7 +81,7 @@ def _failure(path: str, environment: Mapping[str, str], home: str) -> str:
     return f"its exit status is {ended.status}{words}"
 
 
-def _modified(path: str) -> float:
+def _modified_time(path: str) -> float:
     with suppress(OSError):
         return os.stat(path).st_mtime
     return 0.0

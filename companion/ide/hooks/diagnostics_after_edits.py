@@ -41,28 +41,30 @@ class DiagnosticsAfterEdits:
         paths = {self._context.path_maps.to_local(path) for path in event.paths()}
         if self.is_on and event.moment is Moment.TOOL_BEGINS:
             for path in paths:
-                await self._watch(path)
+                await self._watch_file(path)
         elif event.moment is Moment.TOOL_ENDED:
             known = paths & self._watched
             self._watched -= known
             if known and self.is_on and takes_context(event):
-                return await self._answer(known.pop())
+                return await self._diagnostics_answer(known.pop())
         return NOTHING
 
-    async def _watch(self, path: str) -> None:
+    async def _watch_file(self, path: str) -> None:
         self._watched.discard(path)
         with suppress(EditorError, asyncio.TimeoutError):
             watched = self._editor.watch_edit(self._window_id, path)
             if await asyncio.wait_for(watched, PATIENCE):
                 self._watched.add(path)
 
-    async def _answer(self, path: str) -> HookAnswer:
+    async def _diagnostics_answer(self, path: str) -> HookAnswer:
         with suppress(EditorError, asyncio.TimeoutError):
             if not await in_thread(partial(self._context.gate().reason, path), PATIENCE):
-                return HookAnswer(context=self._text(path, (await self._reported(path)).lines))
+                return HookAnswer(
+                    context=self._report_text(path, (await self._wait_for_report(path)).lines)
+                )
         return NOTHING
 
-    async def _reported(self, path: str) -> NewDiagnostics:
+    async def _wait_for_report(self, path: str) -> NewDiagnostics:
         """Raises EditorError, asyncio.TimeoutError."""
         loop = asyncio.get_running_loop()
         end, is_last = loop.time() + REPORTED, False
@@ -74,7 +76,7 @@ class DiagnosticsAfterEdits:
             await asyncio.sleep(LOOK)
             is_last = loop.time() > end
 
-    def _text(self, path: str, found: Sequence[str]) -> str:
+    def _report_text(self, path: str, found: Sequence[str]) -> str:
         if not found:
             return ""
         lines = [

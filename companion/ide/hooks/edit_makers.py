@@ -14,7 +14,7 @@ from typing import Callable, Iterable
 from ...base.background import in_thread
 from ..hook_events import HookEvent
 from ..saved_state import SavedTurn
-from .hook_desk import SILENT, running
+from .hook_desk import SILENT, running_processes
 
 # Turns that are known: as many as edits are listed.
 MAX_TURNS = 500
@@ -36,7 +36,7 @@ class EditMakers:
         # one may be heard of, in seconds since the epoch.
         self._expected: dict[tuple[str, str], tuple[int, float]] = {}
 
-    def note(self, turn: str, event: HookEvent) -> None:
+    def note_edit(self, turn: str, event: HookEvent) -> None:
         """The event's session has made an edit in the turn."""
         if turn not in self._turns:
             self._turns[turn] = SavedTurn(turn, event.cli.id, event.session_id, event.pid)
@@ -47,16 +47,16 @@ class EditMakers:
     def session_of(self, turn: str) -> tuple[str, str] | None:
         """The session that made edits in the turn; None if it has ended or is not known."""
         made = self._turns.get(turn)
-        return _session(made) if made is not None else None
+        return _session_key(made) if made is not None else None
 
     def confirm_session(self, session: tuple[str, str]) -> None:
         """It is there, also after a restart."""
         self._expected.pop(session, None)
 
-    def forget(self, session: tuple[str, str]) -> None:
+    def forget_session(self, session: tuple[str, str]) -> None:
         """It has ended."""
         self._expected.pop(session, None)
-        ended = [turn for turn, made in self._turns.items() if _session(made) == session]
+        ended = [turn for turn, made in self._turns.items() if _session_key(made) == session]
         for turn in ended:
             del self._turns[turn]
         if ended:
@@ -67,22 +67,22 @@ class EditMakers:
         no hook says which ones have."""
         expected = dict(self._expected)
         pids = {pid for pid, _until in expected.values()} - {0}
-        present = await in_thread(partial(running, pids)) if pids else set()
+        present = await in_thread(partial(running_processes, pids)) if pids else set()
         for session, (pid, until) in expected.items():
             is_there = time.time() < until and (not pid or pid in present)
             if session in self._expected and not is_there:
-                self.forget(session)
+                self.forget_session(session)
 
-    def saved(self) -> tuple[SavedTurn, ...]:
+    def saved_turns(self) -> tuple[SavedTurn, ...]:
         return tuple(self._turns.values())
 
-    def adopt(self, saved: Iterable[SavedTurn]) -> None:
+    def adopt_turns(self, saved: Iterable[SavedTurn]) -> None:
         """Take the turns from before a restart."""
         for turn in saved:
             self._turns[turn.id] = turn
             until = time.time() + (RUNS if turn.pid else SILENT)
-            self._expected[_session(turn)] = turn.pid, until
+            self._expected[_session_key(turn)] = turn.pid, until
 
 
-def _session(turn: SavedTurn) -> tuple[str, str]:
+def _session_key(turn: SavedTurn) -> tuple[str, str]:
     return turn.cli_id, turn.session_id

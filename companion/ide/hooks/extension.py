@@ -60,7 +60,7 @@ class Installed:
     is_there: bool = True
 
 
-def folder(cli: Cli, environ: Mapping[str, str], user_home: str) -> str:
+def extension_folder(cli: Cli, environ: Mapping[str, str], user_home: str) -> str:
     """The folder for this CLI's extension."""
     homes = cli.possible_homes(environ, user_home)
     home = next((each for each in homes if os.path.isdir(each)), homes[0])
@@ -69,10 +69,10 @@ def folder(cli: Cli, environ: Mapping[str, str], user_home: str) -> str:
 
 def installed_at(cli: Cli, path: str, cwd: str = "") -> Installed:
     """The extension at the path, as a CLI in the folder `cwd` sees it."""
-    form = _form(cli)
-    told = _json(os.path.join(path, form.manifest))
+    form = _extension_form(cli)
+    told = _read_json(os.path.join(path, form.manifest))
     version = told.get("version") if told.get("name") == NAME else ""
-    known = _json(os.path.join(os.path.dirname(path), ENABLEMENT)).get(NAME)
+    known = _read_json(os.path.join(os.path.dirname(path), ENABLEMENT)).get(NAME)
     rules = known.get("overrides") if isinstance(known, dict) else None
     is_enabled = _is_enabled(rules if isinstance(rules, list) else [], cwd)
     version = version if isinstance(version, str) else ""
@@ -93,14 +93,14 @@ def _is_enabled(rules: Iterable[object], cwd: str) -> bool:
     return found
 
 
-def install(cli: Cli, path: str, program: bytes) -> None:
+def install_extension(cli: Cli, path: str, program: bytes) -> None:
     """Write the extension, even over an older one. Raises NotChanged."""
     if os.path.islink(path):
         raise NotChanged(f"{path} is a link. Remove it, and install the extension again.")
     if os.path.isdir(path) and not _is_ours(cli, path):
         raise NotChanged(f"{path} contains something else. Remove it, and install again.")
     try:
-        for name, data in files(cli, program).items():
+        for name, data in extension_files(cli, program).items():
             whole = os.path.join(path, name)
             private_files.make_parents(whole)
             private_files.write(whole, data)
@@ -108,7 +108,7 @@ def install(cli: Cli, path: str, program: bytes) -> None:
         raise NotChanged(f"{path} cannot be written ({error.strerror}).") from None
 
 
-def remove(cli: Cli, path: str) -> bool:
+def remove_extension(cli: Cli, path: str) -> bool:
     """Remove the extension, and the CLI's own notes about it; gives whether it was there. Raises
     NotChanged."""
     if not os.path.lexists(path):
@@ -117,55 +117,59 @@ def remove(cli: Cli, path: str) -> bool:
         raise NotChanged(f"{path} is not the extension of Gemini Companion. Remove it yourself.")
     try:
         shutil.rmtree(path)
-        _forget(os.path.join(os.path.dirname(path), ENABLEMENT))
+        _remove_from_enablement(os.path.join(os.path.dirname(path), ENABLEMENT))
     except OSError as error:
         raise NotChanged(f"{path} cannot be removed ({error.strerror}).") from None
     return True
 
 
-def renew(cli: Cli, path: str, program: bytes) -> bool:
+def renew_extension(cli: Cli, path: str, program: bytes) -> bool:
     """Write the extension again if an older package has written it, or one of this version that was
     not released; gives whether it did. Raises NotChanged."""
     found = installed_at(cli, path)
-    if not found.version or _numbers(found.version) > _numbers(VERSION):
+    if not found.version or _version_numbers(found.version) > _version_numbers(VERSION):
         return False
-    if found.version == VERSION and _has_files(path, files(cli, program)):
+    if found.version == VERSION and _has_files(path, extension_files(cli, program)):
         return False
-    install(cli, path, program)
+    install_extension(cli, path, program)
     return True
 
 
-def files(cli: Cli, program: bytes) -> dict[str, bytes]:
+def extension_files(cli: Cli, program: bytes) -> dict[str, bytes]:
     """Its files by their names in its folder. The manifest is the last, because it makes the folder
     an extension."""
-    form = _form(cli)
+    form = _extension_form(cli)
     manifest = {
         "name": NAME,
         "version": VERSION,
         "description": DESCRIPTION,
-        "mcpServers": {SERVER: _server(form)},
+        "mcpServers": {SERVER: _tool_server_entry(form)},
     }
     return {
         PROGRAM: program,
-        SCRIPT: server_script.script(PROGRAM, VERSION),
-        ROW: _encoded(_row(cli, form)),
-        HOOKS: _encoded({"hooks": {event: [_hook(cli, form, event)] for event in form.events}}),
-        form.manifest: _encoded(manifest),
+        SCRIPT: server_script.make_script(PROGRAM, VERSION),
+        ROW: _encode_json(_cli_row(cli, form)),
+        HOOKS: _encode_json(
+            {"hooks": {event: [_hook_entry(cli, form, event)] for event in form.events}}
+        ),
+        form.manifest: _encode_json(manifest),
     }
 
 
-def _server(form: ExtensionForm) -> dict[str, Any]:
+def _tool_server_entry(form: ExtensionForm) -> dict[str, Any]:
     """How the CLI starts the tool server."""
     if sys.platform == "win32":
         return {"command": "node", "args": [f"{form.here}/{PROGRAM}", "tools"]}
     return {"command": "sh", "args": [f"{form.here}/{SCRIPT}"]}
 
 
-def _row(cli: Cli, form: ExtensionForm) -> dict[str, Any]:
+def _cli_row(cli: Cli, form: ExtensionForm) -> dict[str, Any]:
     """What the program needs to know about the CLI."""
-    found = _discovery(cli)
+    found = _discovery_form(cli)
     limits = {event: LIMITS[moment] for event, moment in form.moments.items() if moment in LIMITS}
-    answers = {event: hook_answers.parts(form, moment) for event, moment in form.moments.items()}
+    answers = {
+        event: hook_answers.allowed_parts(form, moment) for event, moment in form.moments.items()
+    }
     return {
         "id": cli.id,
         "version": VERSION,
@@ -177,24 +181,24 @@ def _row(cli: Cli, form: ExtensionForm) -> dict[str, Any]:
     }
 
 
-def _hook(cli: Cli, form: ExtensionForm, event: str) -> dict[str, Any]:
+def _hook_entry(cli: Cli, form: ExtensionForm, event: str) -> dict[str, Any]:
     command = {
         "type": "command",
         "name": "Sublime Text",
-        "command": _command(cli, form, event),
+        "command": _hook_command(cli, form, event),
         "timeout": TIMEOUT * form.timeouts,
     }
     matcher = form.matchers.get(event)
     return {**({"matcher": matcher} if matcher else {}), "hooks": [command]}
 
 
-def _command(cli: Cli, form: ExtensionForm, event: str) -> str:
+def _hook_command(cli: Cli, form: ExtensionForm, event: str) -> str:
     """The hook's command, for the shell that the CLI runs. If the program, Node.js or an editor is
     missing, the command ends at once and successfully: any other end would block the CLI's prompts
     (docs/protocol.md 9). So does what stands in for `node` and has no version for this folder. The
     program is told the CLI's process, for the shell stays in between. Starting Node.js takes ten
     times as long as checking for a file."""
-    discovery = _discovery(cli)
+    discovery = _discovery_form(cli)
     if sys.platform == "win32":
         program = f"{form.here}/{PROGRAM}"
         return (
@@ -212,14 +216,14 @@ def _command(cli: Cli, form: ExtensionForm, event: str) -> str:
     )
 
 
-def _form(cli: Cli) -> ExtensionForm:
+def _extension_form(cli: Cli) -> ExtensionForm:
     """Raises NotChanged."""
     if cli.extension is None:
         raise NotChanged(f"{cli.name} does not load extensions.")
     return cli.extension
 
 
-def _discovery(cli: Cli) -> DiscoveryForm:
+def _discovery_form(cli: Cli) -> DiscoveryForm:
     """Raises NotChanged."""
     if cli.discovery is None:
         raise NotChanged(f"{cli.name} does not find an editor by a file.")
@@ -229,7 +233,7 @@ def _discovery(cli: Cli) -> DiscoveryForm:
 def _is_ours(cli: Cli, path: str) -> bool:
     """Whether this package wrote it, even if not completely: PROGRAM is written first."""
     names = set(os.listdir(path))
-    manifest = _json(os.path.join(path, _form(cli).manifest))
+    manifest = _read_json(os.path.join(path, _extension_form(cli).manifest))
     return not names or bool(names & {PROGRAM, ROW}) or manifest.get("name") == NAME
 
 
@@ -241,18 +245,18 @@ def _has_files(path: str, wanted: Mapping[str, bytes]) -> bool:
     return False
 
 
-def _forget(path: str) -> None:
+def _remove_from_enablement(path: str) -> None:
     """Remove the extension from the CLI's list of all extensions. Raises OSError."""
-    known = _json(path)
+    known = _read_json(path)
     if known.pop(NAME, None) is None:
         return
     if known:
-        private_files.write(path, _encoded(known))
+        private_files.write(path, _encode_json(known))
     else:
         os.remove(path)
 
 
-def _json(path: str) -> dict[str, Any]:
+def _read_json(path: str) -> dict[str, Any]:
     """The object in the file; an empty one if there is none."""
     try:
         with open(path, "rb") as file:
@@ -262,9 +266,9 @@ def _json(path: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _encoded(value: Any) -> bytes:
+def _encode_json(value: Any) -> bytes:
     return (json.dumps(value, indent=2) + "\n").encode("ascii")
 
 
-def _numbers(version: str) -> tuple[int, ...]:
+def _version_numbers(version: str) -> tuple[int, ...]:
     return tuple(map(int, re.findall(r"\d+", version)))

@@ -59,7 +59,7 @@ class ExtensionTransport:
         self._limits = limits
         self._exchanges: WeakKeyDictionary[Connection, Handshake] = WeakKeyDictionary()
 
-    async def answer(self, request: BaseRequest, server: HttpServer, port: int) -> Response:
+    async def answer_request(self, request: BaseRequest, server: HttpServer, port: int) -> Response:
         """The answer to a request for one of the paths. Raises Refused, HttpRefusal."""
         method = METHODS.get(request.path)
         if method is None:
@@ -68,76 +68,80 @@ class ExtensionTransport:
             raise HttpRefusal(405, f"Expected the method {method}.", method)
         connection = cast(Connection, request.protocol)
         if request.path == PATH:
-            return self._greet(request, connection, port)
+            return self._greet_program(request, connection, port)
         # It counts once: what was sent before is worth nothing now.
         exchange = self._exchanges.pop(connection, None)
-        claim = exchange.claim(request.path, _authorization(request)) if exchange else None
+        claim = (
+            exchange.verify_claim(request.path, _authorization_header(request))
+            if exchange
+            else None
+        )
         if exchange is None or claim is None:
             raise HttpRefusal(401, "Expected a proof of the extension, after its nonce.")
         server.admit(request)
-        status, body = await self._reply(request, claim)
-        headers = {**answers.JSON, PROOF_HEADER: exchange.answer(status, body)}
+        status, body = await self._unsigned_answer(request, claim)
+        headers = {**answers.JSON, PROOF_HEADER: exchange.prove_answer(status, body)}
         return small_answer(status, headers, body)
 
-    def _greet(self, request: BaseRequest, connection: Connection, port: int) -> Response:
+    def _greet_program(self, request: BaseRequest, connection: Connection, port: int) -> Response:
         nonce = request.headers.get(NONCE_HEADER, "")
         if not NONCE.fullmatch(nonce):
             raise HttpRefusal(400, f"Expected 32 digits of a nonce in {NONCE_HEADER}.")
         exchange = Handshake(self.key, port, nonce, secrets.token_hex(16))
         self._exchanges[connection] = exchange
-        return small_answer(200, answers.JSON, encode(exchange.greeting()))
+        return small_answer(200, answers.JSON, encode(exchange.server_greeting()))
 
-    async def _reply(self, request: BaseRequest, claim: Claim) -> tuple[int, bytes]:
+    async def _unsigned_answer(self, request: BaseRequest, claim: Claim) -> tuple[int, bytes]:
         """The status and the body of an answer that is signed."""
         try:
-            value = await self._value(request, claim)
+            value = await self._read_signed_body(request, claim)
             if request.path == TOOLS:
                 return 200, await self._answer_tools(value) or b""
-            return 200, await self._hook(request, _cli(claim), value)
+            return 200, await self._answer_hook(request, _claimed_cli(claim), value)
         except HttpRefusal as refusal:
             return refusal.status, refusal.sentence.encode("utf-8")
         except RpcError as error:
             return 400, error.encode()
 
-    async def _value(self, request: BaseRequest, claim: Claim) -> Any:
+    async def _read_signed_body(self, request: BaseRequest, claim: Claim) -> Any:
         """The parsed body, if it is the one that was signed. Raises Refused, HttpRefusal,
         RpcError."""
         small = http_server.small_body(request)
         if small is not None:
-            _check(digest_of(small), claim)
+            _check_digest(digest_of(small), claim)
             return load(small)
         found = hashlib.sha256()
         with MemoryShare(self._limits.memory) as memory:
             limits = self._limits.body, memory, self._limits.large
             value = await http_server.read_json(request, *limits, watch=found.update)
-        _check(found.hexdigest(), claim)
+        _check_digest(found.hexdigest(), claim)
         return value
 
-    async def _hook(self, request: BaseRequest, cli: Cli, value: Any) -> bytes:
+    async def _answer_hook(self, request: BaseRequest, cli: Cli, value: Any) -> bytes:
         """Raises HttpRefusal."""
 
         def is_there() -> bool:
             return request.transport is not None and not request.transport.is_closing()
 
         try:
-            return encode(await self._hooks.answer(cli, value, is_there))
+            return encode(await self._hooks.answer_hook(cli, value, is_there))
         except BadHook as error:
             raise HttpRefusal(400, str(error)) from None
         except NotConnected:
             raise HttpRefusal(421, "Expected a CLI that is connected to this window.") from None
 
 
-def _authorization(request: BaseRequest) -> str:
+def _authorization_header(request: BaseRequest) -> str:
     return str(request.headers.get("Authorization", ""))
 
 
-def _check(digest: str, claim: Claim) -> None:
+def _check_digest(digest: str, claim: Claim) -> None:
     """Raises HttpRefusal."""
     if digest != claim.digest:
         raise HttpRefusal(401, "Expected the body that was signed.")
 
 
-def _cli(claim: Claim) -> Cli:
+def _claimed_cli(claim: Claim) -> Cli:
     """Raises HttpRefusal."""
     found = next((cli for cli in CLIS if cli.id == claim.cli_id), None)
     if found is None:

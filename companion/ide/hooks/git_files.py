@@ -74,16 +74,16 @@ class _Places:
 def work_tree_of(folder: str) -> GitTree | None:
     """The work tree that holds the folder; None if there is none, or it is too large, or git does
     not answer in time."""
-    root = _root(folder)
+    root = _work_tree_root(folder)
     if not root:
         return None
-    listed, others = _output(root, "ls-files", "--stage", "--debug", "-z"), _others(root)
+    listed, others = _run_git(root, "ls-files", "--stage", "--debug", "-z"), _untracked_files(root)
     if listed is None or others is None:
         return None
     entries = ENTRY.findall(listed)
     if len(entries) + len(others) > MAX_FILES:
         return None
-    seen = (stamp(_index(root)) or (0, 0))[0]
+    seen = (stamp(_index_file(root)) or (0, 0))[0]
     objects: dict[str, str] = {}
     stamps: dict[str, Stamp] = {}
     places = _Places(root)
@@ -99,26 +99,26 @@ def work_tree_of(folder: str) -> GitTree | None:
     return GitTree(root, objects, stamps, others)
 
 
-def dirty(tree: GitTree) -> list[str]:
+def dirty_files(tree: GitTree) -> list[str]:
     """The files that are something else than git has; nobody but the disk knows what they hold."""
     known = [path for path, now in tree.stamps.items() if now and path not in tree.objects]
-    return _files([*known, *tree.others])
+    return _first_files([*known, *tree.others])
 
 
-def changed(tree: GitTree) -> dict[str, Original]:
-    """The files that have changed since, as they were then, but for those that were `dirty`."""
+def changed_files(tree: GitTree) -> dict[str, Original]:
+    """The files that have changed since, as they were then, but for the dirty ones."""
     now = [path for path in tree.objects if stamp(path) != tree.stamps[path]][:MAX_CHANGED]
-    found = _texts(tree, now)
-    others = _others(tree.root)
-    new = _files((others or tree.others) - tree.others - set(tree.stamps))
+    found = _texts_in_git(tree, now)
+    others = _untracked_files(tree.root)
+    new = _first_files((others or tree.others) - tree.others - set(tree.stamps))
     return {**found, **{path: Original("", exists=False) for path in new}}
 
 
-def _texts(tree: GitTree, paths: Sequence[str]) -> dict[str, Original]:
+def _texts_in_git(tree: GitTree, paths: Sequence[str]) -> dict[str, Original]:
     """What git has of the files; only where that is what was on disk, and no other form of it."""
     found = {}
     asked = "".join(f"{tree.objects[path]}\n" for path in paths)
-    data = _output(tree.root, "cat-file", "--batch", told=asked) or b""
+    data = _run_git(tree.root, "cat-file", "--batch", told=asked) or b""
     at = 0
     for path in paths:
         end = data.find(b"\n", at)
@@ -133,8 +133,8 @@ def _texts(tree: GitTree, paths: Sequence[str]) -> dict[str, Original]:
     return found
 
 
-def _others(root: str) -> frozenset[str] | None:
-    listed = _output(root, "ls-files", "--others", "--exclude-standard", "-z")
+def _untracked_files(root: str) -> frozenset[str] | None:
+    listed = _run_git(root, "ls-files", "--others", "--exclude-standard", "-z")
     if listed is None:
         return None
     # One that ends with a slash is a work tree in this one.
@@ -142,22 +142,22 @@ def _others(root: str) -> frozenset[str] | None:
     return frozenset(os.path.join(root, os.fsdecode(name)) for name in names)
 
 
-def _files(paths: Iterable[str]) -> list[str]:
+def _first_files(paths: Iterable[str]) -> list[str]:
     """The first of these paths, in order, without links: those lead to other files or to
     folders."""
     return list(islice((path for path in sorted(paths) if not os.path.islink(path)), MAX_CHANGED))
 
 
-def _index(root: str) -> str:
+def _index_file(root: str) -> str:
     """The file of the index; of one of several work trees it is elsewhere."""
     folder = os.path.join(root, ".git")
     if os.path.isdir(folder):
         return os.path.join(folder, "index")
-    named = _output(root, "rev-parse", "--git-path", "index") or b""
+    named = _run_git(root, "rev-parse", "--git-path", "index") or b""
     return os.path.join(root, os.fsdecode(named.rstrip(b"\n")))
 
 
-def _root(folder: str) -> str:
+def _work_tree_root(folder: str) -> str:
     """The work tree that holds the folder; empty if none does."""
     while not os.path.exists(os.path.join(folder, ".git")):
         above = os.path.dirname(folder)
@@ -167,13 +167,13 @@ def _root(folder: str) -> str:
     return folder
 
 
-def _output(root: str, *arguments: str, told: str = "") -> bytes | None:
+def _run_git(root: str, *arguments: str, told: str = "") -> bytes | None:
     """None if git fails, is missing or is late."""
     try:
         done = subprocess.run(
             [*GIT, *arguments],
             cwd=root,
-            env={**_environment(os.environ.items()), **QUIET},
+            env={**_git_environment(os.environ.items()), **QUIET},
             input=told.encode("ascii"),
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -185,6 +185,6 @@ def _output(root: str, *arguments: str, told: str = "") -> bytes | None:
     return done.stdout if done.returncode == 0 else None
 
 
-def _environment(ours: Iterable[tuple[str, str]]) -> dict[str, str]:
+def _git_environment(ours: Iterable[tuple[str, str]]) -> dict[str, str]:
     """The variables for git, without those that lead it to another work tree."""
     return {name: value for name, value in ours if not name.startswith("GIT_")}

@@ -38,25 +38,25 @@ class Handshake:
     theirs: str
     ours: str
 
-    def greeting(self) -> Mapping[str, str]:
+    def server_greeting(self) -> Mapping[str, str]:
         """The server's answer to the program's nonce."""
         return {"nonce": self.ours, "proof": self._proof("server")}
 
-    def claim(self, path: str, authorization: str) -> Claim | None:
+    def verify_claim(self, path: str, authorization: str) -> Claim | None:
         """What a header proves about a request; None if it proves nothing."""
         match = AUTHORIZATION.fullmatch(authorization)
         if match is None:
             return None
         cli_id, digest, proof = match.groups()
-        if not hmac.compare_digest(proof, self.request(path, cli_id, digest)):
+        if not hmac.compare_digest(proof, self.prove_request(path, cli_id, digest)):
             return None
         return Claim(cli_id, digest)
 
-    def request(self, path: str, cli_id: str, digest: str) -> str:
+    def prove_request(self, path: str, cli_id: str, digest: str) -> str:
         """The proof of the program."""
         return self._proof("request", path, cli_id, digest)
 
-    def answer(self, status: int, body: bytes) -> str:
+    def prove_answer(self, status: int, body: bytes) -> str:
         """The proof of the server."""
         return self._proof("answer", str(status), digest_of(body))
 

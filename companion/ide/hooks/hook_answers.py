@@ -56,24 +56,24 @@ def takes_context(event: HookEvent) -> bool:
     return event.moment is Moment.TOOL_ENDED and not event.has_failed
 
 
-def bounded(text: str) -> str:
+def bound_context(text: str) -> str:
     return text if len(text) <= MAX_CONTEXT else text[: MAX_CONTEXT - len(CUT)] + CUT
 
 
-def parts(form: ExtensionForm, moment: Moment) -> list[str]:
+def allowed_parts(form: ExtensionForm, moment: Moment) -> list[str]:
     """What an answer may have at that moment. The extension's program prints nothing else."""
     asks = moment is Moment.TOOL_BEGINS and form.can_ask
     return [*([ASK] if asks else []), *([CONTEXT] if moment in TAKES_CONTEXT else [])]
 
 
-def printed(event: HookEvent, answer: HookAnswer) -> Mapping[str, Any]:
+def hook_output(event: HookEvent, answer: HookAnswer) -> Mapping[str, Any]:
     """Leaves out what the CLI does not accept at this event."""
     form = event.cli.extension
-    may = parts(form, event.moment) if form is not None else []
+    may = allowed_parts(form, event.moment) if form is not None else []
     found: dict[str, Any] = {}
     if answer.asks and ASK in may:
         found.update(decision="ask", systemMessage=answer.message)
     if answer.context and CONTEXT in may:
-        told = {"hookEventName": event.name, "additionalContext": bounded(answer.context)}
+        told = {"hookEventName": event.name, "additionalContext": bound_context(answer.context)}
         found["hookSpecificOutput"] = told
     return found

@@ -76,7 +76,7 @@ class HookDesk:
         self._were_connected: set[tuple[str, str]] = set()
         self._proposing = proposing
 
-    async def answer(
+    async def answer_hook(
         self, cli: Cli, body: Any, is_there: Callable[[], bool] = lambda: True
     ) -> Mapping[str, Any]:
         """The output of the hook. `is_there` tells whether it still waits. Raises BadHook and
@@ -84,9 +84,9 @@ class HookDesk:
         told = hook_events.read(cli, body)
         if told is None:
             return {}
-        event = replace(told, pid=_process(told))
+        event = replace(told, pid=_local_process(told))
         # At once, because it may end while anything is waited for.
-        self._local |= running({event.pid} - {0})
+        self._local |= running_processes({event.pid} - {0})
         session = await self.session_of(event)
         known = self.live.find(event)
         self._elsewhere = [cli for cli in self._elsewhere if cli != known]
@@ -97,7 +97,7 @@ class HookDesk:
         self.outdated.discard(cli)
         self.live.apply_hook(event, session.id if session is not None else "")
         if event.moment is Moment.ASKS:
-            self._questions.asked(event)
+            self._questions.watch_question(event)
         answer, went_out = NOTHING, False
         try:
             for listener in self.listeners:
@@ -106,7 +106,7 @@ class HookDesk:
         finally:
             for settle in answer.settle:
                 settle(went_out)
-        return hook_answers.printed(event, answer)
+        return hook_answers.hook_output(event, answer)
 
     def note_outdated(self, cli: Cli) -> None:
         """A hook came from an extension that does not prove itself, as those of earlier versions
@@ -127,13 +127,13 @@ class HookDesk:
         }
         ports = await self._ports_of(event.pid, peers) if event.pid else None
         if ports is None:
-            id = self._proposer(event)
+            id = self._proposing_session(event)
             return next((session for session in peers.values() if session.id == id), None)
         found = [peers[port] for port in ports if port in peers]
         # A CLI that connects again has two sessions for a moment.
         return max(found, key=lambda session: session.ordinal) if found else None
 
-    def _proposer(self, event: HookEvent) -> str:
+    def _proposing_session(self, event: HookEvent) -> str:
         """The id of the MCP session that proposes the edit about which a CLI asks, and from then on
         that of this CLI; empty if nobody can tell. The proposal comes before the hook
         (docs/protocol.md 9.61)."""
@@ -169,7 +169,7 @@ class HookDesk:
         session."""
         known = self.live.all()
         pids = {each.pid for each in known} & self._local
-        gone = pids - await in_thread(partial(running, pids)) if pids else set()
+        gone = pids - await in_thread(partial(running_processes, pids)) if pids else set()
         ended = [cli for cli in known if cli.pid in gone]
         self.live.forget([*ended, *(cli for cli in known if self._has_left(cli))])
         self._elsewhere = []
@@ -195,12 +195,12 @@ class HookDesk:
         return its != "" or key in self._were_connected or is_silent
 
 
-def _process(event: HookEvent) -> int:
+def _local_process(event: HookEvent) -> int:
     """The CLI's process; 0 if this system does not know it, because it is one in a container, or
     of another system on this machine."""
     is_here = not event.namespace or event.namespace == system_processes.namespace()
     return system_processes.of_hook(event.pid) if is_here else 0
 
 
-def running(pids: set[int]) -> set[int]:
+def running_processes(pids: set[int]) -> set[int]:
     return {pid for pid in pids if private_files.is_running(pid)}

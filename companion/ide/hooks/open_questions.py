@@ -39,17 +39,17 @@ class OpenQuestions:
         self._live = live
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def asked(self, event: HookEvent) -> None:
+    def watch_question(self, event: HookEvent) -> None:
         """The CLI asks. Looks for the answer until something else is heard of it."""
-        task = asyncio.ensure_future(self._follow(event))
+        task = asyncio.ensure_future(self._follow_question(event))
         self._tasks.add(task)
-        task.add_done_callback(self._ended)
+        task.add_done_callback(self._question_ended)
 
     def stop(self) -> None:
         for task in list(self._tasks):
             task.cancel()
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    def _question_ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         error = None if task.cancelled() else task.exception()
         if isinstance(error, asyncio.TimeoutError):
@@ -57,9 +57,9 @@ class OpenQuestions:
         elif error is not None:
             logger.error("a question in a terminal could not be followed", exc_info=error)
 
-    async def _follow(self, event: HookEvent) -> None:
+    async def _follow_question(self, event: HookEvent) -> None:
         asked = self._live.find(event)
-        place = await in_thread(partial(_place, event), PATIENCE)
+        place = await in_thread(partial(_place_of_question, event), PATIENCE)
         while asked is not None and self._live.find(event) is asked:
             is_allowed = await in_thread(partial(_is_allowed, event, place), PATIENCE)
             if is_allowed is None:
@@ -68,18 +68,18 @@ class OpenQuestions:
                 self._live.answered(event, is_allowed)
 
 
-def _place(event: HookEvent) -> _Place:
-    return _Place(_size(event.transcript), frozenset(groups_of_commands(event.pid)))
+def _place_of_question(event: HookEvent) -> _Place:
+    return _Place(_file_size(event.transcript), frozenset(groups_of_commands(event.pid)))
 
 
 def _is_allowed(event: HookEvent, place: _Place) -> bool | None:
     """None while nobody can tell."""
     if groups_of_commands(event.pid) - place.groups:
         return True
-    return False if REFUSED in _read(event.transcript, place.size) else None
+    return False if REFUSED in _read_added(event.transcript, place.size) else None
 
 
-def _size(path: str) -> int:
+def _file_size(path: str) -> int:
     """0 for all but a regular file, which alone is sure to answer."""
     try:
         status = os.stat(path)
@@ -88,9 +88,9 @@ def _size(path: str) -> int:
     return status.st_size if stat.S_ISREG(status.st_mode) else 0
 
 
-def _read(path: str, size: int) -> bytes:
+def _read_added(path: str, size: int) -> bytes:
     """What was added to the file since it had this size."""
-    if _size(path) <= size:
+    if _file_size(path) <= size:
         return b""
     try:
         with open_regular(path) as file:

@@ -31,7 +31,7 @@ _INITIALIZED = (
 _RESOURCE = '{"uri":"editor://none","name":"Node.js is missing"}'
 
 
-def script(program: str, version: str) -> bytes:
+def make_script(program: str, version: str) -> bytes:
     """`program` is the name of the file beside it that Node.js runs."""
     said = _INITIALIZED.replace("VERSION", version)
     whole = _SCRIPT.replace("PROGRAM", program).replace("INITIALIZED", said)

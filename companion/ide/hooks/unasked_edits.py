@@ -75,13 +75,13 @@ class _Turn:
         """Whether nothing is kept for the tool."""
         return subject not in self.before and subject not in self.trees
 
-    def size(self, subject: str) -> int:
+    def size_of_tool(self, subject: str) -> int:
         """The bytes that are kept for the tool, about."""
         files, tree = self.before.get(subject, {}).values(), self.trees.get(subject)
         found = sum(len(file.text) + len(file.data or b"") for file in files)
         return found + (TREE_FILE * (len(tree.stamps) + len(tree.others)) if tree else 0)
 
-    def forget(self, subject: str) -> None:
+    def forget_tool(self, subject: str) -> None:
         self.before.pop(subject, None)
         self.trees.pop(subject, None)
 
@@ -120,47 +120,47 @@ class UnaskedEdits:
         self._moved: list[tuple[str, Original, Original]] = []
 
     async def answer_hook(self, event: HookEvent, session: Session | None) -> HookAnswer:
-        self.makers.confirm_session(_key(event))
-        turn = self._turn(event)
+        self.makers.confirm_session(_session_key(event))
+        turn = self._current_turn(event)
         answer = NOTHING
         if event.moment is Moment.ASKS and event.kind in EDITS:
-            _add(turn.asked, (_name(event.subject), _hash(event)), None)
+            _add_newest(turn.asked, (_file_name(event.subject), _text_hash(event)), None)
         elif event.moment is Moment.TOOL_BEGINS and event.kind is not None:
             if self.shows:
-                self._remember(event, turn, await self._read(event, turn))
-            answer = self._asking(event, session)
+                self._remember_files(event, turn, await self._read_before_tool(event, turn))
+            answer = self._asking_answer(event, session)
         elif event.moment is Moment.TOOL_ENDED and event.kind is not None:
             # Before anything is waited for: the CLI may ask about its next edit meanwhile.
             is_unasked = event.kind not in EDITS or _was_unasked(event, turn)
             if self.shows:
-                await self._compare(event, turn, is_unasked)
+                await self._compare_files(event, turn, is_unasked)
         elif event.moment is Moment.ENDED:
-            self._forget(_key(event))
-        return answer.with_more(self._telling(event))
+            self._forget_session(_session_key(event))
+        return answer.with_more(self._telling_answer(event))
 
     def taken_back(self, turn: str, client: str, path: str, is_whole: bool) -> None:
         """The user has undone an edit, or a part of it: its CLI tells the model so, as soon as it
         can."""
         sentence = (UNDONE if is_whole else CHANGED).format(self._context.path_maps.to_remote(path))
-        self._wait([*self._to_tell, SavedSentence(turn, client, sentence)])
+        self._keep_sentences([*self._to_tell, SavedSentence(turn, client, sentence)])
 
-    def saved(self) -> tuple[SavedSentence, ...]:
+    def saved_sentences(self) -> tuple[SavedSentence, ...]:
         """What models are still to be told."""
         return tuple(self._to_tell)
 
-    def adopt(self, saved: Iterable[SavedSentence]) -> None:
+    def adopt_sentences(self, saved: Iterable[SavedSentence]) -> None:
         """Take what was to be told before a restart."""
-        self._wait([*saved, *self._to_tell])
+        self._keep_sentences([*saved, *self._to_tell])
 
-    def forget(self, ended: Iterable[LiveCli]) -> None:
+    def forget_clis(self, ended: Iterable[LiveCli]) -> None:
         """Forget the turns of CLIs that were killed, for no hook said so."""
         for each in ended:
-            self._forget((each.cli_id, each.session_id))
+            self._forget_session((each.cli_id, each.session_id))
 
-    def _turn(self, event: HookEvent) -> _Turn:
+    def _current_turn(self, event: HookEvent) -> _Turn:
         """The turn in which the CLI is. Qwen Code says an empty prompt before each request to the
         model, so that begins none."""
-        key = _key(event)
+        key = _session_key(event)
         turn = self._turns.get(key)
         begins = event.moment is Moment.PROMPTED and (event.prompt or (turn and turn.is_over))
         if turn is None or begins:
@@ -172,19 +172,19 @@ class UnaskedEdits:
             self._turns.popitem(last=False)
         return turn
 
-    def _forget(self, key: tuple[str, str]) -> None:
+    def _forget_session(self, key: tuple[str, str]) -> None:
         """The session has ended: what it was to be told goes to the next one of its CLI."""
         self._turns.pop(key, None)
-        self.makers.forget(key)
+        self.makers.forget_session(key)
 
-    def _asking(self, event: HookEvent, session: Session | None) -> HookAnswer:
+    def _asking_answer(self, event: HookEvent, session: Session | None) -> HookAnswer:
         """A CLI without a connection would ask in its terminal alone, and for ever if nobody reads
         that (docs/protocol.md 9)."""
         is_connected = session is not None and session.stream is not None
         asks = self.asks and event.kind in EDITS and is_connected and self._offers_diffs()
         return HookAnswer(asks=True, message=ASKED_FOR) if asks else NOTHING
 
-    def _telling(self, event: HookEvent) -> HookAnswer:
+    def _telling_answer(self, event: HookEvent) -> HookAnswer:
         """What the user took back, for the model."""
         found = [sentence for sentence in self._to_tell if self._is_for(event, sentence)]
         if not found or not takes_context(event):
@@ -192,15 +192,15 @@ class UnaskedEdits:
         sizes = accumulate(len(sentence.text) + 1 for sentence in found)
         # The others go along with the next prompt.
         found = found[: max(1, sum(size <= MAX_CONTEXT for size in sizes))]
-        self._wait([sentence for sentence in self._to_tell if sentence not in found])
+        self._keep_sentences([sentence for sentence in self._to_tell if sentence not in found])
         text = "\n".join(dict.fromkeys(sentence.text for sentence in found))
         return HookAnswer(context=text, settle=(partial(self._settle_sentences, found),))
 
     def _settle_sentences(self, found: list[SavedSentence], went_out: bool) -> None:
         if not went_out:
-            self._wait([*found, *self._to_tell])
+            self._keep_sentences([*found, *self._to_tell])
 
-    def _wait(self, to_tell: list[SavedSentence]) -> None:
+    def _keep_sentences(self, to_tell: list[SavedSentence]) -> None:
         if len(to_tell) > MAX_SENTENCES:
             logger.info("no CLI takes what was undone: the oldest of that is not told any more")
         self._to_tell = to_tell[-MAX_SENTENCES:]
@@ -209,14 +209,14 @@ class UnaskedEdits:
     def _is_for(self, event: HookEvent, sentence: SavedSentence) -> bool:
         session = self.makers.session_of(sentence.turn)
         its_kind = sentence.client == event.cli.name
-        return session == _key(event) if session is not None else its_kind
+        return session == _session_key(event) if session is not None else its_kind
 
-    def _remember(self, event: HookEvent, turn: _Turn, before: dict[str, Original]) -> None:
+    def _remember_files(self, event: HookEvent, turn: _Turn, before: dict[str, Original]) -> None:
         """Keep what was before a tool that runs. Of a tool whose end is never told, as after a
         refused question, that is dropped when many others have run."""
         turn.before.pop(event.subject, None)
         turn.before[event.subject] = before
-        newest = _key(event), turn.id, event.subject
+        newest = _session_key(event), turn.id, event.subject
         kept: list[tuple[tuple[str, str], str, str]] = []
         held = 0
         # The newest first, so that the oldest are dropped.
@@ -225,58 +225,58 @@ class UnaskedEdits:
             other = self._turns.get(key)
             if other is None or other.id != id or other.is_done_with(subject):
                 continue
-            held += other.size(subject)
+            held += other.size_of_tool(subject)
             if kept and (len(kept) >= MAX_TOOLS or held > MAX_HELD):
-                other.forget(subject)
+                other.forget_tool(subject)
                 logger.info("many tools have not ended: what the oldest changes is not shown")
             else:
                 kept.append(tool)
         self._running = kept[::-1]
 
-    async def _read(self, event: HookEvent, turn: _Turn) -> dict[str, Original]:
+    async def _read_before_tool(self, event: HookEvent, turn: _Turn) -> dict[str, Original]:
         """The files that the tool may write; empty if the disk does not answer in time."""
         if event.kind in EDITS:
-            paths: Sequence[str] = (self._path(event),)
-            _add(turn.paths, paths[0], None)
+            paths: Sequence[str] = (self._local_path(event),)
+            _add_newest(turn.paths, paths[0], None)
         else:
             written = (path for path in reversed(turn.paths) if path not in self._context.paths())
             paths = list(islice(chain(self._context.paths(), written), MAX_FILES))
-            paths += await self._dirty(event, turn)
+            paths += await self._dirty_files(event, turn)
         return await self._read_files(paths)
 
-    async def _dirty(self, event: HookEvent, turn: _Turn) -> list[str]:
+    async def _dirty_files(self, event: HookEvent, turn: _Turn) -> list[str]:
         """The files of the command's work tree that only the disk knows."""
         tree = await self._work_trees.before_command(self._context.path_maps.to_local(event.folder))
         turn.trees.pop(event.subject, None)
         if tree is None:
             return []
         turn.trees[event.subject] = tree
-        return git_files.dirty(tree)
+        return git_files.dirty_files(tree)
 
-    async def _compare(self, event: HookEvent, turn: _Turn, is_unasked: bool) -> None:
+    async def _compare_files(self, event: HookEvent, turn: _Turn, is_unasked: bool) -> None:
         """Show what the tool did."""
         before, tree = turn.before.get(event.subject, {}), turn.trees.pop(event.subject, None)
         if tree is not None:
             folder = self._context.path_maps.to_local(event.folder)
-            before = {**await self._work_trees.changed(folder, tree), **before}
+            before = {**await self._work_trees.changed_files(folder, tree), **before}
         if not is_unasked:
             turn.before.pop(event.subject, None)
             return
-        paths = before or ([self._path(event)] if event.kind in EDITS else [])
+        paths = before or ([self._local_path(event)] if event.kind in EDITS else [])
         after = await self._read_files(paths)
         turn.before.pop(event.subject, None)
         for path, now in after.items():
             known = before.get(path)
-            is_unknown = known is None or not _differ(known, now)
+            is_unknown = known is None or not _files_differ(known, now)
             if is_unknown and self._shown.get(path) == now.known_digest:
                 # A command that ran meanwhile was compared first.
                 continue
-            then = _before(event, known, now, self._shown.get(path))
-            if now.exists and _differ(then, now):
+            then = _file_before_edit(event, known, now, self._shown.get(path))
+            if now.exists and _files_differ(then, now):
                 client, at = event.cli.name, time.time()
                 # Its session may have ended while the files were read.
-                if _key(event) in self._turns:
-                    self.makers.note(turn.id, event)
+                if _session_key(event) in self._turns:
+                    self.makers.note_edit(turn.id, event)
                 self._show(UnaskedEdit(path, then, now, client, turn.id, turn.prompt, at))
                 self._move_on(path, then, now)
 
@@ -288,7 +288,7 @@ class UnaskedEdits:
             self._shown.popitem(last=False)
         for turn in self._turns.values():
             for files in turn.before.values():
-                _replace(files, path, before, after)
+                _replace_original(files, path, before, after)
             for subject in turn.trees:
                 # Git would have it as it was before the edit.
                 turn.before.setdefault(subject, {}).setdefault(path, after)
@@ -305,12 +305,12 @@ class UnaskedEdits:
         finally:
             self._readings -= 1
         for moved in self._moved[begun:]:
-            _replace(files, *moved)
+            _replace_original(files, *moved)
         if not self._readings:
             self._moved = []
         return files
 
-    def _path(self, event: HookEvent) -> str:
+    def _local_path(self, event: HookEvent) -> str:
         """The editor's path of the file that the tool writes; a CLI's model may write a relative
         one."""
         paths = ntpath if is_of_windows(event.folder or os.sep) else posixpath
@@ -336,13 +336,15 @@ def _read_all(paths: Iterable[str], room: int) -> dict[str, Original]:
     return found
 
 
-def _before(event: HookEvent, known: Original | None, now: Original, shown: str | None) -> Original:
+def _file_before_edit(
+    event: HookEvent, known: Original | None, now: Original, shown: str | None
+) -> Original:
     """The file before the edit; `shown` is the digest of the newest text that was shown. A hook
     that the CLI no longer waited for may have read the file after the edit. What is known from a
     tool whose end was not heard is older than what was shown since."""
     told = _claimed_original(event, now)
     goes_on = not told.note and told.known_digest == shown
-    if known is not None and _differ(known, now) and not goes_on:
+    if known is not None and _files_differ(known, now) and not goes_on:
         return known
     return told if known is None or not told.note else known
 
@@ -350,7 +352,7 @@ def _before(event: HookEvent, known: Original | None, now: Original, shown: str 
 def _claimed_original(event: HookEvent, now: Original) -> Original:
     """The file before the edit as the CLI tells it: only where the disk now has what the CLI says
     that it wrote, and where that text has all that the file has."""
-    told = _response(event).get("returnDisplay")
+    told = _hook_response(event).get("returnDisplay")
     if not isinstance(told, dict) or now.note or set(now.traits) - {"no final line end"}:
         return NOT_READ
     before, after = told.get("originalContent"), told.get("newContent")
@@ -361,16 +363,18 @@ def _claimed_original(event: HookEvent, now: Original) -> Original:
     return of_bytes(before.encode("utf-8", "surrogatepass"))
 
 
-def _replace(files: dict[str, Original], path: str, before: Original, after: Original) -> None:
-    if path in files and not _differ(files[path], before):
+def _replace_original(
+    files: dict[str, Original], path: str, before: Original, after: Original
+) -> None:
+    if path in files and not _files_differ(files[path], before):
         files[path] = after
 
 
-def _differ(before: Original, after: Original) -> bool:
+def _files_differ(before: Original, after: Original) -> bool:
     return (before.exists, before.known_digest) != (after.exists, after.known_digest)
 
 
-def _response(event: HookEvent) -> Mapping[str, Any]:
+def _hook_response(event: HookEvent) -> Mapping[str, Any]:
     return event.response if isinstance(event.response, dict) else {}
 
 
@@ -378,15 +382,15 @@ def _was_unasked(event: HookEvent, turn: _Turn) -> bool:
     """Whether the edit was made, and the user was not asked. `modified_by_user` is there whenever
     a diff of it was open in the editor, so only with it the text may be another than the question
     was about (docs/protocol.md 9.65)."""
-    was_asked = _settle(event, turn)
+    was_asked = _settle_question(event, turn)
     was_asked = was_asked or (event.arguments or {}).get("modified_by_user") is True
     return not was_asked and not event.has_failed
 
 
-def _settle(event: HookEvent, turn: _Turn) -> bool:
+def _settle_question(event: HookEvent, turn: _Turn) -> bool:
     """Whether the user was asked about this text. A hook that the CLI no longer waited for may come
     after the question about the next edit of the file."""
-    name, text = _name(event.subject), _hash(event)
+    name, text = _file_name(event.subject), _text_hash(event)
     for question in turn.asked:
         if question[0] == name and (text == question[1] or None in (text, question[1])):
             del turn.asked[question]
@@ -394,17 +398,17 @@ def _settle(event: HookEvent, turn: _Turn) -> bool:
     return False
 
 
-def _hash(event: HookEvent) -> int | None:
+def _text_hash(event: HookEvent) -> int | None:
     return None if event.new_text is None else hash(event.new_text)
 
 
-def _name(subject: str) -> str:
+def _file_name(subject: str) -> str:
     """The name of a file. A CLI may write its path in two ways, and asks about one edit at a
     time."""
     return subject.replace("\\", "/").rpartition("/")[2]
 
 
-def _add(known: dict[K, T], key: K, value: T) -> None:
+def _add_newest(known: dict[K, T], key: K, value: T) -> None:
     """Add it as the newest. Of very many the oldest is forgotten."""
     known.pop(key, None)
     known[key] = value
@@ -413,5 +417,5 @@ def _add(known: dict[K, T], key: K, value: T) -> None:
         logger.info("a CLI writes many files in one turn: not all are looked at")
 
 
-def _key(event: HookEvent) -> tuple[str, str]:
+def _session_key(event: HookEvent) -> tuple[str, str]:
     return event.cli.id, event.session_id

@@ -21,7 +21,7 @@ from ..live_clis import LiveCli
 from ..saved_state import SavedWords
 from ..session import Session
 from .hook_answers import MAX_CONTEXT, NOTHING, HookAnswer, takes_context
-from .hook_desk import HookDesk, running
+from .hook_desk import HookDesk, running_processes
 
 # What the model reads above the words of the user, by whether they accepted the edit.
 HEADINGS = {
@@ -60,7 +60,7 @@ class WordsForModel:
         # Until when a CLI may be heard of again, by its id and session, in seconds since the epoch.
         self._expected: dict[tuple[str, str], float] = {}
 
-    def take(self, mcp_session: str, path: str, is_accepted: bool | None, text: str) -> bool:
+    def take_words(self, mcp_session: str, path: str, is_accepted: bool | None, text: str) -> bool:
         """Take words of the user for the CLI with that MCP session, about its proposal for the
         editor's path; `is_accepted` is None where the CLI's terminal knows how they decided. False
         if nobody hears it by hooks, or if the words are too many: then they stay with the user."""
@@ -69,25 +69,30 @@ class WordsForModel:
             return False
         # What is accepted has a result; a rejection ends the turn, and the path does not matter.
         goes_with = "" if is_accepted is False else path
-        return self._take(found[-1], path, HEADINGS[is_accepted], text, goes_with)
+        return self._queue_words(found[-1], path, HEADINGS[is_accepted], text, goes_with)
 
     def take_on_unasked(
         self, session: tuple[str, str] | None, client: str, path: str, text: str
     ) -> bool:
         """Take words of the user about an edit of the editor's path that a CLI of that name made
         without asking; it has its result already. If its session has ended, they go to the next one
-        of its kind that was heard last, as what was undone does. False as in `take`."""
+        of its kind that was heard last, as what was undone does. False as in `take_words`."""
         live = self._live.all()
         found = [cli for cli in live if (cli.cli_id, cli.session_id) == session]
         found = found or [cli for cli in live if session is None and cli.name == client]
-        return bool(found) and self._take(found[-1], path, HEADINGS[None], text, "")
+        return bool(found) and self._queue_words(found[-1], path, HEADINGS[None], text, "")
 
-    def _take(self, live: LiveCli, path: str, heading: str, text: str, goes_with: str) -> bool:
+    def _queue_words(
+        self, live: LiveCli, path: str, heading: str, text: str, goes_with: str
+    ) -> bool:
         heading = heading.format(self.path_maps.to_remote(path))
         words = SavedWords(live.cli_id, live.session_id, live.pid, text, goes_with, path, heading)
-        if len(_said(words)) > MAX_CONTEXT or len(self._of(_key(words))) >= MAX_WAITING:
+        if (
+            len(_text_for_model(words)) > MAX_CONTEXT
+            or len(self._waiting_numbers(_session_key(words))) >= MAX_WAITING
+        ):
             return False
-        self._add(words)
+        self._add_words(words)
         return True
 
     async def answer_hook(self, event: HookEvent, session: Session | None) -> HookAnswer:
@@ -95,25 +100,25 @@ class WordsForModel:
         self._expected.pop(key, None)
         if not takes_context(event):
             return NOTHING
-        paths = frozenset(map(self._comparable, event.paths()))
+        paths = frozenset(map(self._comparable_path, event.paths()))
         found, room = [], MAX_CONTEXT + len(GAP)
-        for number in self._of(key):
+        for number in self._waiting_numbers(key):
             words = self._waiting[number]
-            is_its = not words.path or _normal(words.path) in paths
+            is_its = not words.path or _normal_path(words.path) in paths
             is_due = event.moment is Moment.PROMPTED or is_its
-            room -= len(_said(words)) + len(GAP) if is_due else 0
+            room -= len(_text_for_model(words)) + len(GAP) if is_due else 0
             if room < 0:
                 break
             found += [number] if is_due else []
         if not found:
             return NOTHING
         self._under_way.update(found)
-        text = GAP.join(_said(self._waiting[number]) for number in found)
-        return HookAnswer(context=text, settle=(partial(self._settle, found),))
+        text = GAP.join(_text_for_model(self._waiting[number]) for number in found)
+        return HookAnswer(context=text, settle=(partial(self._settle_words, found),))
 
     async def look_after(self) -> None:
         """Give back the words of CLIs that have ended; call it now and then."""
-        for number, words in await self._lost():
+        for number, words in await self._words_without_cli():
             if number not in self._waiting or number in self._under_way:
                 # Its CLI was heard of again while another tab opened.
                 continue
@@ -125,37 +130,37 @@ class WordsForModel:
             except EditorError:
                 # There is no window at the moment.
                 is_back = False
-            self._settle([number], is_back)
+            self._settle_words([number], is_back)
 
-    def saved(self) -> tuple[SavedWords, ...]:
+    def saved_words(self) -> tuple[SavedWords, ...]:
         return tuple(self._waiting.values())
 
-    def adopt(self, saved: Iterable[SavedWords]) -> None:
+    def adopt_words(self, saved: Iterable[SavedWords]) -> None:
         """Take words from before a restart, or of a window that is closed."""
         for words in saved:
-            self._expected[_key(words)] = time.time() + RETURN
-            self._add(words)
+            self._expected[_session_key(words)] = time.time() + RETURN
+            self._add_words(words)
 
-    def _add(self, words: SavedWords) -> None:
+    def _add_words(self, words: SavedWords) -> None:
         self._count += 1
         self._waiting[self._count] = words
         self._on_change()
 
-    def _settle(self, numbers: Iterable[int], is_done: bool) -> None:
+    def _settle_words(self, numbers: Iterable[int], is_done: bool) -> None:
         for number in numbers:
             self._under_way.discard(number)
             if is_done and self._waiting.pop(number, None) is not None:
                 self._on_change()
 
-    async def _lost(self) -> list[tuple[int, SavedWords]]:
+    async def _words_without_cli(self) -> list[tuple[int, SavedWords]]:
         """The words whose CLI has ended, each with its number."""
         live = {(each.cli_id, each.session_id) for each in self._live.all()}
-        gone = {number for number, each in self._waiting.items() if _key(each) not in live}
+        gone = {number for number, each in self._waiting.items() if _session_key(each) not in live}
         pids = {
             self._waiting[number].pid for number in gone if self._is_expected(self._waiting[number])
         }
         # Of a process of another system (0) nobody can tell.
-        present = {0} | (await in_thread(partial(running, pids - {0})) if pids else set())
+        present = {0} | (await in_thread(partial(running_processes, pids - {0})) if pids else set())
         return [
             (number, words)
             for number, words in self._waiting.items()
@@ -164,26 +169,28 @@ class WordsForModel:
         ]
 
     def _is_expected(self, words: SavedWords) -> bool:
-        return self._expected.get(_key(words), 0.0) > time.time()
+        return self._expected.get(_session_key(words), 0.0) > time.time()
 
-    def _of(self, key: tuple[str, str]) -> list[int]:
+    def _waiting_numbers(self, key: tuple[str, str]) -> list[int]:
         known = self._waiting.items()
         return [
-            number for number, each in known if _key(each) == key and number not in self._under_way
+            number
+            for number, each in known
+            if _session_key(each) == key and number not in self._under_way
         ]
 
-    def _comparable(self, path: str) -> str:
-        return _normal(self.path_maps.to_local(path))
+    def _comparable_path(self, path: str) -> str:
+        return _normal_path(self.path_maps.to_local(path))
 
 
-def _normal(path: str) -> str:
+def _normal_path(path: str) -> str:
     return os.path.normcase(os.path.normpath(path))
 
 
-def _key(words: SavedWords) -> tuple[str, str]:
+def _session_key(words: SavedWords) -> tuple[str, str]:
     return words.cli_id, words.session_id
 
 
-def _said(words: SavedWords) -> str:
+def _text_for_model(words: SavedWords) -> str:
     """What the model reads."""
     return f"{words.heading}\n{words.text}"

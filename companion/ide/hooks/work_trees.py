@@ -37,13 +37,13 @@ class WorkTrees:
         """The work tree before a command; None if there is none, or if git is too slow for it."""
         if self._rests.get(folder, 0.0) > asyncio.get_running_loop().time():
             return None
-        return await self._timed(folder, partial(git_files.work_tree_of, folder), None)
+        return await self._run_timed(folder, partial(git_files.work_tree_of, folder), None)
 
-    async def changed(self, folder: str, tree: GitTree) -> Mapping[str, Original]:
+    async def changed_files(self, folder: str, tree: GitTree) -> Mapping[str, Original]:
         """The files that have changed since, as they were then."""
-        return await self._timed(folder, partial(git_files.changed, tree), {})
+        return await self._run_timed(folder, partial(git_files.changed_files, tree), {})
 
-    async def _timed(self, folder: str, work: Callable[[], T], otherwise: T) -> T:
+    async def _run_timed(self, folder: str, work: Callable[[], T], otherwise: T) -> T:
         clock = asyncio.get_running_loop().time
         begun = clock()
         try:

@@ -10,7 +10,7 @@ import sublime
 
 from ... import __version__
 from ...ide.doctor.checks import Failed, Ok
-from ...ide.doctor.report import Examination, shortened
+from ...ide.doctor.report import Examination, shorten_home
 from ..examinations import Examinations
 from . import page, remedies
 
@@ -71,5 +71,5 @@ def report(found: Examinations) -> str:
         f"Connected to this window: {found[0].facts.window.connected}",
         "",
     ]
-    whole = "\n".join(lines) + "".join(each.text() for each in found)
-    return shortened(whole, os.path.expanduser("~"))
+    whole = "\n".join(lines) + "".join(each.report_text() for each in found)
+    return shorten_home(whole, os.path.expanduser("~"))

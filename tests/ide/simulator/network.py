@@ -111,7 +111,7 @@ class Endpoint:
         event = body["input"]["hook_event_name"]
         late = world.loop.call_later(limit(event), world.ledger.hooks.late, event)
         try:
-            answer = await self._hooks.answer(GEMINI_CLI, body, lambda: not wire.is_cut)
+            answer = await self._hooks.answer_hook(GEMINI_CLI, body, lambda: not wire.is_cut)
         finally:
             late.cancel()
             world.ledger.hooks.ended(self, body["pid"])

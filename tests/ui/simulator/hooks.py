@@ -103,7 +103,7 @@ class Extension:
         return work.done() and not work.cancelled()
 
     async def _answer(self, endpoint: Endpoint, body: Any, is_there: Any) -> None:
-        found = await endpoint.hooks.answer(GEMINI_CLI, body, is_there)
+        found = await endpoint.hooks.answer_hook(GEMINI_CLI, body, is_there)
         context = found.get("hookSpecificOutput", {}).get("additionalContext", "")
         self._world.ledger.counts["hooks"] += 1
         if is_there():
