@@ -1,4 +1,4 @@
-"""All that Sublime Text can call: the listener, the commands, load and unload. An index.
+"""All that Sublime Text can call: the listener, the commands of the table, load and unload.
 
 The listener is in this file, with each handler in its class's own body, because Sublime registers
 no others (docs/sublime.md 3.2). Imports here block Sublime's UI thread; `companion/ui/host.py`
@@ -20,185 +20,19 @@ _forgotten = [name for name in list(sys.modules) if name.startswith(_companion)]
 for _name in _forgotten:
     sys.modules.pop(_name, None)
 
-from .companion.ui.commands.changes_commands import (  # noqa: E402
-    GeminiCompanionDecideChangesCommand,
-    GeminiCompanionDecideOnChangesCommand,
-    GeminiCompanionGoToChangeCommand,
-    GeminiCompanionShowChangesCommand,
-)
-from .companion.ui.commands.chat_commands import (  # noqa: E402
-    GeminiCompanionAttachCommand,
-    GeminiCompanionChatCommand,
-    GeminiCompanionCopyCodeCommand,
-    GeminiCompanionInsertCodeCommand,
-    GeminiCompanionNewChatCommand,
-    GeminiCompanionNextMessageCommand,
-    GeminiCompanionPreviousMessageCommand,
-    GeminiCompanionRedoTurnCommand,
-    GeminiCompanionRewindCommand,
-    GeminiCompanionSendCommand,
-    GeminiCompanionStopCommand,
-    GeminiCompanionTurnChangesCommand,
-    GeminiCompanionTypeCommand,
-    GeminiCompanionUndoTurnCommand,
-    GeminiCompanionWaitingMessagesCommand,
-)
-from .companion.ui.commands.cli_commands import (  # noqa: E402
-    GeminiCompanionCopyExportsCommand,
-    GeminiCompanionForgetEnvironmentCommand,
-    GeminiCompanionInstallCliExtensionCommand,
-    GeminiCompanionOpenTerminalCommand,
-    GeminiCompanionRemoveCliExtensionCommand,
-    GeminiCompanionRunCliCommand,
-    GeminiCompanionShowClisCommand,
-)
-from .companion.ui.commands.companion_commands import (  # noqa: E402
-    GeminiCompanionPauseSharingCommand,
-    GeminiCompanionRestartCompanionCommand,
-    GeminiCompanionResumeSharingCommand,
-    GeminiCompanionShowLogCommand,
-    GeminiCompanionShowMessagesCommand,
-    GeminiCompanionShowStatusCommand,
-    GeminiCompanionStartApiServerCommand,
-    GeminiCompanionStopApiServerCommand,
-)
-from .companion.ui.commands.conversation_commands import (  # noqa: E402
-    GeminiCompanionChatRemedyCommand,
-    GeminiCompanionChatsCommand,
-    GeminiCompanionExportChatCommand,
-    GeminiCompanionLogInCommand,
-    GeminiCompanionModeCommand,
-    GeminiCompanionModelCommand,
-    GeminiCompanionTakeOverSessionCommand,
-)
-from .companion.ui.commands.diff_commands import (  # noqa: E402
-    GeminiCompanionAcceptDiffAndNextCommand,
-    GeminiCompanionAcceptDiffCommand,
-    GeminiCompanionCommentOnDiffCommand,
-    GeminiCompanionDropChangeCommand,
-    GeminiCompanionFillViewCommand,
-    GeminiCompanionKeepChangeCommand,
-    GeminiCompanionNextChangeCommand,
-    GeminiCompanionNextDiffCommand,
-    GeminiCompanionPreviousChangeCommand,
-    GeminiCompanionPreviousDiffCommand,
-    GeminiCompanionRejectDiffCommand,
-    GeminiCompanionRejectDiffWithNoteCommand,
-    GeminiCompanionReleaseDiffCommand,
-    GeminiCompanionSelectCommand,
-    GeminiCompanionShowAcceptedEditsCommand,
-    GeminiCompanionShowDiffsCommand,
-    GeminiCompanionShowUnaskedEditsCommand,
-    GeminiCompanionShowUnwrittenEditsCommand,
-    GeminiCompanionUndoEditsOfTurnCommand,
-    GeminiCompanionUndoLastAcceptedCommand,
-)
-from .companion.ui.commands.page_commands import (  # noqa: E402
-    GeminiCompanionDoctorCommand,
-    GeminiCompanionRemedyCommand,
-    GeminiCompanionShowSharedContextCommand,
-    GeminiCompanionWelcomeCommand,
-)
-from .companion.ui.commands.prompt_commands import (  # noqa: E402
-    GeminiCompanionPromptCommand,
-    GeminiCompanionSendBuildResultsCommand,
-    GeminiCompanionSendDiagnosticsCommand,
-    GeminiCompanionSendFileCommand,
-    GeminiCompanionSendOpenFilesCommand,
-    GeminiCompanionSendReferenceCommand,
-    GeminiCompanionSendSelectionCommand,
-)
-from .companion.ui.commands.question_commands import (  # noqa: E402
-    GeminiCompanionAllowAlwaysCommand,
-    GeminiCompanionAllowCommand,
-    GeminiCompanionDenyCommand,
-    GeminiCompanionDenyWithNoteCommand,
-    GeminiCompanionShowQuestionCommand,
-)
+from .companion.ui.commands.list_command import GeminiCompanionListCommand  # noqa: E402
+from .companion.ui.commands.table import COMMANDS  # noqa: E402
 from .companion.ui.host import host  # noqa: E402
 
+# Sublime registers each class that the module has under a name.
+globals().update({command.__name__: command for command in COMMANDS})
 __all__ = [
-    "GeminiCompanionChatCommand",
-    "GeminiCompanionNewChatCommand",
-    "GeminiCompanionChatsCommand",
-    "GeminiCompanionTakeOverSessionCommand",
-    "GeminiCompanionExportChatCommand",
-    "GeminiCompanionChatRemedyCommand",
-    "GeminiCompanionLogInCommand",
-    "GeminiCompanionModeCommand",
-    "GeminiCompanionModelCommand",
-    "GeminiCompanionAttachCommand",
-    "GeminiCompanionCopyCodeCommand",
-    "GeminiCompanionInsertCodeCommand",
-    "GeminiCompanionNextMessageCommand",
-    "GeminiCompanionPreviousMessageCommand",
-    "GeminiCompanionWaitingMessagesCommand",
-    "GeminiCompanionSendCommand",
-    "GeminiCompanionStopCommand",
-    "GeminiCompanionUndoTurnCommand",
-    "GeminiCompanionRedoTurnCommand",
-    "GeminiCompanionRewindCommand",
-    "GeminiCompanionTurnChangesCommand",
-    "GeminiCompanionTypeCommand",
-    "GeminiCompanionShowQuestionCommand",
-    "GeminiCompanionAllowCommand",
-    "GeminiCompanionAllowAlwaysCommand",
-    "GeminiCompanionDenyCommand",
-    "GeminiCompanionDenyWithNoteCommand",
-    "GeminiCompanionAcceptDiffCommand",
-    "GeminiCompanionDecideChangesCommand",
-    "GeminiCompanionDecideOnChangesCommand",
-    "GeminiCompanionDropChangeCommand",
-    "GeminiCompanionGoToChangeCommand",
-    "GeminiCompanionKeepChangeCommand",
-    "GeminiCompanionNextChangeCommand",
-    "GeminiCompanionPreviousChangeCommand",
-    "GeminiCompanionAcceptDiffAndNextCommand",
-    "GeminiCompanionRejectDiffWithNoteCommand",
-    "GeminiCompanionCommentOnDiffCommand",
-    "GeminiCompanionCopyExportsCommand",
-    "GeminiCompanionNextDiffCommand",
-    "GeminiCompanionOpenTerminalCommand",
-    "GeminiCompanionPreviousDiffCommand",
-    "GeminiCompanionShowClisCommand",
-    "GeminiCompanionInstallCliExtensionCommand",
-    "GeminiCompanionRemoveCliExtensionCommand",
-    "GeminiCompanionShowChangesCommand",
-    "GeminiCompanionShowDiffsCommand",
-    "GeminiCompanionShowMessagesCommand",
-    "GeminiCompanionShowAcceptedEditsCommand",
-    "GeminiCompanionUndoLastAcceptedCommand",
-    "GeminiCompanionFillViewCommand",
-    "GeminiCompanionForgetEnvironmentCommand",
+    "GeminiCompanionListCommand",
     "GeminiCompanionListener",
-    "GeminiCompanionPromptCommand",
-    "GeminiCompanionRejectDiffCommand",
-    "GeminiCompanionReleaseDiffCommand",
-    "GeminiCompanionRestartCompanionCommand",
-    "GeminiCompanionRunCliCommand",
-    "GeminiCompanionSelectCommand",
-    "GeminiCompanionSendDiagnosticsCommand",
-    "GeminiCompanionSendFileCommand",
-    "GeminiCompanionSendOpenFilesCommand",
-    "GeminiCompanionSendBuildResultsCommand",
-    "GeminiCompanionSendReferenceCommand",
-    "GeminiCompanionSendSelectionCommand",
-    "GeminiCompanionShowLogCommand",
-    "GeminiCompanionShowUnaskedEditsCommand",
-    "GeminiCompanionShowUnwrittenEditsCommand",
-    "GeminiCompanionUndoEditsOfTurnCommand",
-    "GeminiCompanionStartApiServerCommand",
-    "GeminiCompanionShowStatusCommand",
-    "GeminiCompanionWelcomeCommand",
-    "GeminiCompanionDoctorCommand",
-    "GeminiCompanionRemedyCommand",
-    "GeminiCompanionStopApiServerCommand",
-    "GeminiCompanionPauseSharingCommand",
-    "GeminiCompanionResumeSharingCommand",
-    "GeminiCompanionShowSharedContextCommand",
     "plugin_loaded",
     "plugin_unloaded",
 ]
+__all__ += [command.__name__ for command in COMMANDS]
 
 _host = host
 _host.is_reloaded = bool(_forgotten)

@@ -16,9 +16,10 @@ from typing import Iterator
 from GeminiCompanion.headless.values import parse
 from GeminiCompanion.tools import package
 
+from .command_table import lists, rows
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PAGES = ("install", "first-diff", "chat", "commands", "settings", "troubleshooting")
-PREFIX = "Gemini Companion: "
 # A file of tests, a test's name as a sentence, or a class of tests.
 PROOF = r'([\w/]*test_\w+)|"([^"]+)"|\b([A-Z]\w+)'
 # Pages whose items comments cite by number.
@@ -176,15 +177,23 @@ class ThreatModel(unittest.TestCase):
 
 class Docs(unittest.TestCase):
     def test_every_command_has_its_heading_and_there_is_no_other(self) -> None:
-        captions = [entry["caption"] for entry in parse(read("Default.sublime-commands"))]
-        self.assertEqual(headings("docs/commands.md"), [it[len(PREFIX) :] for it in captions])
+        captions = [row.entry.caption for row in rows()]
+        self.assertEqual(headings("docs/commands.md"), [*captions, "Settings", "Key Bindings"])
+
+    def test_the_lists_are_told_with_their_commands(self) -> None:
+        told = re.findall(r"(?m)^\| \*(.+)\* \| `(\w+)` \| (.+) \|$", read("docs", "commands.md"))
+        wanted = []
+        for name, caption in lists().items():
+            inside = [f"*{row.entry.caption}*" for row in rows() if row.list == name]
+            wanted.append((caption, name, ", ".join(inside)))
+        self.assertEqual(told, wanted)
 
     def test_each_command_is_given_as_a_key_binding_needs_it(self) -> None:
         texts = sections("commands.md")
-        for entry in parse(read("Default.sublime-commands")):
-            if not entry.get("args"):
-                with self.subTest(entry["command"]):
-                    self.assertIn(f"[`{entry['command']}`]", texts[entry["caption"][len(PREFIX) :]])
+        for caption, command, arguments in (row.entry for row in rows()):
+            if not arguments:
+                with self.subTest(command):
+                    self.assertIn(f"[`{command}`]", texts[caption])
 
     def test_every_setting_has_its_heading_and_its_default(self) -> None:
         defaults = parse(read("GeminiCompanion.sublime-settings"))
@@ -202,10 +211,10 @@ class Docs(unittest.TestCase):
                 self.assertTrue(any(text.startswith(message) for text in texts))
 
     def test_commands_that_are_named_exist(self) -> None:
-        captions = {entry["caption"] for entry in parse(read("Default.sublime-commands"))}
+        captions = {*headings("docs/commands.md"), *lists().values()}
         for page in ("README.md", *(f"docs/{page}.md" for page in PAGES)):
             for name in re.findall(r"\*Gemini\s+Companion:\s+([^*]+)\*", read(*page.split("/"))):
-                self.assertIn(PREFIX + " ".join(name.split()), captions | {PREFIX}, page)
+                self.assertIn(" ".join(name.split()), captions, page)
 
     def test_every_link_leads_somewhere(self) -> None:
         for page in pages():

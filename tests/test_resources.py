@@ -12,8 +12,13 @@ from typing import Any
 from GeminiCompanion.headless.commands import command_name
 from GeminiCompanion.headless.values import parse
 
+from .command_table import FOLDER, OPENER, Entry, internal, lists, palette, rows
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILT_IN = {"edit_settings"}
+PREFIX = "Gemini Companion: "
+# More than that nobody reads through.
+IN_PALETTE = 45
 # No file may name the hosts that packages come from.
 REGISTRIES = ("registry." + "npmjs", "files." + "pythonhosted", "deb." + "debian")
 
@@ -38,14 +43,31 @@ def commands(value: Any) -> list[dict[str, Any]]:
     return found + [entry for child in children for entry in commands(child)]
 
 
-def classes() -> set[str]:
-    """The commands that Sublime finds in plugin.py."""
-    (names,) = [
-        ast.literal_eval(node.value)
-        for node in ast.parse(read("plugin.py")).body
-        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__"
+def entries(value: Any) -> list[Entry]:
+    """The entries with a command of ours, of a list or of a menu's tree."""
+    return [
+        Entry(entry["caption"], entry["command"], entry.get("args", {}))
+        for entry in commands(value)
+        if entry["command"] not in BUILT_IN
     ]
-    return {command_name(name) for name in names if name.endswith("Command")}
+
+
+def folders(menu: Any) -> dict[str, list[Entry]]:
+    """The entries of each folder of a menu, by its caption."""
+    children = menu.get("children", []) if isinstance(menu, dict) else menu
+    found = {
+        child["caption"]: entries(child)
+        for child in children
+        if "children" in child and "caption" in child
+    }
+    for child in children:
+        found.update(folders(child) if "children" in child else {})
+    return found
+
+
+def known() -> set[str]:
+    """The commands that Sublime finds in plugin.py."""
+    return {row.entry.command for row in rows()} | {*internal(), OPENER}
 
 
 def on_diffs() -> set[str]:
@@ -61,23 +83,32 @@ def on_diffs() -> set[str]:
 
 
 class Resources(unittest.TestCase):
-    def test_palette_captions_begin_with_the_packages_name(self) -> None:
-        for entry in parse(read("Default.sublime-commands")):
-            self.assertTrue(entry["caption"].startswith("Gemini Companion: "), entry["caption"])
-
-    def test_every_command_of_palette_and_menu_exists(self) -> None:
-        for name in ("Default.sublime-commands", "Main.sublime-menu"):
-            for entry in commands(parse(read(name))):
-                self.assertIn(entry["command"], classes() | BUILT_IN)
-
-    def test_sublime_finds_every_command(self) -> None:
-        folder = os.path.join("companion", "ui", "commands")
-        names = [name for name in os.listdir(os.path.join(ROOT, folder)) if name.endswith(".py")]
-        body = [node for it in names for node in ast.parse(read(os.path.join(folder, it))).body]
+    def test_the_table_has_each_class_of_a_command(self) -> None:
+        names = [name for name in os.listdir(FOLDER) if name.endswith(".py")]
+        body = [node for it in names for node in ast.parse(read(os.path.join(FOLDER, it))).body]
         found = [node for node in body if isinstance(node, ast.ClassDef)]
         bases = {base.id for node in found for base in node.bases if isinstance(base, ast.Name)}
-        made = {command_name(node.name) for node in found if node.name not in bases}
-        self.assertEqual(classes(), made)
+        made = {node.name for node in found if node.name not in bases}
+        ours = {command_name(name) for name in made if name.startswith("GeminiCompanion")}
+        self.assertEqual(known(), ours)
+
+    def test_the_palette_has_what_the_table_says(self) -> None:
+        found = entries(parse(read("Default.sublime-commands")))
+        wanted = [entry._replace(caption=PREFIX + entry.caption) for entry in palette()]
+        self.assertEqual(found, wanted)
+
+    def test_the_palette_is_short(self) -> None:
+        self.assertLessEqual(len(parse(read("Default.sublime-commands"))), IN_PALETTE)
+
+    def test_the_menu_has_each_command_of_the_table_once_and_each_list_as_a_folder(self) -> None:
+        menu = parse(read("Main.sublime-menu"))
+        self.assertEqual(
+            sorted(entries(menu), key=str), sorted((it.entry for it in rows()), key=str)
+        )
+        found = folders(menu)
+        for name, caption in lists().items():
+            with self.subTest(name):
+                self.assertEqual(found[caption], [row.entry for row in rows() if row.list == name])
 
     def test_settings_and_key_bindings_open_through_palette_and_menu(self) -> None:
         both = ["GeminiCompanion.sublime-settings", "Default.sublime-keymap"]
@@ -92,19 +123,6 @@ class Resources(unittest.TestCase):
             ]
             self.assertEqual(opened, both + more)
 
-    def test_the_tools_menu_has_each_command_of_the_palette_once(self) -> None:
-        menu = [
-            (entry["caption"], entry["command"], entry.get("args"))
-            for entry in commands(parse(read("Main.sublime-menu")))
-            if entry["command"] not in BUILT_IN
-        ]
-        palette = [
-            (entry["caption"].partition(": ")[2], entry["command"], entry.get("args"))
-            for entry in parse(read("Default.sublime-commands"))
-            if entry["command"] not in BUILT_IN
-        ]
-        self.assertEqual(sorted(menu, key=str), sorted(palette, key=str))
-
     def test_the_right_mouse_button_has_no_entries_but_suggestions_of_commands_that_exist(
         self,
     ) -> None:
@@ -113,7 +131,7 @@ class Resources(unittest.TestCase):
         suggested = commands(parse(re.sub(r"(?m)^(\s*)// (?={)", r"\1", text)))
         self.assertGreaterEqual(len(suggested), 2)
         for entry in suggested:
-            self.assertIn(entry["command"], classes())
+            self.assertIn(entry["command"], known())
 
     def test_keys_are_bound_in_chats_alone_and_suggested_for_every_command_on_a_diff(self) -> None:
         text = read("Default.sublime-keymap")
@@ -128,7 +146,7 @@ class Resources(unittest.TestCase):
         self.assertEqual(keys - {"ctrl+enter", "f8", "up", "down", "<character>"}, set())
         entries = parse(re.sub(r"(?m)^(\s*)// (?=[{}\t])", r"\1", text))
         self.assertEqual(len({str(entry["keys"]) for entry in entries}), len(entries))
-        self.assertLessEqual({entry["command"] for entry in entries}, classes())
+        self.assertLessEqual({entry["command"] for entry in entries}, known())
         waits = [{"key": "gemini_companion_diff_waits"}]
         limited = {entry["command"] for entry in entries if entry.get("context") == waits}
         self.assertEqual(limited, {command_name(name) for name in on_diffs()})
@@ -141,11 +159,10 @@ class Resources(unittest.TestCase):
     def test_the_table_of_keys_has_each_suggestion_and_no_other(self) -> None:
         text = read("Default.sublime-keymap")
         found = parse(re.sub(r"(?m)^(\s*)// (?=[{}\t])", r"\1", text))[len(parse(text)) :]
-        palette = parse(read("Default.sublime-commands"))
-        captions = {it["command"]: it["caption"].partition(": ")[2] for it in reversed(palette)}
+        captions = {row.entry.command: row.entry.caption for row in reversed(rows())}
         suggested = {(it["keys"][1].title(), captions[it["command"]]) for it in found}
-        rows = re.findall(r"`([^`|]+)` \| \*([^*|]+)\* ", read("docs/commands.md"))
-        self.assertEqual({(key.title(), name) for key, name in rows}, suggested)
+        told = re.findall(r"`([^`|]+)` \| \*([^*|]+)\* ", read("docs/commands.md"))
+        self.assertEqual({(key.title(), name) for key, name in told}, suggested)
 
     def test_every_setting_is_explained_where_it_stands_and_in_the_readme(self) -> None:
         text = read("GeminiCompanion.sublime-settings")

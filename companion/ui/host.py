@@ -38,10 +38,12 @@ FIRST = (
     "ui.commands.companion_commands",
     "ui.commands.conversation_commands",
     "ui.commands.diff_commands",
+    "ui.commands.list_command",
     "ui.commands.page_commands",
     "ui.commands.prompt_commands",
     "ui.commands.question_commands",
     "ui.commands.running_command",
+    "ui.commands.table",
     "ui.host",
     "ui.queues",
 )

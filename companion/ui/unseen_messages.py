@@ -89,6 +89,10 @@ class UnseenMessages:
         self._forget_subjects()
         self.look()
 
+    @property
+    def has_some(self) -> bool:
+        return bool(self._unseen)
+
     def start(self) -> None:
         """A companion has begun."""
         self._is_shown = True

@@ -270,15 +270,47 @@ def api_runs() -> bool:
 
 
 def choose_in_palette(caption: str) -> bool:
-    """Run the command with the caption as a user does; whether the palette offers it."""
+    """Run the command with the caption as a user does, from its list if it stands in one; whether
+    the palette offers it."""
+    from GeminiCompanion.companion.ui.commands import table
+
+    prefix, _, words = caption.rpartition(": ")
+    for row in table.ROWS:
+        if row.list and row.caption == words:
+            opener = f"{prefix}: {table.LISTS[row.list]}"
+            is_offered = _is_offered(table.name_of(row.command), dict(row.arguments))
+            return is_offered and _choose_entry(opener) and _choose_row(words, row.list)
+    return _choose_entry(caption)
+
+
+def _choose_entry(caption: str) -> bool:
+    """Choose the entry of the palette; whether it is offered."""
     editor = current()
     for entry in editor.packages.palette():
-        if entry["caption"] == caption:
-            args = entry.get("args")
-            if editor.ui(editor.commands.is_enabled, _window(), entry["command"], args):
-                editor.ui(editor.commands.choose, _window(), entry["command"], args)
-                return True
+        if entry["caption"] == caption and _is_offered(entry["command"], entry.get("args")):
+            editor.ui(editor.commands.choose, _window(), entry["command"], entry.get("args"))
+            return True
     return False
+
+
+def _choose_row(caption: str, name: str) -> bool:
+    """Choose it in the list that has opened; a single one was done at once."""
+    from GeminiCompanion.companion.ui.commands import table
+
+    question = _question()
+    listed = {row.caption for row in table.ROWS if row.list == name}
+    shown = [question.rows(n)[0] for n in range(question.count())] if question is not None else []
+    if caption in shown and listed.issuperset(shown):
+        current().ui(_window().answer, shown.index(caption))
+    return True
+
+
+def _is_offered(name: str, arguments: Any) -> bool:
+    editor, window = current(), _window()
+    return all(
+        editor.ui(ask, window, name, arguments)
+        for ask in (editor.commands.is_enabled, editor.commands.is_visible)
+    )
 
 
 def log() -> str:

@@ -90,8 +90,8 @@ class ApiServer(AdapterTestCase):
     def commands(self, window: sublime.Window) -> tuple[bool, bool]:
         """Whether the two are enabled."""
         return (
-            plugin.GeminiCompanionStartApiServerCommand(window).is_enabled(),
-            plugin.GeminiCompanionStopApiServerCommand(window).is_enabled(),
+            companion_commands.GeminiCompanionStartApiServerCommand(window).is_enabled(),
+            companion_commands.GeminiCompanionStopApiServerCommand(window).is_enabled(),
         )
 
     def test_it_serves_the_windows_folder_until_it_is_stopped(self) -> Steps:

@@ -15,6 +15,7 @@ from GeminiCompanion import plugin
 from GeminiCompanion.companion.ide.questions import WindowStatuses
 from GeminiCompanion.companion.ide.status import Status
 from GeminiCompanion.companion.ui import settings, sharing_settings
+from GeminiCompanion.companion.ui.commands import companion_commands
 from GeminiCompanion.companion.ui.review import open_diffs
 
 from ..fake_cli import FakeCli
@@ -204,11 +205,17 @@ class Changing(SharingTestCase):
         yield from self.until_equal(lambda: self.paths(cli), ["b.py", "a.py"])
 
     def test_only_what_can_be_done_is_offered(self) -> Steps:
-        self.assertFalse(plugin.GeminiCompanionResumeSharingCommand(self.window).is_enabled())
+        self.assertFalse(
+            companion_commands.GeminiCompanionResumeSharingCommand(self.window).is_enabled()
+        )
         self.window.run_command("gemini_companion_pause_sharing")
-        self.assertFalse(plugin.GeminiCompanionPauseSharingCommand(self.window).is_enabled())
+        self.assertFalse(
+            companion_commands.GeminiCompanionPauseSharingCommand(self.window).is_enabled()
+        )
         self.window.run_command("gemini_companion_resume_sharing")
-        self.assertTrue(plugin.GeminiCompanionPauseSharingCommand(self.window).is_enabled())
+        self.assertTrue(
+            companion_commands.GeminiCompanionPauseSharingCommand(self.window).is_enabled()
+        )
         yield
 
 

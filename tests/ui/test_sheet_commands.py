@@ -7,7 +7,6 @@ from typing import Any, Generator, Iterator
 from unittest import mock
 
 import sublime
-from GeminiCompanion import plugin
 from GeminiCompanion.companion.ui import texts
 from GeminiCompanion.companion.ui.changes import (
     deciding,
@@ -18,6 +17,7 @@ from GeminiCompanion.companion.ui.changes import (
 )
 from GeminiCompanion.companion.ui.changes.proposals import Proposals
 from GeminiCompanion.companion.ui.changes.sources import SheetEntry
+from GeminiCompanion.companion.ui.commands import diff_commands
 from GeminiCompanion.companion.ui.review import large, open_diffs, record
 from GeminiCompanion.companion.ui.review.record import DiffRecord, is_diff, read, seen, waiting
 from GeminiCompanion.companion.ui.review.written_reviews import WrittenReviews
@@ -207,7 +207,7 @@ class Closing(UnaskedCase):
 
     def test_keys_go_through_edits_made_without_asking_though_no_proposal_waits(self) -> Steps:
         self.made("a.py", OLD, NEW)
-        command = plugin.GeminiCompanionNextChangeCommand(self.window)
+        command = diff_commands.GeminiCompanionNextChangeCommand(self.window)
         self.assertFalse(command.is_enabled())
         view = yield from self.show()
         asked = self.running().key_context

@@ -22,6 +22,7 @@ from GeminiCompanion.companion.ide.doctor import checks, gathering, report
 from GeminiCompanion.companion.ide.surroundings import Surrounding
 from GeminiCompanion.companion.ide.system_processes import SystemProcess
 from GeminiCompanion.companion.ui import texts
+from GeminiCompanion.companion.ui.commands import diff_commands
 from GeminiCompanion.companion.ui.pages import doctor, welcome
 from GeminiCompanion.companion.ui.pages.page import STYLE
 from GeminiCompanion.companion.ui.review import open_diffs
@@ -293,7 +294,7 @@ class BesideDiffs(Pages):
                 self.assertIsNotNone(sheet)
                 self.assertIsNone(sheet.view() if sheet is not None else right)
                 self.assertTrue(open_diffs.is_on_top(self.window, right))
-            accept = plugin.GeminiCompanionAcceptDiffCommand(self.window)
+            accept = diff_commands.GeminiCompanionAcceptDiffCommand(self.window)
             self.assertTrue(accept.is_enabled())
             accept.run()
             yield from self.until_accepted(cli, number + 1)
@@ -310,7 +311,7 @@ class BesideDiffs(Pages):
         tab = texts.open_tab(self.window, "/a/kept.txt", "a text\n")
         self.assertEqual(self.window.active_view(), tab)
         self.assertTrue(open_diffs.is_on_top(self.window, right))
-        self.assertTrue(plugin.GeminiCompanionAcceptDiffCommand(self.window).is_enabled())
+        self.assertTrue(diff_commands.GeminiCompanionAcceptDiffCommand(self.window).is_enabled())
         right.close()
         yield lambda: cli.received("ide/diffRejected")
 

@@ -89,6 +89,12 @@ class Composing:
         if shown is not None:
             self._stories.begin(self.queued.choose(window, shown[1]), window)
 
+    def has_waiting(self, window: sublime.Window) -> bool:
+        """Whether a message waits in the chat of the window, or something is attached."""
+        shown = self.shown(window)
+        above = shown[1].above if shown is not None else None
+        return above is not None and bool(above.queue.messages or above.attached)
+
     def bring(self, window: sublime.Window, back: bool) -> None:
         """Bring a message that was said before into the composer."""
         shown = self.shown(window)

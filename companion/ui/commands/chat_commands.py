@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import sublime
 import sublime_plugin
 
 from ..host import host
@@ -11,6 +12,12 @@ from .running_command import GeminiCompanionRunningCommand
 
 if TYPE_CHECKING:
     from ..running import Running
+
+
+def has_chat(window: sublime.Window) -> bool:
+    """Whether the window has a chat that commands can be about."""
+    running = host.running
+    return running is not None and running.chat.actions.tabs.in_window(window) is not None
 
 
 class GeminiCompanionChatCommand(GeminiCompanionRunningCommand):
@@ -51,6 +58,9 @@ class GeminiCompanionSendCommand(sublime_plugin.WindowCommand):
     def is_enabled(self, text: str | None = None) -> bool:
         return host.running is not None
 
+    def is_visible(self, text: str | None = None) -> bool:
+        return has_chat(self.window)
+
     def run(self, text: str | None = None) -> None:
         if host.running is not None:
             host.running.chat.actions.send(self.window, text)
@@ -70,12 +80,14 @@ class GeminiCompanionInChatCommand(GeminiCompanionRunningCommand):
     """Base of commands for the chat in front, else the one of the window that was opened last."""
 
     def is_enabled(self) -> bool:
-        running = host.running
-        return running is not None and running.chat.actions.tabs.in_window(self.window) is not None
+        return has_chat(self.window)
 
 
 class GeminiCompanionWaitingMessagesCommand(GeminiCompanionInChatCommand):
     """List the messages that wait in the chat in front, and what goes with the next one."""
+
+    def has_subject(self, running: Running) -> bool:
+        return running.chat.actions.composing.has_waiting(self.window)
 
     def act(self, running: Running) -> None:
         running.chat.actions.composing.list_waiting(self.window)
@@ -127,6 +139,9 @@ class GeminiCompanionNextMessageCommand(GeminiCompanionInChatCommand):
 class GeminiCompanionStopCommand(GeminiCompanionRunningCommand):
     """Stop the agent of the chat in front."""
 
+    def has_subject(self, running: Running) -> bool:
+        return has_chat(self.window)
+
     def act(self, running: Running) -> None:
         running.chat.actions.stop_turn(self.window)
 
@@ -156,8 +171,7 @@ class GeminiCompanionTurnChangesCommand(sublime_plugin.WindowCommand):
     """Show what a turn of the chat in front has changed: the one with the id, else the last."""
 
     def is_enabled(self, turn: str = "", path: str = "") -> bool:
-        running = host.running
-        return running is not None and running.chat.actions.tabs.in_window(self.window) is not None
+        return has_chat(self.window)
 
     def run(self, turn: str = "", path: str = "") -> None:
         running = host.running

@@ -132,6 +132,9 @@ class GeminiCompanionStopApiServerCommand(sublime_plugin.WindowCommand):
 class GeminiCompanionShowMessagesCommand(GeminiCompanionRunningCommand):
     """List what the user has to know and has not seen yet."""
 
+    def has_subject(self, running: Running) -> bool:
+        return running.messages.unseen.has_some
+
     def act(self, running: Running) -> None:
         messages = running.messages
         running.stories.begin(messages.unseen.show(self.window, messages.answer), self.window)

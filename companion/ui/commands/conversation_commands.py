@@ -5,6 +5,7 @@ from __future__ import annotations
 import sublime_plugin
 
 from ..host import host
+from .chat_commands import has_chat
 
 MODE, MODEL = "mode", "model"
 
@@ -44,6 +45,9 @@ class GeminiCompanionExportChatCommand(sublime_plugin.WindowCommand):
     def is_enabled(self) -> bool:
         return host.running is not None
 
+    def is_visible(self) -> bool:
+        return has_chat(self.window)
+
     def run(self) -> None:
         from ..chat import chat_places
         from ..chat.conversation_list import ConversationList
@@ -65,6 +69,9 @@ class GeminiCompanionOptionCommand(sublime_plugin.WindowCommand):
 
     def is_enabled(self, value: str | bool | None = None) -> bool:
         return host.running is not None
+
+    def is_visible(self, value: str | bool | None = None) -> bool:
+        return has_chat(self.window)
 
     def run(self, value: str | bool | None = None) -> None:
         from ..chat.option_panels import OptionPanels

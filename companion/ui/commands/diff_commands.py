@@ -222,14 +222,23 @@ class GeminiCompanionDropChangeCommand(GeminiCompanionChangeCommand):
         running.stories.begin(running.review.single_changes.drop(view, self._change), view)
 
 
-class GeminiCompanionNextDiffCommand(GeminiCompanionRunningCommand):
+class GeminiCompanionQueueCommand(GeminiCompanionRunningCommand):
+    """Base of the commands on the waiting proposals of all windows."""
+
+    def has_subject(self, running: Running) -> bool:
+        from ..review import queue
+
+        return bool(queue.waiting_diffs())
+
+
+class GeminiCompanionNextDiffCommand(GeminiCompanionQueueCommand):
     """Show the next waiting proposal, in whichever window."""
 
     def act(self, running: Running) -> None:
         running.review.queue.go(_current(self.window), 1)
 
 
-class GeminiCompanionPreviousDiffCommand(GeminiCompanionRunningCommand):
+class GeminiCompanionPreviousDiffCommand(GeminiCompanionQueueCommand):
     """Show the previous waiting proposal."""
 
     def act(self, running: Running) -> None:

@@ -10,14 +10,21 @@ if TYPE_CHECKING:
     from ..running import Running
 
 
-class GeminiCompanionShowQuestionCommand(GeminiCompanionRunningCommand):
+class GeminiCompanionQuestionCommand(GeminiCompanionRunningCommand):
+    """Base of the commands on the question of an agent that waits in the window."""
+
+    def has_subject(self, running: Running) -> bool:
+        return bool(running.chat.actions.questions.in_window(self.window))
+
+
+class GeminiCompanionShowQuestionCommand(GeminiCompanionQuestionCommand):
     """Go to the question of an agent that waits in a chat of the window."""
 
     def act(self, running: Running) -> None:
         running.chat.actions.answering.show(self.window)
 
 
-class GeminiCompanionAllowCommand(GeminiCompanionRunningCommand):
+class GeminiCompanionAllowCommand(GeminiCompanionQuestionCommand):
     """Allow once what the agent asks for, or answer its other question."""
 
     def act(self, running: Running) -> None:
@@ -26,7 +33,7 @@ class GeminiCompanionAllowCommand(GeminiCompanionRunningCommand):
         running.chat.actions.answering.decide(self.window, ALLOW)
 
 
-class GeminiCompanionAllowAlwaysCommand(GeminiCompanionRunningCommand):
+class GeminiCompanionAllowAlwaysCommand(GeminiCompanionQuestionCommand):
     """Allow it from now on."""
 
     def act(self, running: Running) -> None:
@@ -35,7 +42,7 @@ class GeminiCompanionAllowAlwaysCommand(GeminiCompanionRunningCommand):
         running.chat.actions.answering.decide(self.window, ALLOW_ALWAYS)
 
 
-class GeminiCompanionDenyCommand(GeminiCompanionRunningCommand):
+class GeminiCompanionDenyCommand(GeminiCompanionQuestionCommand):
     """Deny what the agent asks for, or decline its other question."""
 
     def act(self, running: Running) -> None:
@@ -44,7 +51,7 @@ class GeminiCompanionDenyCommand(GeminiCompanionRunningCommand):
         running.chat.actions.answering.decide(self.window, DENY)
 
 
-class GeminiCompanionDenyWithNoteCommand(GeminiCompanionRunningCommand):
+class GeminiCompanionDenyWithNoteCommand(GeminiCompanionQuestionCommand):
     """Deny it, and tell the agent something."""
 
     def act(self, running: Running) -> None:

@@ -18,6 +18,14 @@ class GeminiCompanionRunningCommand(sublime_plugin.WindowCommand):
     def is_enabled(self) -> bool:
         return host.running is not None
 
+    def is_visible(self) -> bool:
+        return host.running is None or self.has_subject(host.running)
+
+    def has_subject(self, running: Running) -> bool:
+        """Whether there is something to act on. If not, palette, menus and lists do not offer the
+        command; a key still runs it, and it says so."""
+        return True
+
     def run(self) -> None:
         if host.running is not None:
             host.running.diffs.next_edit.stop()

@@ -1,0 +1,186 @@
+"""All commands in one table: plugin.py gives them to Sublime Text; the palette, the menu and
+docs/commands.md have their captions, which tests/test_commands.py checks.
+
+What has several forms, or is seldom needed, stands in a list: the palette has one entry for it
+(`list_command`), the menu a folder.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Mapping, NamedTuple, Type, Union
+
+import sublime_plugin
+
+from . import changes_commands as changes
+from . import chat_commands as chat
+from . import cli_commands as cli
+from . import companion_commands as companion
+from . import conversation_commands as conversation
+from . import diff_commands as diff
+from . import page_commands as page
+from . import prompt_commands as prompt
+from . import question_commands as question
+
+Command = Union[
+    Type[sublime_plugin.ApplicationCommand],
+    Type[sublime_plugin.WindowCommand],
+    Type[sublime_plugin.TextCommand],
+]
+
+# The captions of the lists, by the names that key bindings give them. A caption has the words of
+# its commands, by which the palette finds it.
+LISTS = {
+    "new_chat": "New Chat with Agent, Continue a Session",
+    "agent": "Log In to Agent, Choose Mode or Model",
+    "take": "Copy or Insert Code, Export Chat",
+    "messages": "Send Message, Waiting and Earlier Messages",
+    "turn": "Undo, Redo or Rewind Turn, Show Changes of Turn",
+    "answer": "Answer Question, Allow or Deny",
+    "edits": "Show Diffs, Accepted, Unasked or Unwritten Edits",
+    "terminal": "Open Terminal, Copy Exports",
+    "extension": "Install or Remove CLI Extension",
+    "send": "Send Selection, Reference, Files or Results",
+    "prompt": "Explain, Review, Write Tests or Fix",
+    "status": "Show Status, CLIs or Shared Context",
+    "sharing": "Pause or Resume Sharing",
+    "api_server": "Start or Stop API Server",
+}
+
+
+class Row(NamedTuple):
+    """A command for users, with its caption and the arguments that belong to this. `list` is the
+    one of LISTS that it stands in; empty for an entry of its own."""
+
+    command: Command
+    caption: str
+    list: str = ""
+    arguments: Mapping[str, Any] = {}
+
+
+def name_of(command: Command) -> str:
+    """The name by which Sublime Text runs the command: `gemini_companion_chat`."""
+    words = re.findall("[A-Z][a-z]*", command.__name__)
+    return "_".join(words[:-1]).lower()
+
+
+ROWS = (
+    Row(chat.GeminiCompanionChatCommand, "Chat"),
+    Row(chat.GeminiCompanionNewChatCommand, "New Chat"),
+    Row(chat.GeminiCompanionNewChatCommand, "New Chat with Agent", "new_chat", {"ask": True}),
+    Row(conversation.GeminiCompanionLogInCommand, "Log In to Agent", "agent"),
+    Row(conversation.GeminiCompanionChatsCommand, "Chats"),
+    Row(
+        conversation.GeminiCompanionTakeOverSessionCommand,
+        "Continue a Session of the Terminal",
+        "new_chat",
+    ),
+    Row(conversation.GeminiCompanionModeCommand, "Choose Mode", "agent"),
+    Row(conversation.GeminiCompanionModelCommand, "Choose Model", "agent"),
+    Row(conversation.GeminiCompanionExportChatCommand, "Export Chat", "take"),
+    Row(chat.GeminiCompanionSendCommand, "Send Message", "messages"),
+    Row(chat.GeminiCompanionAttachCommand, "Attach"),
+    Row(chat.GeminiCompanionWaitingMessagesCommand, "Waiting Messages", "messages"),
+    Row(chat.GeminiCompanionPreviousMessageCommand, "Previous Message", "messages"),
+    Row(chat.GeminiCompanionNextMessageCommand, "Next Message", "messages"),
+    Row(chat.GeminiCompanionCopyCodeCommand, "Copy Code", "take"),
+    Row(chat.GeminiCompanionInsertCodeCommand, "Insert Code", "take"),
+    Row(chat.GeminiCompanionStopCommand, "Stop Agent"),
+    Row(chat.GeminiCompanionUndoTurnCommand, "Undo Turn", "turn"),
+    Row(chat.GeminiCompanionRedoTurnCommand, "Redo Turn", "turn"),
+    Row(chat.GeminiCompanionRewindCommand, "Rewind to Message", "turn"),
+    Row(chat.GeminiCompanionTurnChangesCommand, "Show Changes of Turn", "turn"),
+    Row(question.GeminiCompanionShowQuestionCommand, "Show Question", "answer"),
+    Row(question.GeminiCompanionAllowCommand, "Allow", "answer"),
+    Row(question.GeminiCompanionAllowAlwaysCommand, "Allow Always", "answer"),
+    Row(question.GeminiCompanionDenyCommand, "Deny", "answer"),
+    Row(question.GeminiCompanionDenyWithNoteCommand, "Deny with Note", "answer"),
+    Row(diff.GeminiCompanionAcceptDiffCommand, "Accept Diff"),
+    Row(diff.GeminiCompanionRejectDiffCommand, "Reject Diff"),
+    Row(diff.GeminiCompanionReleaseDiffCommand, "Release Diff"),
+    Row(diff.GeminiCompanionAcceptDiffAndNextCommand, "Accept Diff and Next"),
+    Row(diff.GeminiCompanionRejectDiffWithNoteCommand, "Reject Diff with Note"),
+    Row(diff.GeminiCompanionCommentOnDiffCommand, "Comment on Diff"),
+    Row(diff.GeminiCompanionNextChangeCommand, "Next Change"),
+    Row(diff.GeminiCompanionPreviousChangeCommand, "Previous Change"),
+    Row(diff.GeminiCompanionKeepChangeCommand, "Keep Change"),
+    Row(diff.GeminiCompanionDropChangeCommand, "Drop Change"),
+    Row(diff.GeminiCompanionNextDiffCommand, "Next Diff"),
+    Row(diff.GeminiCompanionPreviousDiffCommand, "Previous Diff"),
+    Row(diff.GeminiCompanionShowDiffsCommand, "Show Diffs", "edits"),
+    Row(changes.GeminiCompanionShowChangesCommand, "Show Changes"),
+    Row(changes.GeminiCompanionDecideOnChangesCommand, "Decide on Changes", "edits"),
+    Row(diff.GeminiCompanionShowAcceptedEditsCommand, "Show Accepted Edits", "edits"),
+    Row(diff.GeminiCompanionUndoLastAcceptedCommand, "Undo Last Accepted"),
+    Row(cli.GeminiCompanionRunCliCommand, "Run CLI"),
+    Row(cli.GeminiCompanionOpenTerminalCommand, "Open Terminal", "terminal"),
+    Row(cli.GeminiCompanionCopyExportsCommand, "Copy Exports", "terminal"),
+    Row(cli.GeminiCompanionInstallCliExtensionCommand, "Install CLI Extension", "extension"),
+    Row(cli.GeminiCompanionRemoveCliExtensionCommand, "Remove CLI Extension", "extension"),
+    Row(prompt.GeminiCompanionSendSelectionCommand, "Send Selection", "send"),
+    Row(prompt.GeminiCompanionSendReferenceCommand, "Send Reference", "send"),
+    Row(prompt.GeminiCompanionSendFileCommand, "Send File", "send"),
+    Row(prompt.GeminiCompanionSendOpenFilesCommand, "Send Open Files", "send"),
+    Row(prompt.GeminiCompanionSendDiagnosticsCommand, "Send Diagnostics", "send"),
+    Row(prompt.GeminiCompanionSendBuildResultsCommand, "Send Build Results", "send"),
+    Row(
+        prompt.GeminiCompanionPromptCommand,
+        "Explain Selection",
+        "prompt",
+        {"text": "Explain this:\n$selection"},
+    ),
+    Row(
+        prompt.GeminiCompanionPromptCommand,
+        "Review File",
+        "prompt",
+        {
+            "text": "Review $file. Look for bugs, for cases that are not handled, and for what is"
+            " hard to understand."
+        },
+    ),
+    Row(
+        prompt.GeminiCompanionPromptCommand,
+        "Write Tests",
+        "prompt",
+        {"text": "Write tests for $reference, in the way of the tests that are there already."},
+    ),
+    Row(
+        prompt.GeminiCompanionPromptCommand,
+        "Fix Diagnostics",
+        "prompt",
+        {"text": "Find the cause of each of these problems, and fix it:\n$diagnostics"},
+    ),
+    Row(
+        prompt.GeminiCompanionPromptCommand,
+        "Fix Build",
+        "prompt",
+        {"text": "The build fails. Find out why, and fix it. It says:\n$build_results"},
+    ),
+    Row(page.GeminiCompanionWelcomeCommand, "Welcome"),
+    Row(companion.GeminiCompanionShowStatusCommand, "Show Status", "status"),
+    Row(page.GeminiCompanionDoctorCommand, "Doctor"),
+    Row(cli.GeminiCompanionShowClisCommand, "Show CLIs", "status"),
+    Row(page.GeminiCompanionShowSharedContextCommand, "Show Shared Context", "status"),
+    Row(companion.GeminiCompanionPauseSharingCommand, "Pause Sharing", "sharing"),
+    Row(companion.GeminiCompanionResumeSharingCommand, "Resume Sharing", "sharing"),
+    Row(diff.GeminiCompanionShowUnaskedEditsCommand, "Show Unasked Edits", "edits"),
+    Row(diff.GeminiCompanionUndoEditsOfTurnCommand, "Undo Edits of Turn"),
+    Row(diff.GeminiCompanionShowUnwrittenEditsCommand, "Show Unwritten Edits", "edits"),
+    Row(companion.GeminiCompanionStartApiServerCommand, "Start API Server", "api_server"),
+    Row(companion.GeminiCompanionStopApiServerCommand, "Stop API Server", "api_server"),
+    Row(companion.GeminiCompanionRestartCompanionCommand, "Restart Companion"),
+    Row(companion.GeminiCompanionShowMessagesCommand, "Show Messages"),
+    Row(companion.GeminiCompanionShowLogCommand, "Show Log"),
+)
+# Run by links, keys and other packages, and by users in no menu.
+INTERNAL = (
+    changes.GeminiCompanionDecideChangesCommand,
+    changes.GeminiCompanionGoToChangeCommand,
+    chat.GeminiCompanionTypeCommand,
+    cli.GeminiCompanionForgetEnvironmentCommand,
+    conversation.GeminiCompanionChatRemedyCommand,
+    diff.GeminiCompanionFillViewCommand,
+    diff.GeminiCompanionSelectCommand,
+    page.GeminiCompanionRemedyCommand,
+)
+COMMANDS: tuple[Command, ...] = (*(row.command for row in ROWS), *INTERNAL)
