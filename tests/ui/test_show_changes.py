@@ -12,7 +12,7 @@ from GeminiCompanion.companion.base.file_content import Original
 from GeminiCompanion.companion.base.unified import NO_LINE_END
 from GeminiCompanion.companion.ide.accepted_edits import Edit
 from GeminiCompanion.companion.ui.changes import deciding, undoing
-from GeminiCompanion.companion.ui.changes.sheet import ASIDE, ChangeSheet
+from GeminiCompanion.companion.ui.changes.sheet import ASIDE, NOT_HERE, ChangeSheet
 from GeminiCompanion.companion.ui.changes.sheet_files import NOTHING
 from GeminiCompanion.companion.ui.changes.unasked_changes import PREFIX
 from GeminiCompanion.companion.ui.review import large, open_diffs
@@ -567,6 +567,18 @@ class Lasting(SheetCase):
         yield lambda: plugin._host.is_running
         yield lambda: self.running().changes.sheets.of(view) is not None
         yield from self.until_equal(lambda: text_of(view), before)
+
+    def test_what_a_sheet_showed_before_a_restart_is_not_taken_for_typed(self) -> Steps:
+        yield from self.propose_files((OLD, "added\n" + OLD))
+        view = yield from self.show()
+        before, sentences = text_of(view), self.told()
+        plugin._host.stop()
+        # As if it had shown other counts then.
+        self.type(view, "1 proposal", "s")
+        plugin._host.start()
+        yield lambda: plugin._host.is_running
+        yield from self.until_equal(lambda: text_of(view), before)
+        self.assertNotIn(NOT_HERE, " ".join(sentences))
 
     def test_what_is_typed_into_a_sheet_before_the_package_is_there_reaches_its_file(self) -> Steps:
         (right,) = yield from self.propose_files((OLD, "added\n" + OLD))

@@ -178,6 +178,8 @@ class ChangeSheet:
         self._earlier = None
         mine = earlier.typed(view)
         self.model = Sheet(tuple(wanted))
+        # The command that replaces the text has what is typed taken first: that is no such text.
+        self._change_count = view.change_count()
         self._replace([(0, view.size(), self.model.text)])
         self.edits.show_anew(counts)
         texts.select(view, [(0, 0)])

@@ -52,15 +52,17 @@ class UnaskedChanges:
         open_views = self._open = self._written.views() if edits else {}
         for edit in edits:
             view = open_views.get(edit.id)
-            entry = None if edit.is_seen and view is None else self._entry(edit, view)
+            entry = None if edit.is_seen and view is None else self._entry(window, edit, view)
             if entry is not None:
                 yield entry
 
-    def _entry(self, edit: Edit, view: sublime.View | None) -> SheetEntry | None:
+    def _entry(
+        self, window: sublime.Window, edit: Edit, view: sublime.View | None
+    ) -> SheetEntry | None:
         id = PREFIX + edit.id
         if view is None:
-            name = title(edit.path, sublime.Window(edit.window_id))
-            return SheetEntry(id, id, partial(_changes, id, name, edit))
+            # That of an earlier run has other ids of windows.
+            return SheetEntry(id, id, partial(_changes, id, title(edit.path, window), edit))
         record, review = waiting(view), self._reviews.of(view)
         if record is None or review is None:
             return None
