@@ -50,7 +50,8 @@ def build(options: Options, data: str, has_session: bool = False) -> Editor:
     editor.packages.discover(list(options.packages))
     if options.scheme:
         editor.preferences().set("color_scheme", options.scheme)
-    restored = session.restore(editor) if has_session and not options.script else False
+    is_wanted = has_session and (options.restore or not options.script)
+    restored = session.restore(editor) if is_wanted else False
     for folder in options.folders:
         if not any(folder in window.folders for window in editor.windows):
             editor.new_window([folder])

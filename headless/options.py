@@ -28,6 +28,7 @@ class Options:
     data: Optional[str] = None
     build: int = 4200
     script: Optional[str] = None
+    restore: bool = False
     render: Optional[str] = None
     scheme: Optional[str] = None
     worst: Optional[int] = None
@@ -74,6 +75,7 @@ def parse(arguments: List[str], platform: str = sys.platform) -> Options:
         data=data,
         build=given.build,
         script=script,
+        restore=given.restore,
         render=os.path.abspath(given.render) if given.render else None,
         scheme=_SCHEMES.get(given.scheme, given.scheme),
         worst=given.worst,
@@ -124,6 +126,11 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="run the packages' own tests, those in `tests` or where unittesting.json says; file"
         " names or patterns behind -- choose some",
+    )
+    parser.add_argument(
+        "--restore",
+        action="store_true",
+        help="with --exec and --data: open again what the data folder's last editor had open",
     )
     parser.add_argument(
         "--render", metavar="FILE.html", help="write what a user would see as one page"

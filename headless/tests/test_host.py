@@ -44,6 +44,12 @@ print("facts " + json.dumps(seen))
 """
 
 
+KEEPING = """
+from headless import running, session
+running.current().ui(session.save, running.current())
+"""
+
+
 class Asked(unittest.TestCase):
     def test_windows_runs_scripts_and_says_that_it_reads_no_keys(self) -> None:
         script = ["--exec", "x.py"]
@@ -144,6 +150,17 @@ class Host(unittest.TestCase):
         self.assertEqual(seen["parent"], seen["editor"])
         self.assertEqual(seen["packages"], os.path.join(data, "Packages"))
         self.assertTrue(os.path.isdir(os.path.join(data, "Packages", "User")))
+
+    def test_a_script_begins_with_what_was_open_only_where_that_is_asked_for(self) -> None:
+        data = os.path.join(self.folder, "data")
+        script = self.write("keep.py", KEEPING)
+        with self.start(self.folder, "--data", data, "--exec", script) as editor:
+            self.assertEqual(editor.wait(PATIENCE), 0)
+        self.assertEqual(self.facts("--data", data)["folders"], [[]])
+        self.assertEqual(self.facts("--data", data, "--restore")["folders"], [[self.folder]])
+        # The folder has its window already.
+        seen = self.facts(self.folder, "--data", data, "--restore")
+        self.assertEqual(seen["folders"], [[self.folder]])
 
     def test_where_none_are_there_is_an_empty_window_and_a_data_folder_for_this_time(self) -> None:
         seen = self.facts()

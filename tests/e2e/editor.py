@@ -29,10 +29,13 @@ class Editor:
         package: str = "",
         python: str = sys.executable,
         home: str = "",
+        restore: bool = False,
     ) -> None:
+        """`restore`: the packages come to what was open in the last editor of `data`."""
         script = os.path.join(HERE, "remote.py")
-        packages = ["--package", package] if package else []
-        line = [python, "-m", "headless", folder, "--data", data, *packages]
+        options = ["--package", package] if package else []
+        options += ["--restore"] if restore else []
+        line = [python, "-m", "headless", folder, "--data", data, *options]
         self._process = subprocess.Popen(
             [*line, "--exec", script],
             cwd=ROOT,

@@ -120,6 +120,11 @@ def close_tab(path: str) -> None:
         view.close()
 
 
+def focus_tab(name: str) -> None:
+    """Put the keyboard into the tab of this name."""
+    window().focus_view(next(view for view in window().views() if view.name() == name))
+
+
 def close_tabs(words: str) -> None:
     """Those with the words in their names, whatever is typed in them."""
     for view in window().views():
@@ -426,6 +431,12 @@ def _window() -> Any:
 
 def _question() -> Any:
     return _window().question
+
+
+def offered() -> list[str]:
+    """What the quick panel that comes has to choose from."""
+    _wait(_question, "no question")
+    return [getattr(item, "trigger", str(item)) for item in _question().items]
 
 
 def head(path: str, number: int = 0) -> str:
