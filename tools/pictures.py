@@ -272,7 +272,7 @@ def changes(stage: Stage) -> None:
     stage.propose(cli)
     tests = os.path.join(os.path.dirname(stage.path), "test_shop.py")
     cli.call("openDiff", filePath=tests, newContent=TESTS).result(10)
-    stage.window.run_command("gemini_companion_show_changes")
+    stage.window.run_command("gemini_companion_show_changes", {"show": "tab"})
 
     def sheet() -> Any:
         front = stage.window.active_view()

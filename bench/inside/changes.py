@@ -115,7 +115,7 @@ def _opened(window: sublime.Window, held: Costs) -> Tuple[Dict[str, float], subl
     """What the sheet of all changes of the window costs, and its view."""
     held.clear()
     began = time.perf_counter()
-    timed(lambda: window.run_command("gemini_companion_show_changes"))
+    timed(lambda: window.run_command("gemini_companion_show_changes", {"show": "tab"}))
     view = window.active_view()
     if view is None:
         raise RuntimeError("no sheet is shown")

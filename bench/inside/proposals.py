@@ -83,7 +83,7 @@ def _are_compared(window: sublime.Window) -> bool:
 def _sheet(window: sublime.Window, held: Costs) -> Dict[str, float]:
     held.clear()
     began = time.perf_counter()
-    timed(lambda: window.run_command("gemini_companion_show_changes"))
+    timed(lambda: window.run_command("gemini_companion_show_changes", {"show": "tab"}))
     view = window.active_view()
     if view is None:
         raise RuntimeError("no sheet is shown")

@@ -24,10 +24,10 @@ from .stateless import is_asker
 PATIENCE = 5.0
 # Seconds after which a CLI knows the outcome of its proposal.
 SETTLED = 2.0
-LIST = '"Gemini Companion: Show Unwritten Edits"'
+LIST = '"Gemini Companion: Show Changes"'
 AWAY = "Gemini CLI is away; your decision waits until it is back."
 AWAY_WITH_TEXT = f"{AWAY} See {LIST}."
-CROWDED = f"{LIST} is full; its oldest text was removed."
+CROWDED = f"Too many texts wait for their CLIs: the oldest is not in {LIST} any more."
 
 
 class Settled:

@@ -35,13 +35,13 @@ NOT_WHOLE = "Part of the saved state cannot be read."
 TOO_OLD = "Texts that no CLI has written for {} days are no longer listed."
 TOO_MUCH = (
     "Too many texts wait for Gemini CLI to save all for a restart; the oldest are not saved. See"
-    ' "Gemini Companion: Show Unwritten Edits".'
+    ' "Gemini Companion: Show Changes".'
 )
 # Marks a file that is older than its content should be, as its time; and what the user then reads.
 OUTDATED_NS = 0
 OUTDATED = (
     "The last changes could not be saved before the restart. Decisions and texts may be missing in"
-    ' your diffs and in "Gemini Companion: Show Unwritten Edits".'
+    ' your diffs and in "Gemini Companion: Show Changes".'
 )
 
 

@@ -51,7 +51,7 @@ class Status:
         if self.unwritten:
             lines.append(
                 f"Accepted texts that Gemini CLI has not written: {self.unwritten}; see"
-                ' "Gemini Companion: Show Unwritten Edits".'
+                ' "Gemini Companion: Show Changes".'
             )
         if self.outdated:
             lines.append(

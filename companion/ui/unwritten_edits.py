@@ -4,6 +4,7 @@ thread only."""
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import Callable
 
 import sublime
@@ -11,6 +12,7 @@ import sublime
 from ..ide.questions import TextWithdrawal, UnwrittenTexts
 from ..ide.service import Companion
 from . import panels, texts
+from .review.edit_rows import EditRow
 from .stories import sleep
 
 # Milliseconds between checks whether a file has been loaded.
@@ -27,52 +29,54 @@ ACTIONS = [
 ]
 
 
-async def choose(companion: Companion, window: sublime.Window, tell: Callable[[str], None]) -> None:
-    """Let the user choose one of the window's texts, and what to do with it."""
-    found = await companion.ask(UnwrittenTexts(window.id()))
-    if not found:
-        tell(NONE)
-        return
-    items = [[os.path.basename(path), path] for path, _ in found]
-    number = await panels.choice(window, items, "Which accepted text?")
-    if number < 0:
-        return
-    path, text = found[number]
-    action = await panels.choice(window, ACTIONS, os.path.basename(path))
-    if action == 0:
-        await _apply(companion, window, path, text, tell)
-    elif action == 1:
-        texts.open_tab(window, path, text)
-    elif action == 2:
-        is_ours = await companion.ask(TextWithdrawal(window.id(), path, text))
-        tell(DISCARDED if is_ours else TOO_LATE)
+class UnwrittenEdits:
+    """The accepted texts of one companion that are not in their files."""
 
+    caption, nothing = "Which accepted text?", NONE
 
-async def _apply(
-    companion: Companion,
-    window: sublime.Window,
-    path: str,
-    text: str,
-    tell: Callable[[str], None],
-) -> None:
-    """Put the text into the file's tab, or beside it; only after that it no longer waits."""
-    is_new = window.find_open_file(path) is None
-    view = window.open_file(path)
-    while view.is_loading():
-        await sleep(LOADING)
-    sentence = _obstacle(view)
-    if not sentence and texts.replace_theirs(view, text):
-        sentence = IN_TAB
-    else:
-        sentence = sentence or NOT_TAKEN
-        view, is_new = texts.open_tab(window, path, text), True
-    count = view.change_count()
-    if await companion.ask(TextWithdrawal(window.id(), path, text)):
-        tell(sentence)
-        return
-    if view.change_count() == count:
-        _take_back(view, is_new)
-    tell(TOO_LATE)
+    def __init__(self, companion: Companion, tell: Callable[[str], None]) -> None:
+        self._companion = companion
+        self._tell = tell
+
+    async def rows(self, window: sublime.Window) -> list[EditRow]:
+        """The window's texts; choosing one asks what to do with it."""
+        return [
+            EditRow(
+                sublime.QuickPanelItem(os.path.basename(path), os.path.dirname(path)),
+                partial(self._choose, window, path, text),
+            )
+            for path, text in await self._companion.ask(UnwrittenTexts(window.id()))
+        ]
+
+    async def _choose(self, window: sublime.Window, path: str, text: str) -> None:
+        action = await panels.choice(window, ACTIONS, os.path.basename(path))
+        if action == 0:
+            await self._apply(window, path, text)
+        elif action == 1:
+            texts.open_tab(window, path, text)
+        elif action == 2:
+            is_ours = await self._companion.ask(TextWithdrawal(window.id(), path, text))
+            self._tell(DISCARDED if is_ours else TOO_LATE)
+
+    async def _apply(self, window: sublime.Window, path: str, text: str) -> None:
+        """Put the text into the file's tab, or beside it; only after that it no longer waits."""
+        is_new = window.find_open_file(path) is None
+        view = window.open_file(path)
+        while view.is_loading():
+            await sleep(LOADING)
+        sentence = _obstacle(view)
+        if not sentence and texts.replace_theirs(view, text):
+            sentence = IN_TAB
+        else:
+            sentence = sentence or NOT_TAKEN
+            view, is_new = texts.open_tab(window, path, text), True
+        count = view.change_count()
+        if await self._companion.ask(TextWithdrawal(window.id(), path, text)):
+            self._tell(sentence)
+            return
+        if view.change_count() == count:
+            _take_back(view, is_new)
+        self._tell(TOO_LATE)
 
 
 def _take_back(view: sublime.View, is_new: bool) -> None:

@@ -300,7 +300,7 @@ class InTab(unittest.TestCase):
 
     def accept_in_sheet(self) -> None:
         """All that waits now: some agents ask about one file after the other."""
-        self.editor.do("command", "gemini_companion_show_changes")
+        self.editor.do("command", "gemini_companion_show_changes", {"show": "tab"})
         if not self.editor.do("begins_with", "Changes", "No changes wait"):
             self.editor.do("command", "save")
             if self.editor.do("asks"):

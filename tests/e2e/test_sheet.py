@@ -10,7 +10,7 @@ class Sheet(session.Session):
         first, second = self.write("first.py", b"old\n"), self.write("second.py", b"old\n")
         self.ask(first, "one\n", "write_file", content="one\n")
         self.ask_on(self.new_cli(), second, "write_file", content="two\n")
-        self.editor.do("command", "gemini_companion_show_changes")
+        self.editor.do("command", "gemini_companion_show_changes", {"show": "tab"})
         wanted = "2 proposals in 2 files: 2 lines added, 2 removed\n"
         self.editor.do("wait_for", "begins_with", True, "Changes", wanted)
         self.editor.do("retype_named", "Changes", "two\n", "mine\n")

@@ -151,7 +151,7 @@ class WhatIsOnDisk(DiskCheckTestCase):
         "told of:": lambda t: len(t.said),
         "missing:": lambda t: len(t.check.missing),
         "the sentence tells the file and the command:": lambda t: (
-            "a.txt" in t.said[0] and "Show Unwritten Edits" in t.said[0]
+            "a.txt" in t.said[0] and "Show Changes" in t.said[0]
         ),
     }
 

@@ -42,8 +42,8 @@ class StatusText(unittest.TestCase):
         self.assertIn("without a decision: 3\n", text(waiting=3))
 
     def test_accepted_texts_that_wait_are_counted_with_the_command_that_shows_them(self) -> None:
-        self.assertRegex(text(unwritten=2), "has not written: 2; .*Show Unwritten Edits")
-        self.assertNotIn("Unwritten", text())
+        self.assertRegex(text(unwritten=2), "has not written: 2; .*Show Changes")
+        self.assertNotIn("has not written", text())
 
     def test_without_a_cli_it_says_how_to_connect(self) -> None:
         said = text()

@@ -162,14 +162,14 @@ class Context(WithoutServer):
         | c heard accepted mine; the user heard 1 sentence
     a decision for a CLI that is gone is kept for the next and the user is told
         c connects & proposes & leaves; GRACE + 1 s pass | c is accepted as mine
-        | the user heard 1 sentence of Show Unwritten Edits | d connects; e connects
+        | the user heard 1 sentence of Show Changes | d connects; e connects
         | d heard accepted mine; e heard nothing
     the user is told where a stream breaks off right after it took a text
         c connects & proposes & is rejected; a moment passes | c leaves
         | the user heard 0 sentences; what counts as unwritten is 0
         | d connects & proposes & is accepted as mine; a moment passes
         | what counts as unwritten is 0 | d leaves
-        | the user heard 1 sentence of Show Unwritten Edits; what counts as unwritten is 1
+        | the user heard 1 sentence of Show Changes; what counts as unwritten is 1
     a decision that no stream took outlives its session
         c connects & proposes & leaves & is accepted as mine | GRACE + 1 s pass
         | open sessions: 0 | d connects | d heard accepted mine
@@ -253,7 +253,7 @@ class Context(WithoutServer):
         | the diffs are theirs of unknown; c heard rejected
     of a rejection that waits no kept text is promised
         c connects & proposes & leaves | c is rejected
-        | the user heard 1 sentence of your decision waits; Show Unwritten is promised: no
+        | the user heard 1 sentence of your decision waits; a list is promised: no
     a text that was delivered cannot be withdrawn
         c connects & proposes & is accepted as mine; a moment passes | mine is not withdrawn
 """)
@@ -298,7 +298,7 @@ class Decisions(WithoutServer):
             sum(len(untold(t.by_name[name])) for name in "cd") <= 2
         ),
         "decisions that wait for c:": lambda t: len(untold(t.by_name["c"])),
-        "Show Unwritten is promised:": lambda t: "Show Unwritten" in t.editor.told[0],
+        "a list is promised:": lambda t: "Show Changes" in t.editor.told[0],
     }
 
     async def test_a_proposal_reaches_the_editor_of_this_window_as_it_was_sent(self) -> None:

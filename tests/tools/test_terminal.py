@@ -565,8 +565,8 @@ class Alone(EachAlone):
         logs = ("The log is empty so far", "removed a file of an editor")
         wait_for(lambda: any(text in self.said() for text in logs))
         self.press(":\nsharing", "Sharing is paused")
-        self.press(":\nSHOW gemini", "  2  Gemini Companion: Show Diffs")
-        self.press("2", "No proposed edit waits for you.")
+        self.press(":\nSHOW gemini", "  2  Gemini Companion: Show Changes")
+        self.press("2", "No changes wait")
         user = os.path.join("User", "GeminiCompanion.sublime-settings")
         self.press(":\ncompanion: settings", user, "GeminiCompanion.sublime-settings")
         # It goes on in the window of the project.

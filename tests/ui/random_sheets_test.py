@@ -75,7 +75,7 @@ class RandomSheet:
         self.questions.append((select, placeholder))
 
     def run(self) -> None:
-        self.window.run_command("gemini_companion_show_changes")
+        self.window.run_command("gemini_companion_show_changes", {"show": "tab"})
         self.view = self.window.active_view()
         self.come()
         for _ in range(self.chance.randint(1, 9)):

@@ -13,7 +13,7 @@ from GeminiCompanion.companion.base.answer import Answer
 from GeminiCompanion.companion.ide.clis import GEMINI_CLI, QWEN_CODE
 from GeminiCompanion.companion.ide.doctor import checks
 from GeminiCompanion.companion.ide.hooks import extension
-from GeminiCompanion.companion.ui import cli_list, unwritten_edits
+from GeminiCompanion.companion.ui import cli_list
 from GeminiCompanion.companion.ui.prompt.sending import PromptWords, Sending
 from GeminiCompanion.companion.ui.review import accepting, open_diffs, record
 from GeminiCompanion.companion.ui.stories import Story
@@ -148,9 +148,10 @@ class Reviews(CuttingCase):
         running, tell = self.running(), plugin._host.tell
         window = self.window
         for begin in (
-            lambda it: running.review.queue.choose(window),
+            lambda it: running.changes.list.choose(window),
+            lambda it: running.changes.list.choose(window, "waiting"),
             lambda it: cli_list.choose(running.companion, window, tell),
-            lambda it: unwritten_edits.choose(running.companion, window, tell),
+            lambda it: running.changes.list.choose(window, "unwritten"),
         ):
             yield from self.cut_everywhere(begin, [-1, -1], 1)
 
@@ -158,7 +159,7 @@ class Reviews(CuttingCase):
         right = yield from self.proposed_and_accepted()
         self.assertFalse(record.is_diff(right))
         for action in (0, 1):
-            begin = lambda it: self.running().review.history.choose(self.window)  # noqa: E731
+            begin = lambda it: self.running().changes.list.choose(self.window, "accepted")  # noqa: E731
             yield from self.cut_everywhere(begin, [0, action], 3)
 
     def proposed_and_accepted(self) -> Generator[Any, Any, sublime.View]:

@@ -372,7 +372,7 @@ class Kept(DeskCase):
         self.run_command("show_unwritten_edits")
         yield lambda: self.asked
         panel = self.asked.pop()
-        chosen = [it[1].startswith(self.folder) for it in panel["items"]].index(True)
+        chosen = [it.details[0] == self.folder for it in panel["items"]].index(True)
         panel["on_select"](chosen)
         yield from self.until_turn()
 

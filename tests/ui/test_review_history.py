@@ -17,6 +17,7 @@ from GeminiCompanion.companion.base.file_content import Original
 from GeminiCompanion.companion.ide import accepted_edits
 from GeminiCompanion.companion.ide.accepted_edits import Edit
 from GeminiCompanion.companion.ui import file_reading, texts
+from GeminiCompanion.companion.ui.changes.change_list import ChangeList
 from GeminiCompanion.companion.ui.review import (
     comments,
     ending,
@@ -27,6 +28,7 @@ from GeminiCompanion.companion.ui.review import (
 from GeminiCompanion.companion.ui.review.history import EditHistory
 from GeminiCompanion.companion.ui.review.record import Comment
 from GeminiCompanion.companion.ui.review.sight import caret_row
+from GeminiCompanion.companion.ui.stories import Story
 
 from ..tables import rows, word
 from .adapter import text_of
@@ -197,10 +199,16 @@ class Accepted(HistoryCase):
 
     def test_without_any_that_is_said(self) -> None:
         told: list[str] = []
-        self.begin(
-            EditHistory(self.running().companion, told.append, told.append, "").choose(self.window)
-        )
+        found = EditHistory(self.running().companion, told.append, told.append, "")
+        self.begin(listing(self, found, told.append))
         self.assertEqual(told, [history.NOTHING])
+
+
+def listing(case: ReviewCase, found: EditHistory, tell: Callable[[str], None] = print) -> Story:
+    """The story in which the user chooses one of them."""
+    running = case.running()
+    listed = ChangeList({"accepted": found}, running.changes.sheets, running.diffs.reviews, tell)
+    return listed.choose(case.window, "accepted")
 
 
 class Saving(HistoryCase):
@@ -248,7 +256,7 @@ class Saving(HistoryCase):
         folders = tuple(self.window.folders())
         for window_id, path in ((999_999, "closed"), (self.window.id(), "open")):
             found.add(Edit(window_id, path, Original("", exists=True), "", "", 0.0, folders))
-        self.begin(found.choose(self.window))
+        self.begin(listing(self, found))
         self.assertEqual([it.trigger for it in panels[0]["items"]], ["open", "closed"])
 
 
@@ -271,7 +279,7 @@ class Limits(ReviewCase):
             found.add(self.edit(self.window.id(), str(number)))
         self.assertEqual([it.path for it in found._edits][:2], ["other", "5"])
         self.assertEqual(len(found._edits), history.MAX_KNOWN + 1)
-        self.begin(found.choose(self.window))
+        self.begin(listing(self, found))
         self.assertEqual([it.trigger for it in panels[0]["items"]], ["14", "13", "12"])
 
     def test_an_edit_that_is_made_again_is_where_it_was(self) -> None:
@@ -335,7 +343,7 @@ class Limits(ReviewCase):
         unknown = Original("", exists=True, note="The file cannot be read.")
         found.add(Edit(self.window.id(), "a", unknown, "", "", 0.0))
         panels = self.panels()
-        self.begin(found.choose(self.window))
+        self.begin(listing(self, found))
         self.assertIn(unknown.note, panels[0]["items"][0].details)
         panels[0]["on_select"](0)
         yield from self.until_turn()

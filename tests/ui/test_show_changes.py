@@ -39,7 +39,7 @@ class SheetCase(ReviewCase):
         return rights
 
     def show(self) -> Generator[Any, Any, sublime.View]:
-        self.run_command("show_changes")
+        self.run_command("show_changes", show="tab")
         view = self.window.active_view()
         self.assertIs(view.settings().get("gemini_companion_changes"), True)
         yield from self.until_drawn(view)

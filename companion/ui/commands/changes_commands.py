@@ -1,4 +1,4 @@
-"""The commands of the sheet of all changes."""
+"""The commands of *Show Changes*: of its list, and of the sheet of all changes."""
 
 from __future__ import annotations
 
@@ -13,11 +13,51 @@ if TYPE_CHECKING:
     from ..running import Running
 
 
-class GeminiCompanionShowChangesCommand(GeminiCompanionRunningCommand):
-    """Show the changes of all waiting proposals and unasked edits of the window in one view."""
+class GeminiCompanionListChangesCommand(GeminiCompanionRunningCommand):
+    """Base of the commands that open the list of changes. `show` is the kind of edits that it
+    has, one of its KINDS; empty for all, and "tab" for the sheet."""
+
+    show = ""
 
     def act(self, running: Running) -> None:
-        running.changes.sheets.show(self.window)
+        if self.show == "tab":
+            running.changes.sheets.show(self.window)
+        else:
+            story = running.changes.list.choose(self.window, self.show)
+            running.stories.begin(story, self.window)
+
+
+class GeminiCompanionShowChangesCommand(GeminiCompanionListChangesCommand):
+    """List what waits, what was written without asking, what is not in its file, and what was
+    accepted."""
+
+    def run(self, show: str = "") -> None:
+        self.show = show
+        super().run()
+
+
+class GeminiCompanionShowDiffsCommand(GeminiCompanionListChangesCommand):
+    """List the waiting proposals of all windows."""
+
+    show = "waiting"
+
+
+class GeminiCompanionShowUnaskedEditsCommand(GeminiCompanionListChangesCommand):
+    """List the edits that CLIs of the window made without asking."""
+
+    show = "unasked"
+
+
+class GeminiCompanionShowUnwrittenEditsCommand(GeminiCompanionListChangesCommand):
+    """List the accepted texts that no CLI has written."""
+
+    show = "unwritten"
+
+
+class GeminiCompanionShowAcceptedEditsCommand(GeminiCompanionListChangesCommand):
+    """List the accepted edits of the window."""
+
+    show = "accepted"
 
 
 class GeminiCompanionDecideOnChangesCommand(GeminiCompanionRunningCommand):

@@ -1,4 +1,5 @@
-"""The commands on diffs: on one diff, on one change of it, on all that wait; and accepted edits."""
+"""The commands on diffs: on one diff, on one change of it, from one to the next; and what undoes
+several edits."""
 
 from __future__ import annotations
 
@@ -245,20 +246,6 @@ class GeminiCompanionPreviousDiffCommand(GeminiCompanionQueueCommand):
         running.review.queue.go(_current(self.window), -1)
 
 
-class GeminiCompanionShowDiffsCommand(GeminiCompanionRunningCommand):
-    """List the waiting proposals of all windows."""
-
-    def act(self, running: Running) -> None:
-        running.stories.begin(running.review.queue.choose(self.window), self.window)
-
-
-class GeminiCompanionShowAcceptedEditsCommand(GeminiCompanionRunningCommand):
-    """List the accepted edits of the window, to see or undo one."""
-
-    def act(self, running: Running) -> None:
-        running.stories.begin(running.review.history.choose(self.window), self.window)
-
-
 class GeminiCompanionUndoLastAcceptedCommand(GeminiCompanionRunningCommand):
     """Undo the newest accepted edit of the window that can be undone."""
 
@@ -276,33 +263,11 @@ class GeminiCompanionUndoLastAcceptedCommand(GeminiCompanionRunningCommand):
         return history.newest(running.review.history, self.window)
 
 
-class GeminiCompanionShowUnaskedEditsCommand(GeminiCompanionRunningCommand):
-    """List the edits that CLIs of the window made without asking, to look at one."""
-
-    def act(self, running: Running) -> None:
-        running.stories.begin(running.review.unasked.choose(self.window), self.window)
-
-
 class GeminiCompanionUndoEditsOfTurnCommand(GeminiCompanionRunningCommand):
     """Undo all edits that a CLI made in one turn without asking."""
 
     def act(self, running: Running) -> None:
         running.stories.begin(running.review.unasked.undo_turn(self.window), self.window)
-
-
-class GeminiCompanionShowUnwrittenEditsCommand(sublime_plugin.WindowCommand):
-    """Let the user see, apply or discard accepted texts that no CLI has written yet."""
-
-    def is_enabled(self) -> bool:
-        return host.is_running
-
-    def run(self) -> None:
-        if host.running is not None:
-            from .. import unwritten_edits
-
-            running = host.running
-            story = unwritten_edits.choose(running.companion, self.window, host.tell)
-            running.stories.begin(story, self.window)
 
 
 class GeminiCompanionFillViewCommand(sublime_plugin.TextCommand):

@@ -1,9 +1,10 @@
-"""The sheets of all changes, with what fills them and what is done in them."""
+"""The list and the sheets of all changes, with what fills them and what is done in them."""
 
 from __future__ import annotations
 
 import sublime
 
+from ..changes.change_list import ChangeList
 from ..changes.change_sheets import ChangeSheets
 from ..changes.deciding import Deciding
 from ..changes.keeping import Keeping
@@ -12,6 +13,8 @@ from ..changes.sheet_commands import SheetCommands
 from ..changes.turn_changes import TurnChanges
 from ..changes.unasked_changes import UnaskedChanges
 from ..changes.undoing import Undoing
+from ..review.edit_rows import ListedEdits
+from ..unwritten_edits import UnwrittenEdits
 from .diff_parts import DiffParts
 from .foundation import Foundation
 from .review_parts import ReviewParts
@@ -32,6 +35,13 @@ class ChangeParts:
         reviews.changes.subscribe(self.sheets.changed)
         history.changes.subscribe(self.sheets.changed)
         self.commands = SheetCommands(self.sheets, deciding, keeping, reviews, base.stories, tell)
+        listed: dict[str, ListedEdits] = {
+            "waiting": review.queue,
+            "unasked": review.unasked,
+            "unwritten": UnwrittenEdits(base.companion, tell),
+            "accepted": history,
+        }
+        self.list = ChangeList(listed, self.sheets, reviews, tell)
         self.looks = (self.sheets.look,)
 
     def start(self) -> None:

@@ -10,9 +10,9 @@ To be read in this order:
   does so when the user stops typing.
 - What is visible: `drawing` shows the `head`, with its `links`, and the changes: `marks` colours
   them, `between` makes room between lines, `sight` and `scrolling` bring them into view.
-- What the user does: `single_changes` are kept or dropped, `queue` goes from diff to diff with a
-  `preview`, `comments` are shown at lines, `notes` go to the CLI, `conflicts` with the file are
-  reported and resolved, `edits` saves what is typed.
+- What the user does: `single_changes` are kept or dropped, `queue` goes from diff to diff,
+  `preview` shows those of a list, `comments` are shown at lines, `notes` go to the CLI, `conflicts`
+  with the file are reported and resolved, `edits` saves what is typed.
 - How a diff ends: `accepting` asks the necessary questions, `actions` reports to the core, `ending`
   claims the diff and closes its views, `history` undoes.
 

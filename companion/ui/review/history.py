@@ -27,6 +27,7 @@ from ...ide.sharing import Sharing
 from .. import panels, queues, settings, sharing_settings, texts
 from ..stories import computed
 from . import written_files
+from .edit_rows import EditRow
 from .ending import ClaimedDiff
 
 # The most accepted edits that are listed, and bytes of all of them: the texts of the oldest are
@@ -51,6 +52,8 @@ ACTIONS = [
 
 class EditHistory:
     """The edits of one companion; `folder` keeps them over a restart."""
+
+    caption, nothing = "Edits that you accepted", NOTHING
 
     def __init__(
         self,
@@ -180,18 +183,14 @@ class EditHistory:
             self._warn(problem)
         self._problem = problem
 
-    async def choose(self, window: sublime.Window) -> None:
-        """Let the user choose one of the window's edits, and what to do with it."""
+    async def rows(self, window: sublime.Window) -> list[EditRow]:
+        """The edits that the user accepted in the window, the newest first; choosing one asks what
+        to do with it."""
         own = (edit for edit in reversed(self.of_window(window)) if not edit.turn)
-        edits = list(islice(own, MAX_EDITS))
-        if not edits:
-            self._tell(NOTHING)
-            return
-        items = [_item(edit) for edit in edits]
-        number = await panels.choice(window, items, "Edits that you accepted")
-        if number < 0:
-            return
-        edit = edits[number]
+        edits = islice(own, MAX_EDITS)
+        return [EditRow(_item(edit), partial(self._choose, window, edit)) for edit in edits]
+
+    async def _choose(self, window: sublime.Window, edit: Edit) -> None:
         if edit.problem:
             self._tell(edit.problem)
             return

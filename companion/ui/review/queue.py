@@ -1,19 +1,18 @@
-"""The diffs of all windows that wait for a decision: goes from one to the next, and lists them. UI
-thread only."""
+"""The diffs of all windows that wait for a decision: goes from one to the next. UI thread only."""
 
 from __future__ import annotations
 
 import os
 from functools import partial
-from typing import Callable, Sequence
+from typing import Callable, Iterator, Sequence
 
 import sublime
 
-from .. import panels, queues
+from .. import queues
 from . import head, pair
+from .edit_rows import EditRow
 from .open_diffs import diffs
-from .preview import Preview
-from .record import waiting
+from .record import DiffRecord, waiting
 from .reviews import Reviews
 
 NONE = "No proposed edit waits for you."
@@ -23,6 +22,8 @@ ONLY = "No other proposed edit waits for you."
 
 class ReviewQueue:
     """The queue of one companion."""
+
+    caption, nothing = "Proposed edits that wait for you", NONE
 
     def __init__(self, reviews: Reviews, tell: Callable[[str], None]) -> None:
         self._reviews = reviews
@@ -46,47 +47,26 @@ class ReviewQueue:
             show(other)
         return other is not None
 
-    async def choose(self, window: sublime.Window) -> None:
-        """Let the user choose among all diffs in a list that previews each."""
-        found = waiting_diffs()
-        if not found:
-            self._tell(NONE)
-            return
-        preview = Preview(window, self._reviews)
-        items = [self._item(view) for view in found]
+    async def rows(self, window: sublime.Window) -> list[EditRow]:
+        """The proposals of all windows, oldest first in each; choosing one goes there."""
+        return [self.row(view, record) for view, record in _all_diffs() if not record.edit_id]
 
-        def highlighted(index: int) -> None:
-            if 0 <= index < len(found):
-                preview.show(found[index])
-
-        number, is_there = -1, False
-        try:
-            number = await panels.choice(
-                window,
-                items,
-                "Proposed edits that wait for you",
-                # A preview takes the keyboard for a moment.
-                flags=sublime.KEEP_OPEN_ON_FOCUS_LOST,
-                on_highlight=highlighted,
-            )
-            is_there = number >= 0 and waiting(found[number]) is not None
-        finally:
-            preview.end(is_back=not is_there)
-        if is_there:
-            show(found[number])
-        elif number >= 0:
-            self._tell(DECIDED)
-
-    def _item(self, view: sublime.View) -> sublime.QuickPanelItem:
-        record, review = waiting(view), self._reviews.of(view)
-        if record is None:
-            return sublime.QuickPanelItem(view.name())
+    def row(self, view: sublime.View, record: DiffRecord) -> EditRow:
+        """An undecided diff."""
+        review = self._reviews.of(view)
         summary = review.summary(view) if review is not None else None
-        return sublime.QuickPanelItem(
+        item = sublime.QuickPanelItem(
             os.path.basename(record.path),
             [os.path.dirname(record.path), *head.origin(record)],
             f"+{summary.added} -{summary.removed}" if summary is not None else "",
         )
+        return EditRow(item, partial(self._go_to, view), view)
+
+    async def _go_to(self, view: sublime.View) -> None:
+        if waiting(view) is None:
+            self._tell(DECIDED)
+        else:
+            show(view)
 
 
 def _beside(
@@ -101,7 +81,11 @@ def _beside(
 
 def waiting_diffs() -> list[sublime.View]:
     """The right views of all windows' undecided diffs, oldest first in each window."""
-    return [view for window in sublime.windows() for view, _record in diffs(window)]
+    return [view for view, _record in _all_diffs()]
+
+
+def _all_diffs() -> Iterator[tuple[sublime.View, DiffRecord]]:
+    return (found for window in sublime.windows() for found in diffs(window))
 
 
 def show(right: sublime.View) -> None:

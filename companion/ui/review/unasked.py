@@ -17,7 +17,10 @@ from ...ide.accepted_edits import Edit
 from ...ide.editor import UnaskedEdit
 from .. import panels, sharing_settings
 from ..stories import computed
+from .edit_rows import EditRow
 from .history import EditHistory
+from .queue import ReviewQueue
+from .record import waiting
 from .written_reviews import WrittenReviews
 
 NONE = "No CLI of this window has made an edit without asking."
@@ -31,14 +34,18 @@ NAMED, SHOWN = 5, 80
 class Unasked:
     """The unasked edits to one companion, which the history keeps."""
 
+    caption, nothing = "Edits made without asking", NONE
+
     def __init__(
         self,
         history: EditHistory,
         reviews: WrittenReviews,
+        queue: ReviewQueue,
         tell: Callable[[str], None],
     ) -> None:
         self._history = history
         self._reviews = reviews
+        self._queue = queue
         self._tell = tell
 
     def gather(self, window_id: int, found: UnaskedEdit) -> None:
@@ -58,18 +65,25 @@ class Unasked:
         """How many of the window's the user has not looked at."""
         return sum(1 for edit in self._history.of_window(window) if edit.turn and not edit.is_seen)
 
-    async def choose(self, window: sublime.Window) -> None:
-        """Let the user choose one of the window's edits, and show it; the newest turn comes
-        first."""
+    async def rows(self, window: sublime.Window) -> list[EditRow]:
+        """The window's edits, the newest turn first; choosing one opens its review. Then the open
+        reviews of other written edits."""
         edits = [edit for turn in self._turns(window) for edit in turn]
-        if not edits:
-            self._tell(NONE)
-            return
-        counts = await computed(partial(_counts, edits)) or {}
-        items = [_item(edit, counts.get(edit.id, "")) for edit in edits]
-        number = await panels.choice(window, items, "Edits made without asking")
-        if number >= 0:
-            await self._show(window, edits[number])
+        counts = (await computed(partial(_counts, edits)) or {}) if edits else {}
+        views = self._reviews.views()
+        found = [
+            EditRow(
+                _item(edit, counts.get(edit.id, "")),
+                partial(self._show, window, edit),
+                views.pop(edit.id, None),
+            )
+            for edit in edits
+        ]
+        for view in views.values():
+            record = waiting(view)
+            if record is not None:
+                found.append(self._queue.row(view, record))
+        return found
 
     async def show_next(self, window: sublime.Window) -> bool:
         """Show the oldest edit that the user has not looked at; False if there is none."""

@@ -94,7 +94,7 @@ class World:
         return None
 
     def kept_texts(self) -> set[str]:
-        """What the user finds under "Show Unwritten Edits"."""
+        """What the user finds under "Show Changes"."""
         companion = self.scene.companion
         if companion is None:
             return set()

@@ -467,7 +467,7 @@ class World:
     # ----- in the sheet of all changes
 
     def _sheet(self) -> None:
-        self._command("show_changes")
+        self._command("show_changes", show="tab")
 
     def _sheets(self) -> list[sublime.View]:
         running = plugin._host.running

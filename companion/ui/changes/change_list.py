@@ -1,0 +1,117 @@
+"""The list of *Show Changes*: what waits for the user, what was written without asking, what they
+accepted that is not in its file, and what they accepted. UI thread only."""
+
+from __future__ import annotations
+
+import copy
+from contextlib import suppress
+from functools import partial
+from typing import Any, Callable, Mapping, NamedTuple
+
+import sublime
+
+from ...base.answer import Unanswered
+from .. import panels
+from ..review.edit_rows import EditRow, ListedEdits
+from ..review.preview import Preview
+from ..review.record import waiting
+from ..review.reviews import Reviews
+from .change_sheets import ChangeSheets
+
+CAPTION = "Changes of this window"
+ALL = sublime.QuickPanelItem(
+    "All in one tab",
+    "What waits and what was written without asking: read it, type in it, accept or reject it.",
+)
+
+
+class Kind(NamedTuple):
+    """What a row is marked with in the list of all kinds."""
+
+    mark: tuple[sublime.KindId, str, str]
+    words: str
+
+
+# By what the command calls them, in the order of the list.
+KINDS = {
+    "waiting": Kind((sublime.KIND_ID_COLOR_YELLOWISH, "?", "waits"), "Waits for you"),
+    "unasked": Kind((sublime.KIND_ID_COLOR_ORANGISH, "!", "unasked"), "Written without asking"),
+    "unwritten": Kind(
+        (sublime.KIND_ID_COLOR_REDISH, "x", "unwritten"), "Accepted, not in its file"
+    ),
+    "accepted": Kind((sublime.KIND_ID_COLOR_GREENISH, "a", "accepted"), "Accepted"),
+}
+
+
+class ChangeList:
+    """The list of one companion. `edits` has the edits of each of the KINDS."""
+
+    def __init__(
+        self,
+        edits: Mapping[str, ListedEdits],
+        sheets: ChangeSheets,
+        reviews: Reviews,
+        tell: Callable[[str], None],
+    ) -> None:
+        self._edits = edits
+        self._sheets = sheets
+        self._reviews = reviews
+        self._tell = tell
+
+    async def choose(self, window: sublime.Window, kind: str = "") -> None:
+        """Let the user choose one of the window's edits, of all kinds or of one, and act on it. If
+        there are none at all, the sheet is shown, which follows what comes."""
+        if kind in self._edits:
+            edits = self._edits[kind]
+            rows, caption = list(await edits.rows(window)), edits.caption
+            if not rows:
+                self._tell(edits.nothing)
+                return
+        else:
+            rows, caption = await self._all(window), CAPTION
+        row = rows[0] if len(rows) == 1 and rows[0].item is ALL else None
+        row = row or await self._chosen(window, rows, caption)
+        if row is not None:
+            await row.act()
+
+    async def _all(self, window: sublime.Window) -> list[EditRow]:
+        found = []
+        for name, kind in KINDS.items():
+            # The other kinds are there without the companion as well.
+            with suppress(Unanswered):
+                found += [_marked(row, kind) for row in await self._edits[name].rows(window)]
+        return [EditRow(ALL, partial(self._show_sheet, window)), *found]
+
+    async def _show_sheet(self, window: sublime.Window) -> None:
+        self._sheets.show(window)
+
+    async def _chosen(
+        self, window: sublime.Window, rows: list[EditRow], caption: str
+    ) -> EditRow | None:
+        """The row that the user chooses; the highlighted one is previewed."""
+        preview = Preview(window, self._reviews)
+
+        def highlighted(index: int) -> None:
+            view = rows[index].view if 0 <= index < len(rows) else None
+            if view is not None:
+                preview.show(view)
+
+        options: dict[str, Any] = {}
+        if any(row.view is not None for row in rows):
+            # A preview takes the keyboard for a moment.
+            options = {"flags": sublime.KEEP_OPEN_ON_FOCUS_LOST, "on_highlight": highlighted}
+        row = None
+        try:
+            number = await panels.choice(window, [row.item for row in rows], caption, **options)
+            row = rows[number] if number >= 0 else None
+        finally:
+            view = row.view if row is not None else None
+            preview.end(is_back=bool(options) and (view is None or waiting(view) is None))
+        return row
+
+
+def _marked(row: EditRow, kind: Kind) -> EditRow:
+    item = copy.copy(row.item)
+    details = [item.details] if isinstance(item.details, str) else item.details
+    item.kind, item.details = kind.mark, [kind.words, *details]
+    return EditRow(item, row.act, row.view)
