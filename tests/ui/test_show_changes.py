@@ -14,6 +14,7 @@ from GeminiCompanion.companion.ide.accepted_edits import Edit
 from GeminiCompanion.companion.ui.changes import deciding, undoing
 from GeminiCompanion.companion.ui.changes.sheet import ASIDE, NOT_HERE, ChangeSheet
 from GeminiCompanion.companion.ui.changes.sheet_files import NOTHING
+from GeminiCompanion.companion.ui.changes.typed_edits import YOURS
 from GeminiCompanion.companion.ui.changes.unasked_changes import PREFIX
 from GeminiCompanion.companion.ui.review import large, open_diffs
 from GeminiCompanion.companion.ui.review.record import is_diff, seen, waiting
@@ -589,6 +590,10 @@ class Lasting(SheetCase):
         yield lambda: plugin._host.is_running
         yield from self.until_equal(lambda: text_of(right), "added too\n" + OLD)
         self.assertIn("added too\n", text_of(view))
+        # They go on where they are.
+        view.run_command("insert", {"characters": "!"})
+        yield from self.until_equal(lambda: text_of(right), "added too!\n" + OLD)
+        self.assertEqual([name for name in self.tabs() if YOURS in name], [])
 
     def test_what_is_typed_there_and_belongs_to_no_file_becomes_a_tab_of_the_user(self) -> Steps:
         yield from self.propose_files((OLD, "added\n" + OLD))

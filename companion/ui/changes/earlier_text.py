@@ -37,6 +37,10 @@ class EarlierText:
         is_typed = self._signature and text_digest(text) != self._signature
         return text if is_typed else None
 
+    def head_size(self, view: sublime.View) -> int:
+        """Where the text below the head begins."""
+        return view.text_point(HEAD, 0)
+
     def fits(self, sections: Sequence[Section]) -> bool:
         """Whether these are the changes among which it was typed."""
         return _signature(sections) == self._signature

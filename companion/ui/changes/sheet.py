@@ -180,21 +180,25 @@ class ChangeSheet:
         self.model = Sheet(tuple(wanted))
         # The command that replaces the text has what is typed taken first: that is no such text.
         self._change_count = view.change_count()
-        self._replace([(0, view.size(), self.model.text)])
         self.edits.show_anew(counts)
+        if earlier.fits(wanted) and self._is_typed_in_rows(mine):
+            # What is below the head stays as it is, with the carets in it.
+            self._replace([(0, earlier.head_size(view), self.model.text[: self.model.points[1]])])
+            if mine is not None:
+                self._change_count = -1
+            return True
+        self._replace([(0, view.size(), self.model.text)])
         texts.select(view, [(0, 0)])
         if mine is not None:
-            self._bring_back(mine, view, earlier.fits(wanted))
+            self._give_back(mine, view)
         return True
 
-    def _bring_back(self, mine: str, view: sublime.View, fits: bool) -> None:
-        """The user has typed this below the head while nobody looked."""
+    def _is_typed_in_rows(self, mine: str | None) -> bool:
+        """Whether all that the user has typed below the head can be passed on to the files."""
+        if mine is None:
+            return True
         text = self.model.text[: self.model.points[1]] + mine
-        if fits and typed(self.model, text, None).sheet.text == text:
-            self._replace([(self.model.points[1], self.model.points[-1], mine)])
-            self._change_count = -1
-        else:
-            self._give_back(mine, view)
+        return typed(self.model, text, None).sheet.text == text
 
     def _give_back(self, mine: str, view: sublime.View) -> None:
         texts.return_text(view.window() or sublime.active_window(), NAME, mine, YOURS)
