@@ -35,6 +35,19 @@ except ImportError:
     running = None  # type: ignore[assignment]
 
 
+@dataclasses.dataclass(frozen=True)
+class _ForgetSentences(Question[None]):
+    """What models are still to be told of edits that a test has undone: the CLIs of the next test
+    are of the same kind, and would tell it."""
+
+    window_id: int
+
+    def look_up(self, windows: Any) -> None:
+        workspace = windows.workspaces.get(self.window_id)
+        if workspace is not None:
+            workspace.unasked._keep_sentences([])
+
+
 class AdapterTestCase(DeferrableTestCase):  # type: ignore[misc]
     """`self.window` is the editor's window, `self.folder` a folder for files of the test.
 
@@ -68,6 +81,7 @@ class AdapterTestCase(DeferrableTestCase):  # type: ignore[misc]
         # Edits that nobody decided on stay in tabs of their own, once the companion has heard.
         yield from self.until_status(lambda it: it.waiting, 0)
         yield from self.withdraw_unwritten()
+        yield from self.answered(_ForgetSentences(self.window.id()))
         yield from self.until_turn()
         yield lambda: not self.tabs() or self.close_tabs()
         if running is not None:
