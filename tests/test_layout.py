@@ -15,11 +15,12 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Who may use whom (docs/architecture.md, "The rooms").
 ROOMS = {
     "base": set(),
+    "edits": {"base"},
     "ide": {"base"},
     "agent": {"base"},
     "api": {"base", "agent"},
     "chat": {"base", "agent"},
-    "ui": {"base", "ide", "agent", "api", "chat"},
+    "ui": {"base", "edits", "ide", "agent", "api", "chat"},
 }  # fmt: skip
 # The folders of a room, lowest first: each may use those before it. A module beside them stands as
 # high as the highest that it uses, also through others, and at most as high as "".
@@ -51,7 +52,7 @@ FRONTS = {
         "agent/wire",
     },
     "ide": {
-        "ide/accepted_edits", "ide/cli_settings", "ide/clis", "ide/code_queries",
+        "ide/cli_settings", "ide/clis", "ide/code_queries",
         "ide/doctor/checks", "ide/doctor/gathering", "ide/doctor/report", "ide/editor",
         "ide/events", "ide/hooks/extension", "ide/live_words", "ide/questions", "ide/service",
         "ide/sharing",

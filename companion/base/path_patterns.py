@@ -8,6 +8,7 @@ import os
 import re
 import sys
 import unicodedata
+from contextlib import suppress
 from functools import lru_cache
 from itertools import groupby
 from typing import Iterator, Sequence
@@ -132,3 +133,10 @@ def _folded(text: str, ignore_case: bool) -> str:
         # macOS gives names with accents as separate characters.
         text = unicodedata.normalize("NFC", text)
     return text.lower() if ignore_case else text
+
+
+def is_within(path: str, folders: tuple[str, ...]) -> bool:
+    """Whether an absolute path is that of one of the folders, or below it."""
+    with suppress(ValueError):
+        return any(os.path.commonpath([path, folder]) == folder for folder in folders)
+    return False

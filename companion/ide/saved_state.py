@@ -6,9 +6,7 @@ the editor, and no decision is lost if its CLI does not come back. `state_file` 
 
 from __future__ import annotations
 
-import os
 import time
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Callable
 
@@ -111,12 +109,6 @@ class SavedWorkspace:
             else:
                 wanted.append(moved)
         return replace(self, proposals=tuple(rest)), tuple(wanted)
-
-
-def is_within(path: str, folders: tuple[str, ...]) -> bool:
-    with suppress(ValueError):
-        return any(os.path.commonpath([path, folder]) == folder for folder in folders)
-    return False
 
 
 def is_same(one: list[SavedWorkspace], other: list[SavedWorkspace]) -> bool:

@@ -52,6 +52,10 @@ class Sharing:
         """
         return PAUSED if self.paused else _reason(self, path, tuple(folders))
 
+    def excludes(self, path: str, folders: Sequence[str]) -> bool:
+        """Whether the patterns hold the file back, whatever is paused."""
+        return _reason(self, path, tuple(folders)) == EXCLUDED
+
 
 @dataclass(frozen=True)
 class Gate:

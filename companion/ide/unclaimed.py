@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Callable, Iterable
 
+from ..base.path_patterns import is_within
 from .decisions import OPEN, Entry
-from .saved_state import SavedWords, SavedWorkspace, is_within
+from .saved_state import SavedWords, SavedWorkspace
 
 
 class Unclaimed:

@@ -29,7 +29,7 @@ from GeminiCompanion.companion.chat.edit_requests import (
     TurnTexts,
 )
 from GeminiCompanion.companion.chat.requests import UndoTurn
-from GeminiCompanion.companion.ide.accepted_edits import Edit
+from GeminiCompanion.companion.edits.edit import Edit
 from GeminiCompanion.companion.ide.questions import WordsOnUnasked
 from GeminiCompanion.companion.ui.changes.change_sheets import CHANGES
 from GeminiCompanion.companion.ui.changes.shown_turns import LOST

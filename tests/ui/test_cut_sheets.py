@@ -9,7 +9,7 @@ from typing import Any, Callable, Generator
 from unittest import mock
 
 import sublime
-from GeminiCompanion.companion.ide.accepted_edits import Edit
+from GeminiCompanion.companion.edits.edit import Edit
 from GeminiCompanion.companion.ui.changes.proposals import Proposals
 from GeminiCompanion.companion.ui.changes.unasked_changes import PREFIX
 from GeminiCompanion.companion.ui.review import open_diffs

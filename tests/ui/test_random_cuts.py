@@ -23,7 +23,7 @@ from GeminiCompanion import plugin
 from GeminiCompanion.companion.base import file_content
 from GeminiCompanion.companion.base.answer import Answer
 from GeminiCompanion.companion.chat.requests import Send, Sent
-from GeminiCompanion.companion.ide.accepted_edits import Edit
+from GeminiCompanion.companion.edits.edit import Edit
 from GeminiCompanion.companion.ui.review import open_diffs
 from GeminiCompanion.companion.ui.review.record import DiffRecord, is_diff
 from GeminiCompanion.companion.ui.stories import Stories, Story

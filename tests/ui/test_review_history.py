@@ -14,8 +14,8 @@ import sublime
 from GeminiCompanion.companion.base import file_content
 from GeminiCompanion.companion.base.answer import Answer
 from GeminiCompanion.companion.base.file_content import Original
-from GeminiCompanion.companion.ide import accepted_edits
-from GeminiCompanion.companion.ide.accepted_edits import Edit
+from GeminiCompanion.companion.edits import edit_store
+from GeminiCompanion.companion.edits.edit import NOT_KEPT, TOO_LARGE, Edit
 from GeminiCompanion.companion.ui import file_reading, texts
 from GeminiCompanion.companion.ui.changes.change_list import ChangeList
 from GeminiCompanion.companion.ui.review import (
@@ -81,7 +81,7 @@ class HistoryCase(DeskCase):
     def saved(self) -> list[Edit]:
         """Those of the file that would outlive a crash at this moment."""
         folder = os.path.join(sublime.cache_path(), "GeminiCompanion", "edits")
-        return [it for it in accepted_edits.load(folder) if it.path == self.path]
+        return [it for it in edit_store.load(folder) if it.path == self.path]
 
     def restart(self, then: Callable[[], object] = lambda: None) -> Steps:
         yield from self.restart_companion(then)
@@ -171,18 +171,18 @@ class Accepted(HistoryCase):
         yield from self.restart()
         later = replace(before._edits[-1], path=self.path + ".later", id="later")
         before.add(later)
-        accepted_edits.writer.finish()
+        edit_store.writer.finish()
         self.assertEqual(len(self.saved()), 1)
 
     def test_what_was_accepted_last_is_there_though_the_disk_is_slow(self) -> Steps:
-        save, may_go_on = accepted_edits.save, threading.Event()
+        save, may_go_on = edit_store.save, threading.Event()
         self.addCleanup(may_go_on.set)
 
         def slow(folder: str, edits: Any) -> str:
             may_go_on.wait()
             return save(folder, edits)
 
-        self.replace(accepted_edits, "save", slow)
+        self.replace(edit_store, "save", slow)
         yield from self.accept("file.txt", "old", "new")
         yield self.mine
         yield from self.restart(may_go_on.set)
@@ -227,28 +227,28 @@ class Saving(HistoryCase):
 
     def test_where_reading_them_fails_that_is_said_and_nothing_of_them_is_taken_away(self) -> Steps:
         found = self.history()
-        self.replace(accepted_edits, "load", lambda folder: 1 / 0)
+        self.replace(edit_store, "load", lambda folder: 1 / 0)
         self.begin(found.load())
-        yield lambda: self.told_of == [accepted_edits.LOAD_FAILED]
+        yield lambda: self.told_of == [edit_store.LOAD_FAILED]
         self.assertFalse(found._may_save)
 
     def test_where_saving_them_fails_that_is_said_once_and_it_is_tried_again(self) -> Steps:
         found, tries = self.history(), []
         self.begin(found.load())
         yield lambda: found._may_save
-        accepted_edits.writer.finish()
+        edit_store.writer.finish()
 
         def fail(folder: str, edits: Any) -> str:
             tries.append(edits)
             raise MemoryError
 
-        self.replace(accepted_edits, "save", fail)
+        self.replace(edit_store, "save", fail)
         for number in range(2):
             found.add(Edit(1, str(number), Original("", exists=True), "", "", time.time()))
-            accepted_edits.writer.finish()
+            edit_store.writer.finish()
         yield lambda: self.told_of
         yield from self.until_turn()
-        self.assertEqual(self.told_of, [accepted_edits.SAVE_FAILED])
+        self.assertEqual(self.told_of, [edit_store.SAVE_FAILED])
         self.assertEqual([len(it) for it in tries], [1, 2])
 
     def test_a_window_that_is_opened_again_has_the_edits_of_the_one_that_was_closed(self) -> None:
@@ -296,7 +296,7 @@ class Limits(ReviewCase):
         found = EditHistory(self.running().companion, print, print, "")
         for name in ("a", "b", "c"):
             found.add(self.edit(1, name, 40))
-        self.assertEqual(self.lost(found), {"a": accepted_edits.NOT_KEPT})
+        self.assertEqual(self.lost(found), {"a": NOT_KEPT})
         self.assertEqual(len(found._edits), 3)
 
     def test_the_oldest_make_way_for_one_that_has_grown(self) -> None:
@@ -305,9 +305,9 @@ class Limits(ReviewCase):
         for name in ("a", "b", "c"):
             found.add(self.edit(1, name, 30))
         found.replace(found._edits[2], self.edit(1, "grown", 60))
-        self.assertEqual(self.lost(found), {"a": accepted_edits.NOT_KEPT})
+        self.assertEqual(self.lost(found), {"a": NOT_KEPT})
         found.replace(found._edits[2], self.edit(1, "large", 101))
-        expected = {"a": accepted_edits.NOT_KEPT, "large": accepted_edits.TOO_LARGE}
+        expected = {"a": NOT_KEPT, "large": TOO_LARGE}
         self.assertEqual(self.lost(found), expected)
 
     def test_edits_that_nobody_was_asked_about_push_out_no_accepted_ones_nor_the_reverse(
@@ -320,7 +320,7 @@ class Limits(ReviewCase):
             found.add(replace(self.edit(1, "one", 90), turn=few))
             for name in ("a", "b"):
                 found.add(replace(self.edit(1, name, 90), turn=many))
-            self.assertEqual(self.lost(found), {"a": accepted_edits.NOT_KEPT})
+            self.assertEqual(self.lost(found), {"a": NOT_KEPT})
 
     def test_of_very_many_unasked_edits_the_oldest_are_known_by_name_and_the_log_has_that(
         self,
@@ -332,7 +332,7 @@ class Limits(ReviewCase):
             for name in "abcde":
                 found.add(replace(self.edit(1, name), turn="turn"))
         self.assertEqual([it.path for it in found._edits], list("bcde"))
-        self.assertEqual(self.lost(found), dict.fromkeys("bc", accepted_edits.NOT_KEPT))
+        self.assertEqual(self.lost(found), dict.fromkeys("bc", NOT_KEPT))
         self.assertEqual(len(logs.output), 4)
 
     def test_one_whose_bytes_are_not_known_is_listed_and_says_why_it_cannot_be_undone(
@@ -354,7 +354,7 @@ class Limits(ReviewCase):
         found = EditHistory(self.running().companion, print, print, "")
         found.add(self.edit(1, "small", 40))
         found.add(self.edit(1, "large", 101))
-        self.assertEqual([it.problem for it in found._edits], ["", accepted_edits.TOO_LARGE])
+        self.assertEqual([it.problem for it in found._edits], ["", TOO_LARGE])
         self.assertLess(found._edits[1].size, 40)
 
 

@@ -10,7 +10,7 @@ from GeminiCompanion import plugin
 from GeminiCompanion.companion.base import file_content
 from GeminiCompanion.companion.base.file_content import Original
 from GeminiCompanion.companion.base.unified import NO_LINE_END
-from GeminiCompanion.companion.ide.accepted_edits import Edit
+from GeminiCompanion.companion.edits.edit import Edit
 from GeminiCompanion.companion.ui.changes import deciding, undoing
 from GeminiCompanion.companion.ui.changes.sheet import ASIDE, NOT_HERE, ChangeSheet
 from GeminiCompanion.companion.ui.changes.sheet_files import NOTHING

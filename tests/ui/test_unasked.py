@@ -8,8 +8,8 @@ from typing import Any, Generator
 
 import sublime
 from GeminiCompanion import plugin
-from GeminiCompanion.companion.ide import accepted_edits
-from GeminiCompanion.companion.ide.accepted_edits import Edit
+from GeminiCompanion.companion.edits import edit_store
+from GeminiCompanion.companion.edits.edit import Edit
 from GeminiCompanion.companion.ide.events import EditTakenBack
 from GeminiCompanion.companion.ide.questions import FileStamps, FileUndoing
 from GeminiCompanion.companion.ui import texts
@@ -140,7 +140,7 @@ class UnaskedCase(DeskCase):
 
     @word("the package restarts")
     def restart(self) -> Steps:
-        accepted_edits.writer.finish()
+        edit_store.writer.finish()
         yield from self.restart_companion()
         yield self.edits
 
@@ -460,15 +460,15 @@ class Reviewed(UnaskedCase):
         yield from self.prompted("do")
         yield from self.writes("a.py", "a/x/b", "c/x/d")
         yield from self.open_review("a.py")
-        load, may_load = accepted_edits.load, threading.Event()
+        load, may_load = edit_store.load, threading.Event()
         self.addCleanup(may_load.set)
 
         def late(folder: str) -> list[Edit]:
             may_load.wait(60)
             return load(folder)
 
-        self.replace(accepted_edits, "load", late)
-        accepted_edits.writer.finish()
+        self.replace(edit_store, "load", late)
+        edit_store.writer.finish()
         yield from self.restart_companion()
         # All that does not wait for the edits has gone on.
         answer = self.running().companion.ask(FileStamps((self.at("a.py"),)))

@@ -9,7 +9,7 @@ from typing import Any, Callable, Coroutine, Mapping, Sequence
 import sublime
 
 from ...base.answer import Unanswered
-from ...ide.accepted_edits import Edit
+from ...edits.edit import Edit
 from ..review.turn_edits import ShownTurn, TurnEdits
 from ..stories import Stories
 from .change_sheets import ChangeSheets

@@ -13,7 +13,7 @@ from ...base.change_sheet import FileChanges
 from ...base.comparison import compare_rows
 from ...base.digest import LARGE
 from ...base.file_content import Original
-from ...ide.accepted_edits import Edit
+from ...edits.edit import Edit
 from .. import file_reading
 from ..review import head, large
 from ..review.edit_book import EditBook

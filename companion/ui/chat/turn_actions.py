@@ -18,7 +18,7 @@ from ...base.shown_text import shown_line
 from ...base.text_digest import text_digest
 from ...base.unified import unified
 from ...chat.amounts import many
-from ...ide.accepted_edits import Edit
+from ...edits.edit import Edit
 from .. import panels, sharing_settings, texts
 from ..file_reading import in_time
 from ..review.edit_book import EditBook

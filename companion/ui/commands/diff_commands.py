@@ -13,7 +13,7 @@ from ..host import NOT_RUNNING, host
 from .running_command import GeminiCompanionRunningCommand
 
 if TYPE_CHECKING:
-    from ...ide.accepted_edits import Edit
+    from ...edits.edit import Edit
     from ..running import Running
 
 NO_DIFF = "That diff is decided already."

@@ -13,7 +13,7 @@ from ...base.answer import Answer
 from ...base.digest import Digest
 from ...base.file_content import Original
 from ...base.merge import contains
-from ...ide.accepted_edits import Edit
+from ...edits.edit import Edit
 from .. import file_reading, panels, texts
 from ..stories import computed
 from . import ending, pair

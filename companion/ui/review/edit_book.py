@@ -6,7 +6,7 @@ from typing import Protocol, Sequence
 
 import sublime
 
-from ...ide.accepted_edits import Edit
+from ...edits.edit import Edit
 
 
 class EditBook(Protocol):

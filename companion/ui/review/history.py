@@ -19,8 +19,8 @@ from ...base.file_content import Original
 from ...base.log import logger
 from ...base.signal import Signal
 from ...base.unified import unified
-from ...ide import accepted_edits
-from ...ide.accepted_edits import Edit
+from ...edits import edit_store
+from ...edits.edit import NOT_KEPT, TOO_LARGE, Edit
 from ...ide.questions import FileUndoing, SavingBegun
 from ...ide.service import Companion
 from ...ide.sharing import Sharing
@@ -85,10 +85,10 @@ class EditHistory:
             # Another editor keeps the folder to the end.
             return
         read: Answer[list[Edit] | None] = Answer()
-        accepted_edits.writer.soon(partial(self._read, read))
+        edit_store.writer.soon(partial(self._read, read))
         saved = await read
         if saved is None:
-            self._warn(accepted_edits.LOAD_FAILED)
+            self._warn(edit_store.LOAD_FAILED)
             return
         self._may_save = True
         self._edits.extendleft(reversed(saved))
@@ -102,7 +102,7 @@ class EditHistory:
     def _read(self, read: Answer[list[Edit] | None]) -> None:
         """Runs on the writer's thread, which logs a failure."""
         try:
-            read.give(accepted_edits.load(self._folder))
+            read.give(edit_store.load(self._folder))
         finally:
             # Only the first answer counts.
             read.give(None)
@@ -148,7 +148,7 @@ class EditHistory:
 
     def _drop_texts(self, edit: Edit) -> None:
         logger.info("the texts of an edit make room for newer ones")
-        self._edits[self._edits.index(edit)] = edit.without_texts(accepted_edits.NOT_KEPT)
+        self._edits[self._edits.index(edit)] = edit.without_texts(NOT_KEPT)
 
     def of_window(self, window: sublime.Window) -> list[Edit]:
         """The window's edits, oldest first. A window that was closed may be open again, with
@@ -168,13 +168,13 @@ class EditHistory:
         self.changes.emit()
         if self._may_save and not self._is_stopped:
             self._picture = _with_rules(self._edits)
-            accepted_edits.writer.soon(self._write)
+            edit_store.writer.soon(self._write)
 
     def _write(self) -> None:
         """Runs on the writer's thread."""
-        problem = accepted_edits.SAVE_FAILED
+        problem = edit_store.SAVE_FAILED
         try:
-            problem = accepted_edits.save(self._folder, self._picture)
+            problem = edit_store.save(self._folder, self._picture)
         finally:
             queues.on_ui_thread(partial(self._saved, problem))
 
@@ -278,7 +278,7 @@ def accepted_edit(claimed: ClaimedDiff, before: Original) -> Edit:
 
 def _bounded(edit: Edit) -> Edit:
     is_small = edit.size <= _limit(bool(edit.turn))
-    return edit if is_small else edit.without_texts(accepted_edits.TOO_LARGE)
+    return edit if is_small else edit.without_texts(TOO_LARGE)
 
 
 def _limit(is_unasked: bool) -> int:

@@ -15,7 +15,7 @@ from typing import Callable
 import sublime
 
 from ...base.answer import Unanswered
-from ...ide.accepted_edits import Edit
+from ...edits.edit import Edit
 from ...ide.events import DiffAccepted, DiffEdited, DiffRejected
 from ...ide.questions import WordsForCli, WordsOnUnasked
 from ...ide.service import Companion

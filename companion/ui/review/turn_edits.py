@@ -9,7 +9,7 @@ from typing import Iterable, Sequence
 import sublime
 
 from ...base.signal import Signal
-from ...ide.accepted_edits import Edit
+from ...edits.edit import Edit
 
 # In front of the id of a turn: it is one of a chat.
 CHAT = "chat/"

@@ -13,7 +13,7 @@ import sublime
 
 from ...base.comparison import compare
 from ...base.digest import LARGE
-from ...ide.accepted_edits import Edit
+from ...edits.edit import Edit
 from ...ide.editor import UnaskedEdit
 from .. import panels, sharing_settings
 from ..stories import computed

@@ -12,7 +12,7 @@ from typing import Callable
 import sublime
 
 from ...base.file_content import Original
-from ...ide.accepted_edits import Edit
+from ...edits.edit import Edit
 from ...ide.questions import FileUndoing
 from ...ide.service import Companion
 from .. import application, file_reading, texts

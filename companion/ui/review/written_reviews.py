@@ -15,7 +15,7 @@ import sublime
 
 from ...base.file_content import Original
 from ...base.signal import ValueSignal
-from ...ide.accepted_edits import Edit
+from ...edits.edit import Edit
 from ...ide.editor import Proposal
 from ...ide.events import EditTakenBack
 from ...ide.service import Companion

@@ -16,8 +16,8 @@ from unittest import mock
 from GeminiCompanion.companion.base import undo_store
 from GeminiCompanion.companion.base.file_content import Original, of_bytes
 from GeminiCompanion.companion.base.undo_store import UndoStore
-from GeminiCompanion.companion.ide import accepted_edits
-from GeminiCompanion.companion.ide.accepted_edits import Edit
+from GeminiCompanion.companion.edits import edit_store
+from GeminiCompanion.companion.edits.edit import MAX_AGE, NOT_KEPT, Edit
 from GeminiCompanion.companion.ide.sharing import Sharing
 
 RULES = Sharing()
@@ -38,16 +38,20 @@ class Saved(unittest.TestCase):
         self.folder = os.path.join(folder.name, "cache", "edits")
 
     def save(self, *edits: Edit) -> None:
-        self.assertEqual(accepted_edits.save(self.folder, edits), "")
+        self.assertEqual(edit_store.save(self.folder, edits), "")
+
+    def known(self) -> list[Edit]:
+        """What comes back, with the rules of the window as it is now."""
+        return [replace(it, rules=RULES) for it in edit_store.load(self.folder)]
 
     def names(self) -> list[str]:
         """Of the files whose edits come back and can be undone, in the order of these."""
-        found = accepted_edits.load(self.folder)
+        found = edit_store.load(self.folder)
         return [os.path.basename(it.path) for it in found if not it.problem]
 
     def problems(self) -> dict[str, str]:
         """Why the other edits that come back cannot be undone, by the names of their files."""
-        found = accepted_edits.load(self.folder)
+        found = edit_store.load(self.folder)
         return {os.path.basename(it.path): it.problem for it in found if it.problem}
 
     def texts(self) -> set[bytes]:
@@ -70,7 +74,7 @@ class Saved(unittest.TestCase):
                 saved = edit("a.py", old, new)
                 self.save(saved)
                 expected = replace(saved, window_id=0, rules=None)
-                self.assertEqual(accepted_edits.load(self.folder), [expected])
+                self.assertEqual(edit_store.load(self.folder), [expected])
 
     def test_what_is_not_among_the_edits_any_more_is_taken_away(self) -> None:
         one, two = edit("1"), edit("2")
@@ -81,20 +85,18 @@ class Saved(unittest.TestCase):
         self.assertEqual(self.texts(), set())
 
     def test_the_oldest_make_way_where_all_are_too_large(self) -> None:
-        text = "x" * (accepted_edits.MAX_SAVED * 3 // 4)
-        count, now = accepted_edits.MAX_ALL_SAVED // len(text), time.time() - 100
+        text = "x" * (edit_store.MAX_SAVED * 3 // 4)
+        count, now = edit_store.MAX_ALL_SAVED // len(text), time.time() - 100
         edits = [edit(str(at), b"", f"{at}{text}", at=now + at) for at in range(count + 2)]
         self.save(*edits[:-1])
         self.save(*edits)
         self.assertEqual(self.names(), [str(at) for at in range(2, count + 2)])
-        self.assertEqual(
-            set(self.problems().items()), {(it, accepted_edits.NOT_KEPT) for it in "01"}
-        )
-        self.assertLessEqual(sum(map(len, self.texts())), accepted_edits.MAX_ALL_SAVED)
+        self.assertEqual(set(self.problems().items()), {(it, NOT_KEPT) for it in "01"})
+        self.assertLessEqual(sum(map(len, self.texts())), edit_store.MAX_ALL_SAVED)
 
     def test_one_that_made_way_is_saved_again_once_there_is_room(self) -> None:
-        text = "x" * (accepted_edits.MAX_SAVED * 3 // 4)
-        count, now = accepted_edits.MAX_ALL_SAVED // len(text), time.time() - 100
+        text = "x" * (edit_store.MAX_SAVED * 3 // 4)
+        count, now = edit_store.MAX_ALL_SAVED // len(text), time.time() - 100
         edits = [edit(str(at), b"", f"{at}{text}", at=now + at) for at in range(count + 3)]
         names = [str(at) for at in range(count + 3)]
         self.save(*edits)
@@ -102,15 +104,15 @@ class Saved(unittest.TestCase):
         # Without the newest two.
         self.save(*edits[:-2])
         self.assertEqual(self.names(), names[1:-2])
-        self.assertLessEqual(sum(map(len, self.texts())), accepted_edits.MAX_ALL_SAVED)
+        self.assertLessEqual(sum(map(len, self.texts())), edit_store.MAX_ALL_SAVED)
         self.save(edits[0])
         self.assertEqual(self.names(), names[:1])
 
     def test_edits_that_nobody_was_asked_about_push_out_no_accepted_ones_nor_the_reverse(
         self,
     ) -> None:
-        text = "x" * accepted_edits.MAX_SAVED
-        count = accepted_edits.MAX_ALL_SAVED // len(text)
+        text = "x" * edit_store.MAX_SAVED
+        count = edit_store.MAX_ALL_SAVED // len(text)
         for few, many in (("", "turn"), ("turn", "")):
             with self.subTest(many=many):
                 one, now = edit("one", turn=few, at=time.time() - 100), time.time() - 50
@@ -120,18 +122,18 @@ class Saved(unittest.TestCase):
                 ]
                 self.save(one, *others)
                 self.assertIn("one", self.names())
-                self.assertEqual(self.problems(), {"0": accepted_edits.NOT_KEPT})
+                self.assertEqual(self.problems(), {"0": NOT_KEPT})
 
     def test_one_whose_texts_were_dropped_stays_listed_over_restarts(self) -> None:
         for turn in ("", "turn"):
             with self.subTest(turn=turn):
                 saved = edit(turn=turn)
                 self.save(saved)
-                self.save(saved.without_texts(accepted_edits.NOT_KEPT))
+                self.save(saved.without_texts(NOT_KEPT))
                 for _ in range(2):
                     self.assertEqual(self.texts(), {b""})
-                    self.assertEqual(self.problems(), {"a.py": accepted_edits.NOT_KEPT})
-                    self.save(*accepted_edits.load(self.folder))
+                    self.assertEqual(self.problems(), {"a.py": NOT_KEPT})
+                    self.save(*self.known())
                 self.save()
 
     def test_of_one_without_asking_that_an_older_release_saved_nothing_is_lost(self) -> None:
@@ -139,33 +141,33 @@ class Saved(unittest.TestCase):
         details = {"target": old.path, "folders": ["/shop"], "client": old.client, "at": old.at}
         details.update(turn="turn", prompt="do", is_seen=False)
         UndoStore(self.folder, 100, 1000).add(old.id, old.path, b"old\r\n", b"new\n", details)
-        self.save(*accepted_edits.load(self.folder))
-        self.assertEqual([it.prompt for it in accepted_edits.load(self.folder)], ["do"])
+        self.save(*self.known())
+        self.assertEqual([it.prompt for it in edit_store.load(self.folder)], ["do"])
         self.assertEqual(UndoStore(self.folder, 100, 1000).edits(), [])
 
     def test_what_cannot_be_undone_or_is_too_large_is_listed_only_and_the_latter_is_told(
         self,
     ) -> None:
-        unknown, most = Original("", exists=True, note="?"), "x" * accepted_edits.MAX_SAVED
+        unknown, most = Original("", exists=True, note="?"), "x" * edit_store.MAX_SAVED
         for name, it, problem in (
             ("unknown", replace(edit("unknown"), before=unknown), ""),
             ("in part", replace(edit("in part"), after=None), ""),
-            ("old", edit("old", most.encode() + b"x"), accepted_edits.TOO_LARGE_TO_SAVE),
-            ("new", edit("new", b"", most[1:] + "\u00e9"), accepted_edits.TOO_LARGE_TO_SAVE),
+            ("old", edit("old", most.encode() + b"x"), edit_store.TOO_LARGE_TO_SAVE),
+            ("new", edit("new", b"", most[1:] + "\u00e9"), edit_store.TOO_LARGE_TO_SAVE),
         ):
             with self.subTest(name):
-                told = accepted_edits.save(self.folder, (edit("fits", most.encode(), most), it))
+                told = edit_store.save(self.folder, (edit("fits", most.encode(), most), it))
                 self.assertEqual(told, problem.format(name))
                 self.assertEqual(self.names(), ["fits"])
                 self.assertEqual(set(self.problems()), {name})
-                self.assertLessEqual(max(map(len, self.texts())), accepted_edits.MAX_SAVED)
+                self.assertLessEqual(max(map(len, self.texts())), edit_store.MAX_SAVED)
 
     @unittest.skipIf(sys.platform == "win32", "links need rights there")
     def test_what_is_excluded_later_goes_with_the_next_save_behind_a_link_too(self) -> None:
         target = os.path.join(os.path.dirname(os.path.dirname(self.folder)), "b.txt")
         os.symlink(target, target + ".link")
         self.save(edit(), replace(edit(), path=target + ".link"))
-        found = accepted_edits.load(self.folder)
+        found = edit_store.load(self.folder)
         self.assertEqual(len(found), 2)
         rules = Sharing(exclude=("a.py", "b.txt"))
         self.save(*(replace(it, rules=rules) for it in found))
@@ -175,11 +177,11 @@ class Saved(unittest.TestCase):
         before, now, answer = edit("before"), edit("now"), threading.Event()
         self.save(before)
         self.addCleanup(answer.set)
-        with mock.patch.object(accepted_edits, "PATIENCE", 0.01), mock.patch.object(
+        with mock.patch.object(edit_store, "PATIENCE", 0.01), mock.patch.object(
             os.path, "realpath", lambda path: answer.wait() and path
         ):
-            told = accepted_edits.save(self.folder, (before, now))
-        self.assertEqual(told, accepted_edits.NO_ANSWER.format("now"))
+            told = edit_store.save(self.folder, (before, now))
+        self.assertEqual(told, edit_store.NO_ANSWER.format("now"))
         self.assertEqual(self.names(), ["before"])
 
     def test_nothing_of_an_excluded_file_is_saved_while_sharing_is_paused_neither(self) -> None:
@@ -223,8 +225,8 @@ class Saved(unittest.TestCase):
 
         with mock.patch.object(UndoStore, "text", refuse):
             with self.assertLogs("GeminiCompanion", "WARNING"):
-                found = accepted_edits.load(self.folder)
-            self.assertEqual([it.problem for it in found], [accepted_edits.UNREAD, ""])
+                found = self.known()
+            self.assertEqual([it.problem for it in found], [edit_store.UNREAD, ""])
             self.save(*(replace(it, is_seen=True) for it in found))
         self.assertEqual(self.names(), ["one", "other"])
 
@@ -233,11 +235,11 @@ class Saved(unittest.TestCase):
         refused = PermissionError("another program has it open")
         with mock.patch.object(UndoStore, "edits", side_effect=refused):
             with self.assertRaises(PermissionError):
-                accepted_edits.load(self.folder)
+                edit_store.load(self.folder)
         self.assertEqual(self.names(), ["a.py"])
 
     def test_one_that_is_a_week_old_or_of_a_moment_that_cannot_be_is_not_saved(self) -> None:
-        week, now = accepted_edits.MAX_AGE * 24 * 60 * 60, time.time()
+        week, now = MAX_AGE * 24 * 60 * 60, time.time()
         never = map(float, ("1e18", "-1e18", "inf", "-inf", "nan"))
         self.save(*(edit(at=it) for it in (now - week - 60, *never)), edit("b", at=now - week + 60))
         self.assertEqual(self.names(), ["b"])
@@ -247,21 +249,21 @@ class Saved(unittest.TestCase):
             self.save(edit())
             os.unlink(os.path.join(self.folder, undo_store.digest_of(lost)))
             self.assertEqual(self.names(), [])
-            self.assertEqual(self.problems(), {"a.py": accepted_edits.NOT_KEPT})
+            self.assertEqual(self.problems(), {"a.py": NOT_KEPT})
             self.save()
 
     def test_after_a_week_nothing_of_it_is_in_the_folder_once_it_is_saved_again(self) -> None:
         self.save(edit())
         then = time.time() + 8 * 24 * 60 * 60
         with mock.patch.object(time, "time", lambda: then):
-            found = accepted_edits.load(self.folder)
+            found = edit_store.load(self.folder)
             self.save(*found)
         self.assertEqual((found, self.texts()), ([], set()))
 
     def test_a_clock_that_is_set_back_takes_none_away(self) -> None:
         self.save(edit())
         with mock.patch.object(time, "time", return_value=time.time() - 1e9):
-            found = accepted_edits.load(self.folder)
+            found = self.known()
             self.save(*found)
         self.assertEqual(self.names(), ["a.py"])
 
@@ -274,13 +276,13 @@ class Saved(unittest.TestCase):
     def test_a_folder_that_cannot_be_written_is_a_sentence(self) -> None:
         os.makedirs(os.path.dirname(self.folder))
         with open(self.folder, "wb"):
-            told = accepted_edits.save(self.folder, [edit()])
+            told = edit_store.save(self.folder, [edit()])
         self.assertIn("cannot be undone after a restart", told)
         self.assertEqual(self.names(), [])
 
     def test_one_of_an_earlier_run_is_of_the_windows_that_may_be_its_own(self) -> None:
         self.save(edit())
-        (found,) = accepted_edits.load(self.folder)
+        (found,) = edit_store.load(self.folder)
         folders = [("/shop",), ("/",), ("/other", "/shop"), ("/other",), ()]
         self.assertEqual([found.is_of(1, it) for it in folders], [True, True, True, False, False])
         self.assertEqual([edit().is_of(it, ()) for it in (7, 1)], [True, False])

@@ -1,5 +1,5 @@
-"""The edits that the user accepted, and those that a CLI made without asking; and the store that
-keeps them over a restart.
+"""The store that keeps edits over a restart: those that the user accepted, and those that a CLI
+made without asking.
 
 They are saved up to an age; their texts up to a size, of accepted edits apart from others, so that
 neither push the others out. Of an edit without texts it is saved why. Files that are excluded are
@@ -10,31 +10,23 @@ from __future__ import annotations
 
 import os
 import threading
-import time
-import uuid
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from typing import Any, Container, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Iterable, Mapping
 
 from ..base.file_content import Original, of_bytes
 from ..base.log import logger
 from ..base.private_files import NotPrivate
 from ..base.undo_store import MISSING, StoredEdit, UndoStore
 from ..base.write_behind import WriteBehind
-from .saved_state import is_within
-from .sharing import Sharing
+from .edit import NOT_KEPT, TOO_LARGE, Edit
 
-# The most bytes saved of one text, and of all texts of accepted edits or of all others; the days
-# after which an edit is forgotten, and the days by which a clock may have been set back.
+# The most bytes saved of one text, and of all texts of accepted edits or of all others.
 MAX_SAVED, MAX_ALL_SAVED = 2 * 1024 * 1024, 16 * 1024 * 1024
-MAX_AGE, MAX_AHEAD = 7, 36525
 # The folder of the edits that were made without asking, in that of the others.
 UNASKED = "unasked"
 # Seconds for a disk to say what a path stands for.
 PATIENCE = 2.0
-NOT_KNOWN = "Only part of the new text is known; the edit cannot be undone here."
-TOO_LARGE = "The edit is too large to be remembered; it cannot be undone here."
-NOT_KEPT = "Its texts are not kept any more; the edit cannot be undone here."
 UNREAD = (
     'Its texts cannot be read at the moment. "Gemini Companion: Restart Companion" tries again.'
 )
@@ -55,63 +47,6 @@ TOO_LARGE_TO_SAVE = "The edit of {} is too large to be undone after a restart; u
 # Does all work on the folder, one piece after the other: a companion that starts loads what the one
 # before it saved last.
 writer = WriteBehind("accepted edits")
-
-
-@dataclass(frozen=True)
-class Edit:
-    """`before` is the file before the edit. `after` is the accepted text with `\\n` line ends, None
-    if not all of it is known. `client` names the CLI; `at` is in seconds since the epoch, 0
-    if that is not known.
-
-    `window_id` is the window whose CLI proposed the edit, 0 if that was in an earlier run of the
-    editor. `folders` are the folders of that window. `rules` say whether the texts may be saved.
-
-    `turn` is the id of the CLI's turn in which it made the edit without asking, and `prompt` what
-    the user had asked for; empty if the user accepted the edit. `is_seen` says whether the user has
-    looked at such an edit."""
-
-    window_id: int
-    path: str
-    before: Original
-    after: str | None
-    client: str
-    at: float
-    folders: tuple[str, ...] = ()
-    rules: Sharing | None = None
-    turn: str = ""
-    prompt: str = ""
-    is_seen: bool = False
-    id: str = field(default_factory=lambda: uuid.uuid4().hex)
-
-    @property
-    def size(self) -> int:
-        return len(self.before.data or b"") + len(self.before.text) + len(self.after or "")
-
-    @property
-    def problem(self) -> str:
-        """Why the edit can be neither shown nor undone; empty if it can."""
-        if self.before.note:
-            return self.before.note
-        return NOT_KNOWN if self.after is None else ""
-
-    def without_texts(self, why: str) -> Edit:
-        """This edit with a sentence in place of its texts. If they are NOT_KEPT, there is nothing
-        to look at any more."""
-        before = replace(self.before, text="", data=None, note=why)
-        return replace(self, before=before, after=None, is_seen=self.is_seen or why == NOT_KEPT)
-
-    @property
-    def is_recent(self) -> bool:
-        """False also for an impossible time. A time in the future is possible: the clock may have
-        been set back."""
-        return -MAX_AHEAD < (time.time() - self.at) / (24 * 60 * 60) < MAX_AGE
-
-    def is_of(self, window_id: int, folders: Sequence[str], gone: Container[int] = (0,)) -> bool:
-        """Whether the window's CLI proposed the edit. If the window that it came from is in `gone`,
-        whether this window may be that one again."""
-        if self.window_id not in gone:
-            return self.window_id == window_id
-        return self.folders == tuple(folders) or is_within(self.path, tuple(folders))
 
 
 def load(folder: str) -> list[Edit]:
@@ -231,9 +166,9 @@ def _target(path: str) -> str:
 
 
 def _is_held_back(edit: Edit, *paths: str) -> bool:
-    """Whether the user's rules keep a file with one of these names from the CLIs."""
-    rules = replace(edit.rules or Sharing(), paused=False, only_project_files=False)
-    return any(rules.reason(path, edit.folders) for path in paths)
+    """Whether the user's rules exclude a file with one of these names, or are not known."""
+    rules = edit.rules
+    return rules is None or any(rules.excludes(path, edit.folders) for path in paths)
 
 
 def _restored(store: UndoStore, stored: StoredEdit) -> Edit:
