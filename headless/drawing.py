@@ -1,8 +1,8 @@
 """One view as HTML: what stands in sight, where the layout puts it, in the scheme's colours.
 
-Drawn: text, gutter with line numbers, native diff marks and icons, regions with their flags,
-selection and caret, phantoms, annotations, a popup. Not drawn: syntax colours (no syntax is parsed
-here), inline diffs that the user toggles, guides, rulers, the minimap.
+Drawn: text in the colours of a syntax that a package defines, gutter with line numbers, native diff
+marks and icons, regions with their flags, selection and caret, phantoms, annotations, a popup. Not
+drawn: inline diffs that the user toggles, guides, rulers, the minimap.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 from . import layout, minihtml
 from .diff import view_hunks
+from .parsing import Parsed
 from .schemes import Scheme
 
 # RegionFlags
@@ -73,10 +74,10 @@ class _Drawing:
         self.font = self.screen.font
         self.left, self.top = shown.viewport
         self.gutter = layout.gutter_width(shown)
-        self.paints = self._paints()
         first = self.layout.row_at(self.top)
         last = self.layout.row_at(self.top + self.screen.height)
         self.rows = range(first, last + 1)
+        self.paints = self._syntax_paints(editor.syntaxes.parsed(shown)) + self._paints()
 
     def page(self, top: float) -> str:
         lines = "".join(self._row(row) for row in self.rows)
@@ -147,6 +148,20 @@ class _Drawing:
         )
 
     # Text
+
+    def _syntax_paints(self, parsed: Parsed) -> List[Paint]:
+        """The colours of the text in sight, under all regions."""
+        text, usual, found = self.view.text, self.colours["foreground"], []
+        begin, end = text.point(self.rows[0], 0), text.line(text.point(self.rows[-1], 0))[1]
+        for first, last, scopes in parsed.spans(len(text.characters)):
+            if first < end and last > begin:
+                look = self.scheme.style_of(" ".join(scopes))
+                styles = ["color:" + look["foreground"]] if look["foreground"] != usual else []
+                styles += ["font-weight:bold"] if look["bold"] else []
+                styles += ["font-style:italic"] if look["italic"] else []
+                if styles:
+                    found.append(Paint(first, last, ";".join(styles), ""))
+        return found
 
     def _paints(self) -> List[Paint]:
         """Regions in the order in which they came, the selection under all of them."""

@@ -8,6 +8,7 @@ Chromium in PATH or the one that `make setup` unpacks.
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import shutil
@@ -17,10 +18,13 @@ import tempfile
 import time
 from datetime import datetime
 from functools import partial
+from itertools import groupby
 from typing import Any, Callable, Dict, List, NamedTuple
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 IMAGES = os.path.join(ROOT, "docs", "images")
+# What colours the texts; the editor has none of its own.
+SYNTAXES = os.path.join(ROOT, "tools", "picture_syntaxes")
 # GitHub shows larger ones only after a while.
 LARGEST = 1_000_000
 # Seconds in which the package looks several times where the views are scrolled to.
@@ -65,6 +69,30 @@ ANSWER = f"""Yes: the loop is a `sum` over a generator.
 `is_empty` is new."""
 
 
+# What the terminal of the scene of that name has, in characters and lines.
+COLUMNS, LINES = 72, 40
+PROMPT = "make total() simpler, and add is_empty()"
+TERMINAL = """
+body { width: %dpx; }
+.window { float: left; }
+.terminal { float: left; margin-left: 14px; width: %dpx; height: %dpx; overflow: hidden;
+  background: #1b1e23; color: #d4d8de; border-radius: 7px; box-shadow: 0 4px 18px #0006; }
+.terminal .title { color: #9aa5b1; }
+.terminal pre { font: 12px/15.8px 'DejaVu Sans Mono', monospace; margin: 0; padding: 6px 12px; }
+"""
+# As a terminal shows the colours that have names.
+NAMED = {
+    "black": "#3a404a",
+    "red": "#e06c75",
+    "green": "#98c379",
+    "brown": "#e5c07b",
+    "blue": "#61afef",
+    "magenta": "#c678dd",
+    "cyan": "#56b6c2",
+    "white": "#d4d8de",
+}
+
+
 class Stage:
     """The editor while a scene is played; made inside it."""
 
@@ -102,18 +130,92 @@ class Stage:
     def propose(self, cli: Any) -> None:
         cli.call("openDiff", filePath=self.path, newContent=PROPOSED).result(10)
 
-    def show(self, seconds: float = 1.0) -> None:
-        """Keep this moment; in an animated picture it is shown for so long."""
+    def show(self, seconds: float = 1.0, beside: str = "") -> None:
+        """Keep this moment; in an animated picture it is shown for so long. HTML may stand beside
+        the window."""
         from headless.render import render
 
         # Until both sides have scrolled to the same place, and the links with them.
         time.sleep(SETTLED)
         page = os.path.join(self.folder, "%s-%02d.html" % (self.name, len(self.moments)))
         # Not the folder of whoever makes the pictures.
-        text = self.editor.ui(render, self.editor).replace(self.folder, "/home/ann")
+        text = self.editor.ui(render, self.editor) + beside
+        text = text.replace(self.folder, "/home/ann")
         with open(page, "w", encoding="utf-8") as file:
             file.write(text)
         self.moments.append([page, seconds])
+
+
+def terminal(stage: Stage) -> None:
+    """The real Gemini CLI in a terminal beside the editor, with a model that is played."""
+    import sublime
+
+    sys.path.insert(0, os.path.join(ROOT, "tests", "e2e"))
+    import cli as clis
+    from GeminiCompanion import plugin
+    from model_server import ModelServer
+
+    stage.open()
+    wait(lambda: plugin._host.environment(stage.window))
+    environment = dict(plugin._host.environment(stage.window))
+    clis.COLUMNS, clis.LINES = COLUMNS, LINES
+    stage.window.set_sidebar_visible(False)
+    home = os.path.join(stage.folder, "home")
+    with ModelServer() as model:
+        cli = clis.GeminiCli(home, os.path.dirname(stage.path), model.url, environment)
+        try:
+            cli.wait_connected()
+            cli.clear("Connected to")
+            edit = {"file_path": stage.path, "content": PROPOSED}
+            model.will_call("write_file", edit, "total() is one line now, and is_empty() is new.")
+            cli.say(PROMPT)
+            cli.wait_for("Apply this change?", "No, suggest changes")
+            right = next(view for view in stage.window.views() if "(proposed)" in view.name())
+            wait(partial(says, stage, right, "change 1 of 2, 0 of 2 seen"))
+            cli._wait_quiet()
+            stage.show(4.0, terminal_page(cli))
+            stage.window.run_command("gemini_companion_accept_diff")
+            cli.wait_for("is_empty() is new.")
+            cli.wait_ready()
+            cli._wait_quiet()
+            tab = stage.window.find_open_file(stage.path)
+            wait(lambda: tab and "sum(" in tab.substr(sublime.Region(0, tab.size())))
+            stage.show(3.0, terminal_page(cli))
+        finally:
+            cli.kill()
+
+
+def terminal_page(cli: Any) -> str:
+    """What the terminal shows, as HTML beside the editor's window."""
+    screen = cli._screen
+    rows = [[screen.buffer[y][x] for x in range(COLUMNS)] for y in range(LINES)]
+    text = "\n".join(
+        "".join(stretch_page(style, cells) for style, cells in groupby(row, cell_style))
+        for row in rows
+    )
+    picture = PICTURES["terminal"]
+    width = COLUMNS * 7.23 + 24
+    # The window has a title above and a status bar below.
+    style = TERMINAL % (picture.width + width + 80, width, picture.height + 28)
+    title = "<div class='title'>gemini</div>"
+    return f"<style>{style}</style><div class='terminal'>{title}<pre>{text}</pre></div>"
+
+
+def cell_style(cell: Any) -> str:
+    """The look of a character of a terminal, as CSS."""
+    front, back = (NAMED.get(it, "#" + it) for it in (cell.fg, cell.bg))
+    if cell.reverse:
+        front, back = back, front
+    styles = ["color:" + front] if front != "#default" else []
+    styles += ["background:" + back] if back != "#default" else []
+    styles += ["font-weight:bold"] if cell.bold else []
+    return ";".join(styles)
+
+
+def stretch_page(style: str, cells: Any) -> str:
+    """Characters that look alike."""
+    text = html.escape("".join(cell.data for cell in cells))
+    return f"<span style='{style}'>{text}</span>" if style else text
 
 
 def diff(stage: Stage) -> None:
@@ -281,6 +383,7 @@ def changes(stage: Stage) -> None:
         return front if "test_shop" in front.substr(sublime.Region(0, front.size())) else None
 
     wait(sheet)
+    wait(lambda: "2 waiting" in sheet().get_status("gemini_companion"))
     # Most of the window for the sheet.
     cells = [[0, 0, 2, 1], [0, 1, 1, 2], [1, 1, 2, 2]]
     stage.window.set_layout({"cols": [0, 0.5, 1], "rows": [0, 0.72, 1], "cells": cells})
@@ -303,6 +406,7 @@ class Picture(NamedTuple):
 
 
 PICTURES: Dict[str, Picture] = {
+    "terminal": Picture(terminal, 640, 900),
     "diff": Picture(diff),
     "status": Picture(status),
     "gone": Picture(gone),
@@ -353,7 +457,15 @@ def played(name: str, folder: str) -> List[Any]:
     os.mkdir(shop)
     with open(os.path.join(shop, "shop.py"), "w", encoding="utf-8") as file:
         file.write(SHOP)
-    editor = [sys.executable, "-m", "headless", shop, "--scheme", PICTURES[name].scheme]
+    data = os.path.join(folder, "data")
+    for syntax in os.listdir(SYNTAXES):
+        language = os.path.splitext(syntax)[0]
+        package = os.path.join(data, "Packages", language)
+        os.makedirs(package)
+        target = os.path.join(package, language + ".sublime-syntax")
+        shutil.copy(os.path.join(SYNTAXES, syntax), target)
+    editor = [sys.executable, "-m", "headless", shop, "--data", data]
+    editor += ["--scheme", PICTURES[name].scheme]
     # With a temp folder of its own: no CLI of the user finds it, and nothing of it is left.
     subprocess.check_call(
         editor + ["--exec", os.path.abspath(__file__), "--", name, folder],
@@ -365,18 +477,17 @@ def played(name: str, folder: str) -> List[Any]:
 
 
 def photograph(browser: Any, page: str) -> bytes:
-    """The first window of a page, with a little of what is around it."""
-    tab = browser.new_page(viewport={"width": 1400, "height": 1000})
+    """The first window of a page and the terminal beside it, with a little of what is around."""
+    tab = browser.new_page(viewport={"width": 1600, "height": 1000})
     try:
         tab.goto("file://" + page)
-        box = tab.locator(".window").first.bounding_box()
+        found = [tab.locator(".window").first, *tab.locator(".terminal").all()]
+        boxes = [locator.bounding_box() for locator in found]
         edge = 12
-        clip = {
-            "x": box["x"] - edge,
-            "y": box["y"] - edge,
-            "width": box["width"] + 2 * edge,
-            "height": box["height"] + 2 * edge,
-        }
+        left, top = (min(box[side] for box in boxes) - edge for side in ("x", "y"))
+        right = max(box["x"] + box["width"] for box in boxes) + edge
+        bottom = max(box["y"] + box["height"] for box in boxes) + edge
+        clip = {"x": left, "y": top, "width": right - left, "height": bottom - top}
         return bytes(tab.screenshot(clip=clip))
     finally:
         tab.close()

@@ -12,6 +12,13 @@ from headless.render import render
 from .engine import TWO_GROUPS, EngineTestCase, run_editor
 
 LINE = 19.0
+TOY = """%YAML 1.2
+---
+scope: source.toy
+contexts: {main: [{match: two, scope: string.toy}]}
+"""
+# The scheme's colour of strings.
+GREEN = "#99c794"
 
 
 class Pages(EngineTestCase):
@@ -46,6 +53,14 @@ class Pages(EngineTestCase):
         self.assertEqual(self.tops("line", page), [0, 3 * LINE, 4 * LINE, 5 * LINE])
         self.assertEqual(self.tops("number", page), [0, 3 * LINE, 4 * LINE, 5 * LINE])
         self.assertEqual(self.tops("phantom", page), [LINE])
+
+    def test_text_has_the_colours_of_its_syntax_below_those_of_regions(self) -> None:
+        self.write_package("Lang", {"Toy.sublime-syntax": TOY})
+        self.view.assign_syntax("Packages/Lang/Toy.sublime-syntax")
+        self.assertEqual(self.style("two"), "color:" + GREEN)
+        self.assertEqual(self.style("three"), "")
+        self.mark(4, 7, "diff.inserted", self.sublime.DRAW_NO_OUTLINE)
+        self.assertTrue(self.style("two").startswith(f"color:{GREEN};background:"))
 
     def test_only_what_is_in_sight_is_drawn(self) -> None:
         view = self.view_with("".join(f"row {row}.\n" for row in range(1000)))

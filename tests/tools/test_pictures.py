@@ -8,8 +8,21 @@ import unittest
 
 from tools import pictures
 
+BINARY = os.path.join(pictures.ROOT, "tests", "e2e", "node_modules", ".bin", "gemini")
+
 
 class Scenes(unittest.TestCase):
+    @unittest.skipUnless(os.path.exists(BINARY), "the CLI is not installed: make setup")
+    def test_the_scene_of_a_terminal_shows_the_question_of_the_cli_beside_the_proposal(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            (asked, _seconds), (done, _) = pictures.played("terminal", folder)
+            with open(os.path.join(folder, asked), encoding="utf-8") as file:
+                page = file.read()
+            for words in ("shop.py (proposed)", "Apply this change?", "change 1 of 2"):
+                self.assertIn(words, page)
+            with open(os.path.join(folder, done), encoding="utf-8") as file:
+                self.assertNotIn("(proposed)", file.read())
+
     def test_the_scene_of_a_chat_can_be_played(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             ((page, _seconds),) = pictures.played("chat", folder)
