@@ -416,6 +416,10 @@ class Layout(unittest.TestCase):
         for name, tree in modules().items():
             self.assertFalse([n for n in nodes(tree) if isinstance(n, ast.Assert)], name)
 
+    def test_what_puts_the_package_together_knows_bundles_and_not_their_parts(self) -> None:
+        used = set(inside("ui/running", modules()["ui/running"]))
+        self.assertLessEqual(len(used), 25, sorted(used))
+
     def test_functions_fit_on_a_screen(self) -> None:
         for name, tree in modules().items():
             for node in nodes(tree):
