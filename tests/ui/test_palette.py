@@ -107,9 +107,10 @@ class Lists(ReviewCase):
                     self.assertIn(row.list, table.LISTS)
                     self.assertTrue(issubclass(row.command, sublime_plugin.WindowCommand))
 
-    def test_the_editor_finds_each_command_in_the_plugin(self) -> None:
+    def test_the_editor_finds_each_command_once_in_the_plugin(self) -> None:
         for command in table.COMMANDS:
             self.assertIs(getattr(plugin, command.__name__), command)
+            self.assertEqual(plugin.__all__.count(command.__name__), 1)
 
     def is_paused(self) -> bool:
         return self.window.settings().get("gemini_companion_sharing_paused") is True

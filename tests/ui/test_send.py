@@ -14,6 +14,7 @@ from GeminiCompanion.companion.base import background
 from GeminiCompanion.companion.base.answer import Answer
 from GeminiCompanion.companion.base.path_maps import PathMap, PathMaps
 from GeminiCompanion.companion.ui import queues
+from GeminiCompanion.companion.ui.commands import table
 from GeminiCompanion.companion.ui.prompt import diagnostics, excerpts, sending, variables
 from GeminiCompanion.companion.ui.prompt.references import (
     NoReference,
@@ -460,15 +461,13 @@ class What(SendCase):
             text, r"^\([\d,]+ characters before these are left out here\.\)\n```\nmore\n"
         )
 
-    def test_those_of_the_palette_can_be_filled_in(self) -> None:
-        text = sublime.load_resource("Packages/GeminiCompanion/Default.sublime-commands")
-        entries: Any = sublime.decode_value(text)
-        rows = [row for row in entries if row["command"].endswith("_prompt")]
+    def test_those_of_the_menu_can_be_filled_in(self) -> None:
+        rows = [row for row in table.ROWS if row.list == "prompt"]
         self.assertEqual(len(rows), 5)
         known = sending.Text(self.window, None, ()).variables()
         for row in rows:
-            with self.subTest(row["caption"]):
-                self.assertTrue(variables.names(row["args"]["text"], known))
+            with self.subTest(row.caption):
+                self.assertTrue(variables.names(row.arguments["text"], known))
 
     def sent(self, name: str) -> str:
         self.run_command(name)

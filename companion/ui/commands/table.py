@@ -1,5 +1,5 @@
 """All commands in one table: plugin.py gives them to Sublime Text; the palette, the menu and
-docs/commands.md have their captions, which tests/test_commands.py checks.
+docs/commands.md have their captions, which tests/test_resources.py and tests/test_docs.py check.
 
 What has several forms, or is seldom needed, stands in a list: the palette has one entry for it
 (`list_command`), the menu a folder.
@@ -167,7 +167,7 @@ ROWS = (
     Row(companion.GeminiCompanionShowMessagesCommand, "Show Messages"),
     Row(companion.GeminiCompanionShowLogCommand, "Show Log"),
 )
-# Run by links, keys and other packages, and by users in no menu.
+# For links, keys and other packages; they stand in no menu.
 INTERNAL = (
     changes.GeminiCompanionDecideChangesCommand,
     changes.GeminiCompanionGoToChangeCommand,
@@ -182,4 +182,5 @@ INTERNAL = (
     diff.GeminiCompanionSelectCommand,
     page.GeminiCompanionRemedyCommand,
 )
-COMMANDS: tuple[Command, ...] = (*(row.command for row in ROWS), *INTERNAL)
+# Each class once: Sublime Text would register it for each time.
+COMMANDS: tuple[Command, ...] = tuple(dict.fromkeys((*(row.command for row in ROWS), *INTERNAL)))
