@@ -65,15 +65,15 @@ class Cli:
     def __init__(self, folder: str, workspace: str, model: ModelServer) -> None:
         cli = GeminiCli(os.path.join(folder, "home"), False)
         who = Credentials(API_KEY, KEY)
-        cli.prepare(who, {})
+        cli.prepare_files(who, {})
         variables = {"GOOGLE_GEMINI_BASE_URL": model.url, "NO_PROXY": "127.0.0.1"}
         self.process = subprocess.Popen(
-            [*cli.program.find(TESTS), *cli.arguments(MODEL)],
+            [*cli.program.find_command(TESTS), *cli.program_arguments(MODEL)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             cwd=workspace,
-            env=cli.environment(who, variables),
+            env=cli.process_environment(who, variables),
         )
         self._id = 0
         files = {"readTextFile": False, "writeTextFile": False}

@@ -158,7 +158,7 @@ def _genuine_rows() -> Iterator[Row]:
     alone, chat = [], []
     with ModelServer() as model, tempfile.TemporaryDirectory() as folder:
         model.will_play("hello", ["An answer."])
-        command = list(GeminiCli.program.find(TESTS))[-1:]
+        command = list(GeminiCli.program.find_command(TESTS))[-1:]
         home = Home(folder, {"cli_command": command}, _led(folder, model.url))
         home.report("login")
         for _ in range(STARTS):

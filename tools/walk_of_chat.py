@@ -62,7 +62,7 @@ class Client:
         self._workspace = os.path.join(folder, "workspace")
         os.mkdir(self._workspace)
         variables = {"GOOGLE_GEMINI_BASE_URL": model_url, "NO_PROXY": "127.0.0.1"}
-        launch = Launch(GeminiCli.program.find(TESTS), variables, {}, MODEL)
+        launch = Launch(GeminiCli.program.find_command(TESTS), variables, {}, MODEL)
         state = os.path.join(folder, "state")
         self._server = Server(
             ServerSettings(state_folder.options(state, launch), [self._workspace], port=0), state
@@ -73,7 +73,9 @@ class Client:
     def __enter__(self) -> Client:
         self._thread.start()
         self._on_loop(self._server.start())
-        self._on_loop(self._server.agent.account.configure(Credentials(API_KEY, "the-key")))
+        self._on_loop(
+            self._server.agent.account.configure_credentials(Credentials(API_KEY, "the-key"))
+        )
         return self
 
     def __exit__(self, *_error: object) -> None:

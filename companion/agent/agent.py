@@ -18,7 +18,7 @@ from .acp.session_list import ListedSession
 from .conversations import shared_folder
 from .conversations.conversation import Conversation, SessionInfo
 from .conversations.index_file import IndexFile
-from .conversations.listing import Listed, Listing, every
+from .conversations.listing import Listed, Listing, every_conversation
 from .conversations.outbox import Outbox
 from .conversations.past_turns import PastTurns
 from .conversations.registry import Conversations, folder_of, last_used
@@ -118,9 +118,9 @@ class Agent:
     def __init__(self, options: Options) -> None:
         self.state = options.state
         private_files.make_folder(options.state)
-        self.outbox = Outbox(options.limits, self._connected, self._turn_ended)
+        self.outbox = Outbox(options.limits, self._connected_conversation, self._turn_ended)
         clis = self.clis = Clis(options.state, options.trusts_workspaces, options.open_files)
-        clis.trust(options.trusted_folders)
+        clis.trust_folders(options.trusted_folders)
         self.feed = EventFeed()
         transcripts = Transcripts(os.path.join(options.state, "conversations"))
         file = IndexFile(options.cache, transcripts.folder) if options.cache else None
@@ -129,9 +129,9 @@ class Agent:
         launches = (options.launch, *options.others)
         self.turns = self.conversations.turns
         self.backends = Backends(launches, clis, options.state, self.turns)
-        self.conversations.releases.subscribe(self.backends.leave)
+        self.conversations.releases.subscribe(self.backends.leave_conversation)
 
-    async def load(self) -> None:
+    async def load_conversations(self) -> None:
         """Load the conversations that are on disk; must come before everything else, if at all.
         Agents of other servers may use the same folder. Raises OSError."""
         await self.conversations.load()
@@ -141,30 +141,30 @@ class Agent:
         """Who the user is to the usual CLI."""
         return self.backends[None].account
 
-    def info(self) -> Info:
+    def process_info(self) -> Info:
         """Never starts a process."""
         pool = self.backends[None].pool
         for first in pool.running:
             return Info(first.version, first.pid, pool.starts)
         return Info(None, None, pool.starts)
 
-    async def prepare(self) -> None:
+    async def start_usual_cli(self) -> None:
         """Start the usual CLI now, so that the first message does not wait for it."""
-        await self.backends[None].pool.prepare(self.account.credentials)
+        await self.backends[None].pool.start_first(self.account.credentials)
 
     async def stop(self) -> None:
         """Cancel the turns and end the processes, within about eight seconds. If the disk takes
         longer, the conversations stay held until everything is written."""
         self.outbox.is_closed = True
         try:
-            await self.turns.end()
+            await self.turns.cancel_and_wait()
             await asyncio.gather(*(backend.stop() for backend in self.backends))
             # An undo that waits for the disk is not a turn.
-            await self.turns.finish(ENDING)
+            await self.turns.wait_until_idle(ENDING)
         finally:
-            await self.conversations.end()
+            await self.conversations.write_and_release()
 
-    async def chat(
+    async def send_message(
         self,
         workspace: str,
         message: str,
@@ -188,14 +188,16 @@ class Agent:
         Codes: VALIDATION_ERROR, FILE_NOT_FOUND, SESSION_NOT_FOUND, SESSION_BUSY, AUTH_NOT_SET,
         AUTH_REQUIRED, CLIENT_NOT_INITIALIZED and those of the agent itself.
         """
-        conversation = await self._find(workspace, session_id, new_session, agent, new_id)
-        return await self.outbox.send(conversation, message, files, attachments, asks)
+        conversation = await self._find_conversation(
+            workspace, session_id, new_session, agent, new_id
+        )
+        return await self.outbox.send_message(conversation, message, files, attachments, asks)
 
-    def sessions(self, listed: Listed = every) -> tuple[SessionInfo, ...]:
+    def list_sessions(self, listed: Listed = every_conversation) -> tuple[SessionInfo, ...]:
         """All conversations that are known so far but temporary ones, the last used one last; of
         them those that are to be `listed`."""
-        found = sorted(filter(listed, self.conversations.summaries()), key=last_used)
-        return tuple(map(self.conversations.info, found))
+        found = sorted(filter(listed, self.conversations.known_summaries()), key=last_used)
+        return tuple(map(self.conversations.session_info, found))
 
     async def new_session(
         self,
@@ -208,24 +210,24 @@ class Agent:
         """Begin a conversation that is used by its id, with the CLI of this id. A temporary one is
         deleted with the end of the server. `servers` are tool servers beside the CLI's own; code
         TOOL_SERVERS_DISABLED if workspaces are not trusted. `new_id` is its id, if that is free."""
-        conversation = await self._find(workspace, None, True, agent, new_id)
-        trusts = partial(conversation.cli.trusts, conversation.workspace)
+        conversation = await self._find_conversation(workspace, None, True, agent, new_id)
+        trusts = partial(conversation.cli.trusts_workspace, conversation.workspace)
         if servers and not await in_thread(trusts):
             # The CLI would ignore them without a message (docs/gemini-cli-acp.md 11.65).
-            told = NOT_TRUSTED.filled(cli=conversation.cli.name)
+            told = NOT_TRUSTED.with_values(cli=conversation.cli.name)
             raise AgentError(failure.TOOL_SERVERS_DISABLED, told)
-        conversation.session.bring(servers)
-        conversation.record.own(is_temporary)
-        async with self._connected(conversation):
+        conversation.session.use_servers(servers)
+        conversation.record.mark_owned(is_temporary)
+        async with self._connected_conversation(conversation):
             if is_temporary:
                 # To its end, for a server that finds it free deletes it.
-                conversation.hold.keep()
+                conversation.hold.keep_held()
             return conversation.info
 
     async def refresh_conversation(self, session_id: str) -> None:
         """Learn what another server has made of this conversation, as far as it is on disk. Raises
         AgentError."""
-        await shared_folder.learn(self.conversations, session_id)
+        await shared_folder.learn_changes(self.conversations, session_id)
 
     async def refresh_conversations(self) -> None:
         """Learn which conversations were made, changed and deleted by other servers, a moment ago
@@ -235,7 +237,7 @@ class Agent:
     async def list_own_sessions(self, backend: Backend, folder: str) -> tuple[ListedSession, ...]:
         """The sessions of the CLI in the folder (a real path) that are no conversations here, the
         last used ones first. Raises AgentError."""
-        return await own_sessions.listed(backend, self.conversations, folder)
+        return await own_sessions.list_own_sessions(backend, self.conversations, folder)
 
     async def take_over_session(
         self, backend: Backend, folder: str, session: ListedSession
@@ -243,26 +245,26 @@ class Agent:
         """A new conversation that goes on with one of these sessions. Raises AgentError."""
         return await own_sessions.take_over(backend, self.conversations, folder, session)
 
-    async def models(
+    async def list_models(
         self, workspace: str, session_id: str | None = None, agent: str | None = None
     ) -> Models:
         """The models that the agent offers for the conversation."""
-        conversation = await self._find(workspace, session_id, False, agent)
-        async with self._connected(conversation):
+        conversation = await self._find_conversation(workspace, session_id, False, agent)
+        async with self._connected_conversation(conversation):
             return conversation.session.choices.models
 
-    async def commands(self, session_id: str) -> tuple[SlashCommand, ...]:
+    async def list_commands(self, session_id: str) -> tuple[SlashCommand, ...]:
         """The commands that the agent offers in a conversation, to be written as `/name`."""
-        conversation = self.conversations.known(session_id)
-        async with self._connected(conversation):
-            return (await conversation.session.commands()).commands
+        conversation = self.conversations.known_conversation(session_id)
+        async with self._connected_conversation(conversation):
+            return (await conversation.session.offered_commands()).commands
 
     async def choose_option(self, session_id: str, id: str, value: str | bool) -> Conversation:
         """Choose another value of one of the agent's options. Codes: SESSION_NOT_FOUND;
         OPTION_NOT_FOUND; VALIDATION_ERROR for a value that the agent does not offer; SESSION_BUSY
         for an option that it cannot change while a turn runs."""
-        conversation = self.conversations.known(session_id)
-        async with self._connected(conversation):
+        conversation = self.conversations.known_conversation(session_id)
+        async with self._connected_conversation(conversation):
             await conversation.choose_option(id, value)
         return conversation
 
@@ -278,40 +280,40 @@ class Agent:
         Codes: VALIDATION_ERROR for a model that the agent does not offer; SESSION_BUSY while a
         turn runs.
         """
-        conversation = await self._find(workspace, session_id, False, agent)
-        async with self._connected(conversation):
-            await conversation.choose({"model": model})
+        conversation = await self._find_conversation(workspace, session_id, False, agent)
+        async with self._connected_conversation(conversation):
+            await conversation.choose_options({"model": model})
             return conversation.session.choices.models
 
-    async def change(
+    async def change_session(
         self, session_id: str, title: str | None, model: str | None, mode: str | None
     ) -> SessionInfo:
         """Change the values that are given. Codes: SESSION_NOT_FOUND; VALIDATION_ERROR for values
         that the agent does not offer; SESSION_BUSY while a turn runs."""
-        conversation = self.conversations.known(session_id)
+        conversation = self.conversations.known_conversation(session_id)
         given = {"model": model, "mode": mode}
         wanted = {what: name for what, name in given.items() if name is not None}
         if wanted:
-            async with self._connected(conversation):
-                await conversation.choose(wanted)
+            async with self._connected_conversation(conversation):
+                await conversation.choose_options(wanted)
         if title is not None:
-            async with conversation.hold.held():
+            async with conversation.hold.exclusive_use():
                 conversation.record.rename(title)
         return conversation.info
 
     async def remove_when_over(self, session_id: str) -> None:
-        """Call `remove` once the cancelled turn is over."""
-        turn = self.conversations.known(session_id).turn
+        """Call `delete_session` once the cancelled turn is over."""
+        turn = self.conversations.known_conversation(session_id).turn
         if turn is not None:
             await end_of(turn)
-        await self.remove(session_id)
+        await self.delete_session(session_id)
 
-    async def remove(self, session_id: str) -> None:
+    async def delete_session(self, session_id: str) -> None:
         """Delete a conversation for good, also in the own files of an agent that
         `removes_sessions`. Codes: SESSION_NOT_FOUND, SESSION_BUSY."""
         await self.conversations.remove(session_id)
 
-    async def _find(
+    async def _find_conversation(
         self,
         workspace: str,
         session_id: str | None,
@@ -324,47 +326,49 @@ class Agent:
         one. Raises AgentError, also if the CLI is not offered."""
         cli, conversations = self.backends[agent].cli, self.conversations
         if session_id is not None and not new:
-            return await shared_folder.owned(conversations, session_id, agent)
+            return await shared_folder.own_conversation(conversations, session_id, agent)
         folder = folder_of(workspace)
         found = None if new else await shared_folder.open_to_all(conversations, folder, cli)
-        return found or conversations.new(folder, cli, new_id)
+        return found or conversations.new_conversation(folder, cli, new_id)
 
     def _turn_ended(self, conversation: Conversation, body: events.Body) -> None:
         conversation.tell_unsaved()
         conversation.hold.give_soon()
         backend = self.backends[conversation.cli.id]
-        backend.account.learn(body)
-        backend.pool.place_of(conversation).idle.used()
+        backend.account.learn_from_turn(body)
+        backend.pool.place_of(conversation).idle.check_later()
 
     @asynccontextmanager
-    async def _connected(self, conversation: Conversation) -> AsyncIterator[None]:
+    async def _connected_conversation(self, conversation: Conversation) -> AsyncIterator[None]:
         """This server holds the conversation, which has a session; its turn may be running. Raises
         AgentError."""
-        async with conversation.hold.held():
-            await self._connect(conversation)
+        async with conversation.hold.exclusive_use():
+            await self._connect_conversation(conversation)
             yield
 
-    async def _connect(self, conversation: Conversation) -> None:
+    async def _connect_conversation(self, conversation: Conversation) -> None:
         """Open a session for the conversation. Raises AgentError."""
         if conversation.session.is_closed:
             raise failure.no_session(conversation.id)
         if not conversation.workspace:
             raise AgentError(failure.VALIDATION_ERROR, NO_FOLDER)
         backend = self.backends[conversation.cli.id]
-        await backend.account.refresh()
+        await backend.account.refresh_credentials()
         self.conversations.remember(conversation)
         place = backend.pool.place_of(conversation)
         try:
-            with place.idle.using():
-                client = await place.runner.client(await backend.credentials())
-                await conversation.session.connect(client)
+            with place.idle.in_use():
+                client = await place.runner.authenticated_client(
+                    await backend.current_credentials()
+                )
+                await conversation.session.ensure_session(client)
         except AgentError as error:
             backend.account.learn_error(error.code)
             raise
         finally:
             if not conversation.record.has_begun:
                 self.conversations.forget(conversation)
-                backend.pool.leave(conversation)
+                backend.pool.leave_conversation(conversation)
         # Another attempt may have failed before and removed the conversation.
         self.conversations.remember(conversation)
-        place.enter(conversation)
+        place.enter_conversation(conversation)

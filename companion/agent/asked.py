@@ -19,7 +19,7 @@ import re
 from typing import Any, Iterator, Tuple
 
 from .display import shown
-from .sentence import ENGLISH, said, sentence
+from .sentence import ENGLISH, sentence, translated_text
 from .turn_events import ToolConfirmation
 
 # What stands before the text that would run, where no argument is that text; before what the agent
@@ -37,26 +37,28 @@ PLAIN_NAME = re.compile(r"\w[\w.-]*")
 Part = Tuple[str, str]
 
 
-def text(body: ToolConfirmation, language: str = ENGLISH) -> str:
+def question_text(body: ToolConfirmation, language: str = ENGLISH) -> str:
     """Empty for an edit of which the edits show everything."""
-    parts = list(_parts(body, language))
+    parts = list(_question_parts(body, language))
     if len(parts) == 1 and parts[0][1] == body.command:
-        return shown.lines(body.command, language)
-    return "\n".join(_told(name, shown.lines(value, language)) for name, value in parts)
+        return shown.display_text(body.command, language)
+    return "\n".join(
+        _named_value(name, shown.display_text(value, language)) for name, value in parts
+    )
 
 
-def _parts(body: ToolConfirmation, language: str) -> Iterator[Part]:
+def _question_parts(body: ToolConfirmation, language: str) -> Iterator[Part]:
     args = {name: value for name, value in body.args.items() if not _is_in_edits(value, name, body)}
     head = next((name for name, value in args.items() if _is_command(value, body)), "")
     if head:
         yield head, body.command
     elif not _only_names(body):
-        yield said(CALL, language), body.command
+        yield translated_text(CALL, language), body.command
     for name, value in args.items():
         if name != head:
-            yield name, value if isinstance(value, str) else _json(value)
+            yield name, value if isinstance(value, str) else _value_as_json(value)
     if body.beside:
-        yield said(SAID, language), body.beside
+        yield translated_text(SAID, language), body.beside
 
 
 def _is_command(value: object, body: ToolConfirmation) -> bool:
@@ -93,14 +95,14 @@ def _is_in_edits(value: object, name: str, body: ToolConfirmation) -> bool:
     if name not in OF_EDIT:
         return False
     both = [text for diff in body.diffs for text in (diff.old_text, diff.new_text)]
-    return any(_plain(value) in _plain(text) for text in both)
+    return any(_with_line_feeds(value) in _with_line_feeds(text) for text in both)
 
 
-def _plain(text: str) -> str:
+def _with_line_feeds(text: str) -> str:
     return text.replace("\r\n", "\n")
 
 
-def _json(value: Any) -> str:
+def _value_as_json(value: Any) -> str:
     told = json.dumps(value, ensure_ascii=False, default=str)
     if len(told) <= MAX_LINE:
         return told
@@ -111,8 +113,8 @@ def _json(value: Any) -> str:
         return told
 
 
-def _told(name: str, value: str) -> str:
-    named = shown.line(name if PLAIN_NAME.fullmatch(name) else json.dumps(name), ENGLISH)
+def _named_value(name: str, value: str) -> str:
+    named = shown.display_line(name if PLAIN_NAME.fullmatch(name) else json.dumps(name), ENGLISH)
     if "\n" not in value:
         return f"{named}: {value}"
     return "\n".join([f"{named}:", *(INDENT + line for line in value.rstrip("\n").split("\n"))])

@@ -57,10 +57,10 @@ class Attachments:
 
     def add(self, name: str, data: bytes) -> Attachment:
         with self._adding:
-            return self._add(name, data)
+            return self._add_checked(name, data)
 
-    def _add(self, name: str, data: bytes) -> Attachment:
-        found = self.all()
+    def _add_checked(self, name: str, data: bytes) -> Attachment:
+        found = self.list_all()
         if (
             len(found) >= MAX_COUNT
             or sum(attachment.size for attachment in found) + len(data) > MAX_ALL
@@ -71,24 +71,24 @@ class Attachments:
                 size=MAX_ALL,
             )
             raise AgentError(VALIDATION_ERROR, told)
-        added = Attachment(secrets.token_hex(16), _plain(name), _type_of(data), len(data))
-        self._put(added, data)
+        added = Attachment(secrets.token_hex(16), _plain_name(name), _type_of(data), len(data))
+        self._write_attachment(added, data)
         return added
 
-    def _put(self, added: Attachment, data: bytes) -> None:
+    def _write_attachment(self, added: Attachment, data: bytes) -> None:
         for folder in (os.path.dirname(self._folder), self._folder):
             private_files.make_folder(folder)
-        private_files.write(self._path(added.id), data)
+        private_files.write(self._data_path(added.id), data)
         # Data without a description does not count: a crash in between costs only the new one.
-        private_files.write(self._path(added.id) + ".json", json.dumps(asdict(added)).encode())
+        private_files.write(self._data_path(added.id) + ".json", json.dumps(asdict(added)).encode())
 
-    def copy(self, ids: Iterable[str], target: Attachments) -> None:
+    def copy_to(self, ids: Iterable[str], target: Attachments) -> None:
         """Copy those of the attachments that are still there to the `target`."""
         for id in ids:
             with suppress(AgentError):
-                target._put(self.get(id), self.read(id))
+                target._write_attachment(self.get(id), self.read_data(id))
 
-    def all(self) -> list[Attachment]:
+    def list_all(self) -> list[Attachment]:
         """The attachments in the order of their names; without those whose description is damaged
         or was just deleted."""
         try:
@@ -107,49 +107,51 @@ class Attachments:
             # The id becomes part of a path.
             if not ID.fullmatch(id):
                 raise FileNotFoundError
-            with open(self._path(id) + ".json", encoding="utf-8") as file:
+            with open(self._data_path(id) + ".json", encoding="utf-8") as file:
                 found = Attachment(**json.load(file))
             if found.id != id or not (isinstance(found.name, str) and isinstance(found.size, int)):
                 raise ValueError("Expected the content that was written here.")
             return found
         except (FileNotFoundError, ValueError, TypeError):
-            raise _unknown(id) from None
+            raise _unknown_attachment(id) from None
 
-    def read(self, id: str) -> bytes:
+    def read_data(self, id: str) -> bytes:
         self.get(id)
         try:
-            with open(self._path(id), "rb") as file:
+            with open(self._data_path(id), "rb") as file:
                 return file.read()
         except FileNotFoundError:
-            raise _unknown(id) from None
+            raise _unknown_attachment(id) from None
 
     def remove(self, id: str) -> None:
         """Also removes one with a damaged description."""
         if not ID.fullmatch(id):
-            raise _unknown(id)
+            raise _unknown_attachment(id)
         removed = 0
-        for path in (self._path(id) + ".json", self._path(id)):
+        for path in (self._data_path(id) + ".json", self._data_path(id)):
             with suppress(FileNotFoundError):
                 os.unlink(path)
                 removed += 1
         if not removed:
-            raise _unknown(id)
+            raise _unknown_attachment(id)
 
     def path_of(self, id: str) -> str:
         """The file with its content."""
         self.get(id)
-        return self._path(id)
+        return self._data_path(id)
 
-    def parts(self, ids: Sequence[str], admitted: AgentCapabilities) -> Parts:
+    def message_parts(self, ids: Sequence[str], admitted: AgentCapabilities) -> Parts:
         """The attachments as parts of a message, for an agent with these capabilities."""
         found = [self.get(id) for id in ids]
         if sum(attachment.size for attachment in found) > MAX_MESSAGE:
             told = sentence("The attachments of a message have at most {n} bytes.", n=MAX_MESSAGE)
             raise AgentError(VALIDATION_ERROR, told)
-        return Parts(tuple(found), tuple(self._part(attachment, admitted) for attachment in found))
+        return Parts(
+            tuple(found), tuple(self._message_part(attachment, admitted) for attachment in found)
+        )
 
-    def _part(self, attachment: Attachment, admitted: AgentCapabilities) -> messages.Block:
-        data = base64.b64encode(self.read(attachment.id)).decode("ascii")
+    def _message_part(self, attachment: Attachment, admitted: AgentCapabilities) -> messages.Block:
+        data = base64.b64encode(self.read_data(attachment.id)).decode("ascii")
         if admitted.embedded_context:
             # Images as well: beside another resource or a file, the CLI drops those that are sent
             # as images (docs/gemini-cli-acp.md 11.67).
@@ -165,7 +167,7 @@ class Attachments:
         )
         raise AgentError(VALIDATION_ERROR, told)
 
-    def _path(self, id: str) -> str:
+    def _data_path(self, id: str) -> str:
         return os.path.join(self._folder, id)
 
 
@@ -183,12 +185,12 @@ def _type_of(data: bytes) -> str:
     raise AgentError(VALIDATION_ERROR, told)
 
 
-def _plain(name: str) -> str:
+def _plain_name(name: str) -> str:
     """The name without folders and unneeded characters, never empty."""
     last = re.split(r"[/\\]", name)[-1]
     shown = "".join(letter for letter in last if letter.isprintable()).strip(" .")
     return shown[:200] or "attachment"
 
 
-def _unknown(id: str) -> AgentError:
+def _unknown_attachment(id: str) -> AgentError:
     return AgentError(ATTACHMENT_NOT_FOUND, sentence("There is no attachment {id}.", id=id[:100]))

@@ -33,7 +33,7 @@ class Credentials:
     base_url: str = ""
     model: str = ""
 
-    def check(self) -> None:
+    def check_texts(self) -> None:
         """Raises AgentError if a text cannot be passed on. The CLI itself reports what each kind
         needs."""
         for text in (self.api_key, self.project, self.location, self.base_url, self.model):

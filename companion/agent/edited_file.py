@@ -14,26 +14,26 @@ BOM = "\ufeff"
 MOST = 32 << 20
 
 
-def plain(text: str) -> str:
+def plain_text(text: str) -> str:
     return text[text.startswith(BOM) :].replace("\r\n", "\n")
 
 
-def like(content: str, text: str) -> str:
+def formatted_like(content: str, text: str) -> str:
     """The text with the byte order mark and the line ends of the content."""
-    text = plain(text)
+    text = plain_text(text)
     if "\r\n" in content:
         text = text.replace("\n", "\r\n")
     return BOM + text if content.startswith(BOM) else text
 
 
-def edited(current: str, diff: Diff, text: str) -> str | None:
+def edited_text(current: str, diff: Diff, text: str) -> str | None:
     """The file's text with `text` in the place of the old text; None if that is not there, or there
     more than once."""
-    now, old = plain(current), plain(diff.old_text)
+    now, old = plain_text(current), plain_text(diff.old_text)
     if now == old:
-        return like(current, text)
+        return formatted_like(current, text)
     if old and now.count(old) == 1:
-        return like(current, now.replace(old, plain(text)))
+        return formatted_like(current, now.replace(old, plain_text(text)))
     return None
 
 
@@ -44,31 +44,31 @@ def before_edit(diff: Diff, after: bytes) -> bytes:
     says."""
     text = after.decode("utf-8")
     reverse = Diff(diff.path, diff.new_text, diff.old_text)
-    before = edited(text, reverse, diff.old_text)
+    before = edited_text(text, reverse, diff.old_text)
     if before is None:
         raise ValueError("Expected the file to hold what the diff says.")
-    return before.encode("utf-8") if plain(before) else b""
+    return before.encode("utf-8") if plain_text(before) else b""
 
 
-def difference(diff: Diff, before: str | None, after: bytes | None) -> Diff | None:
+def unreported_difference(diff: Diff, before: str | None, after: bytes | None) -> Diff | None:
     """What an edit that was reported as done made of the file beyond what it said; None if the file
     holds what it said, or if that cannot be known. `before` is the file's text before, None if it
     is not known."""
     try:
-        now = plain((after or b"").decode("utf-8"))
+        now = plain_text((after or b"").decode("utf-8"))
     except UnicodeDecodeError:
         return None
-    wanted = plain(diff.new_text)
-    expected = wanted if before is None else edited(before, diff, diff.new_text)
-    if now == (wanted if expected is None else plain(expected)):
+    wanted = plain_text(diff.new_text)
+    expected = wanted if before is None else edited_text(before, diff, diff.new_text)
+    if now == (wanted if expected is None else plain_text(expected)):
         return None
-    is_piece = before is None or plain(before) != plain(diff.old_text)
+    is_piece = before is None or plain_text(before) != plain_text(diff.old_text)
     if is_piece and wanted and wanted in now:
         return None
-    if is_piece and not wanted and (before is None or plain(diff.old_text) not in now):
+    if is_piece and not wanted and (before is None or plain_text(diff.old_text) not in now):
         # A piece that was taken out.
         return None
-    return Diff(diff.path, plain(expected or wanted), now)
+    return Diff(diff.path, plain_text(expected or wanted), now)
 
 
 def read_file(path: str) -> bytes | None:
@@ -85,18 +85,18 @@ def write_file(path: str, data: bytes) -> None:
     regular file was written."""
     before = read_file(path)
     try:
-        _overwrite(path, data)
+        _overwrite_file(path, data)
     except OSError:
         with suppress(OSError):
             if before is None:
                 os.unlink(path)
             else:
                 # The file still has the space for it, even on a full disk.
-                _overwrite(path, before)
+                _overwrite_file(path, before)
         raise
 
 
-def _overwrite(path: str, data: bytes) -> None:
+def _overwrite_file(path: str, data: bytes) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
     with open(descriptor, "wb", buffering=0) as file:
         view = memoryview(data)

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any, Mapping, Tuple, Union
 
 from ..base import jsonrpc
-from .acp.members import Unreadable, needed, object_of, objects, string
+from .acp.members import Unreadable, object_of, objects_of, required_text, text_of
 from .session_state import OptionChoice
-from .wording.surrogates import clean
+from .wording.surrogates import clean_surrogates
 
 METHOD = "elicitation/create"
 # The kinds of questions.
@@ -49,24 +49,28 @@ class Field:
     most: float | None = None
     format: str = ""
 
-    def takes(self, value: Any) -> bool:
+    def takes_value(self, value: Any) -> bool:
         """Whether a user may answer with it. Patterns and formats are checked by the agent."""
         if self.kind == BOOLEAN:
             return isinstance(value, bool)
         if self.kind in (NUMBER, INTEGER):
             kinds = (int,) if self.kind == INTEGER else (int, float)
-            return isinstance(value, kinds) and not isinstance(value, bool) and self._fits(value)
+            return (
+                isinstance(value, kinds)
+                and not isinstance(value, bool)
+                and self._number_fits(value)
+            )
         known = {each.value for each in self.choices}
         if self.kind == CHOICES:
             is_list = isinstance(value, (list, tuple)) and all(
                 isinstance(text, str) for text in value
             )
-            return is_list and known.issuperset(value) and self._fits(len(value))
+            return is_list and known.issuperset(value) and self._number_fits(len(value))
         if not isinstance(value, str):
             return False
-        return value in known if self.kind == CHOICE else self._fits(len(value))
+        return value in known if self.kind == CHOICE else self._number_fits(len(value))
 
-    def _fits(self, size: float) -> bool:
+    def _number_fits(self, size: float) -> bool:
         too_small = self.least is not None and size < self.least
         too_large = self.most is not None and size > self.most
         is_number = isinstance(size, int) or math.isfinite(size)
@@ -88,95 +92,97 @@ class ElicitationRequest:
     call: str = ""
 
 
-def answer(action: str, content: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
+def elicitation_result(action: str, content: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
     """The result that answers the request. `content` are the values of a form's fields."""
     return {"action": action} if content is None else {"action": action, "content": content}
 
 
-def read(request: jsonrpc.Request) -> ElicitationRequest:
+def read_request(request: jsonrpc.Request) -> ElicitationRequest:
     """Raises Unreadable."""
-    params = clean(request.params)
-    mode = string(params, "mode")
+    params = clean_surrogates(request.params)
+    mode = text_of(params, "mode")
     if mode not in (FORM, URL):
         raise Unreadable(METHOD, f"{FORM} or {URL} as mode", mode)
     return ElicitationRequest(
-        string(params, "sessionId"),
+        text_of(params, "sessionId"),
         request.id,
         mode,
-        needed(params, "message", METHOD),
-        tuple(_fields(object_of(params, "requestedSchema"))) if mode == FORM else (),
-        needed(params, "url", METHOD) if mode == URL else "",
-        string(params, "toolCallId"),
+        required_text(params, "message", METHOD),
+        tuple(_read_fields(object_of(params, "requestedSchema"))) if mode == FORM else (),
+        required_text(params, "url", METHOD) if mode == URL else "",
+        text_of(params, "toolCallId"),
     )
 
 
-def _fields(schema: Mapping[str, Any]) -> list[Field]:
+def _read_fields(schema: Mapping[str, Any]) -> list[Field]:
     """Raises Unreadable for a field that cannot be asked for: the form would lack it."""
     required = schema.get("required")
     names = required if isinstance(required, list) else []
     told = object_of(schema, "properties").items()
     if len(told) > MOST_FIELDS:
         raise Unreadable(METHOD, f"at most {MOST_FIELDS} fields", len(told))
-    return [_field(name, of, name in names) for name, of in told]
+    return [_read_field(name, of, name in names) for name, of in told]
 
 
-def _field(name: str, told: Any, is_required: bool) -> Field:
+def _read_field(name: str, told: Any, is_required: bool) -> Field:
     if not isinstance(told, dict):
         raise Unreadable(METHOD, f"an object as field {name}", told)
-    kind, choices = _kind(told)
+    kind, choices = _read_kind(told)
     if kind not in KINDS:
         raise Unreadable(METHOD, f"a known type of the field {name}", kind)
     low, high = _LIMITS.get(kind, ("minimum", "maximum"))
     field = Field(
         name,
         kind,
-        string(told, "title") or name,
-        string(told, "description"),
+        text_of(told, "title") or name,
+        text_of(told, "description"),
         is_required,
         choices,
         None,
-        _number(told, low),
-        _number(told, high),
-        string(told, "format"),
+        _read_number(told, low),
+        _read_number(told, high),
+        text_of(told, "format"),
     )
     default = told.get("default")
     given = tuple(default) if isinstance(default, list) else default
-    return Field(**{**vars(field), "default": given}) if field.takes(given) else field
+    return Field(**{**vars(field), "default": given}) if field.takes_value(given) else field
 
 
 _LIMITS = {STRING: ("minLength", "maxLength"), CHOICES: ("minItems", "maxItems")}
 
 
-def _kind(told: Mapping[str, Any]) -> tuple[str, tuple[OptionChoice, ...]]:
+def _read_kind(told: Mapping[str, Any]) -> tuple[str, tuple[OptionChoice, ...]]:
     """The kind of a field, and its choices."""
-    kind = string(told, "type")
+    kind = text_of(told, "type")
     if kind == STRING:
-        choices = _choices(told, "oneOf")
+        choices = _read_choices(told, "oneOf")
         return (CHOICE if choices else STRING), choices
     if kind == "array":
-        choices = _choices(object_of(told, "items"), "anyOf")
+        choices = _read_choices(object_of(told, "items"), "anyOf")
         return (CHOICES if choices else kind), choices
     return kind, ()
 
 
-def _choices(told: Mapping[str, Any], name: str) -> tuple[OptionChoice, ...]:
+def _read_choices(told: Mapping[str, Any], name: str) -> tuple[OptionChoice, ...]:
     """The choices: those with titles in the member of this name, those without in `enum`."""
     values = told.get("enum")
     plain = values if isinstance(values, list) else []
-    titled = [(string(choice, "const"), _title(choice)) for choice in objects(told, name)]
+    titled = [
+        (text_of(choice, "const"), _choice_title(choice)) for choice in objects_of(told, name)
+    ]
     found = [*((text, text) for text in plain if isinstance(text, str)), *titled]
     return tuple(
         OptionChoice(value, title or value) for value, title in found[:MOST_CHOICES] if value
     )
 
 
-def _title(told: Mapping[str, Any]) -> str:
+def _choice_title(told: Mapping[str, Any]) -> str:
     """The choice's title with what it means: some agents write that into the title themselves."""
-    title, meaning = string(told, "title") or string(told, "const"), string(told, "description")
+    title, meaning = text_of(told, "title") or text_of(told, "const"), text_of(told, "description")
     return f"{title} — {meaning}" if meaning else title
 
 
-def _number(told: Mapping[str, Any], name: str) -> float | None:
+def _read_number(told: Mapping[str, Any], name: str) -> float | None:
     value = told.get(name)
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     return value if is_number else None

@@ -1,9 +1,7 @@
 """The agent of an editor, on a thread of its own, for as long as somebody uses it. Knows neither
 HTTP nor an editor.
-
-Its users are coroutines: one is served from `use` until its `serve` returns. With the last one the
-agent and its thread end, and with the next one they begin anew.
-"""
+ Its users are coroutines: one is served from `add_user` until its `use_agent` returns. With the
+last one the agent and its thread end, and with the next one they begin anew."""
 
 from __future__ import annotations
 
@@ -37,17 +35,17 @@ class Unavailable(Exception):
 
 
 class User(ABC):
-    """Somebody who uses the engine. `sorry` is the sentence for a fault of ours in `serve`."""
+    """Somebody who uses the engine. `sorry` is the sentence for a fault of ours in `use_agent`."""
 
     sorry = STOPPED
 
     @abstractmethod
-    async def serve(self, agent: Agent) -> None:
+    async def use_agent(self, agent: Agent) -> None:
         """Use the agent, on its loop; with the return the use is over. Cancelled when the editor
         quits. Raises Unavailable."""
 
     @abstractmethod
-    def over(self, problem: str) -> None:
+    def report_end(self, problem: str) -> None:
         """The use is over, on the engine's thread; `problem` says why it ended by itself, as a
         sentence, or is empty. Not called when the editor quits."""
 
@@ -64,35 +62,35 @@ class Engine:
         self._waiting: list[User] = []
         self._run: _Run | None = None
 
-    def use(self, user: User) -> None:
+    def add_user(self, user: User) -> None:
         """Serve them soon; the thread is started if none runs."""
         with self._door:
             self._waiting.append(user)
             if self._run is None:
-                self._run = _Run(self._options, self._next)
+                self._run = _Run(self._options, self._next_users)
                 self._run.thread.start()
             run = self._run
         run.thread.post(_Bell.ring)
 
-    def post(self, call: Callable[[], object]) -> None:
+    def post_call(self, call: Callable[[], object]) -> None:
         """Make the call on the engine's loop, after all that were posted before; never, if none
         runs."""
         run = self._run
         if run is not None:
             run.thread.post(lambda bell: call())
 
-    def offer(self, launches: Sequence[Launch]) -> None:
+    def offer_launches(self, launches: Sequence[Launch]) -> None:
         """Offer these, too, the usual one first, if it runs; else its next start has `options`."""
         run = self._run
         if run is not None:
-            run.thread.post(lambda bell: run.offer(launches))
+            run.thread.post(lambda bell: run.offer_launches(launches))
 
-    def trust(self, folders: Sequence[str]) -> None:
+    def trust_folders(self, folders: Sequence[str]) -> None:
         """Trust workspaces in these folders (absolute paths) from the agents' next processes on, if
         it runs; else its next start has `options`."""
         run = self._run
         if run is not None:
-            run.thread.post(lambda bell: run.trust(folders))
+            run.thread.post(lambda bell: run.trust_folders(folders))
 
     def quit(self) -> None:
         """The editor quits: turns get a moment, and the CLIs are killed. No user hears of it."""
@@ -102,9 +100,9 @@ class Engine:
         if run is not None:
             pids = run.pids
             run.thread.stop(_Bell.quit, QUITTING)
-            kill(pids)
+            kill_processes(pids)
 
-    def _next(self, run: _Run, is_used: bool) -> Sequence[User]:
+    def _next_users(self, run: _Run, is_used: bool) -> Sequence[User]:
         """Who is to be served by the run; if there is nobody and it is not used, it is left, and
         the next user has another one."""
         with self._door:
@@ -141,7 +139,7 @@ class _Run:
     def __init__(
         self, options: Callable[[], Options], following: Callable[[_Run, bool], Sequence[User]]
     ) -> None:
-        self.thread: LoopThread[_Bell] = LoopThread(NAME, self._serve, STOPPED, self._over)
+        self.thread: LoopThread[_Bell] = LoopThread(NAME, self._run_agent, STOPPED, self._end_uses)
         self._options = options
         self._following = following
         self._agent: Agent | None = None
@@ -154,25 +152,25 @@ class _Run:
         agent = self._agent
         return [] if agent is None else [each.pid for each in agent.backends.processes]
 
-    def offer(self, launches: Sequence[Launch]) -> None:
+    def offer_launches(self, launches: Sequence[Launch]) -> None:
         if self._agent is not None:
-            self._agent.backends.offer(launches)
+            self._agent.backends.offer_launches(launches)
 
-    def trust(self, folders: Sequence[str]) -> None:
+    def trust_folders(self, folders: Sequence[str]) -> None:
         if self._agent is not None:
-            self._agent.clis.trust(folders)
+            self._agent.clis.trust_folders(folders)
 
-    async def _serve(self, ready: Callable[[_Bell], None]) -> None:
+    async def _run_agent(self, ready: Callable[[_Bell], None]) -> None:
         bell = _Bell()
         ready(bell)
         try:
             agent = Agent(self._options())
-            await agent.load()
+            await agent.load_conversations()
         except (Unavailable, NotPrivate) as error:
-            self._refuse(str(error))
+            self._note_problem(str(error))
             return
         except OSError as error:
-            self._refuse(NO_STATE.format(error.filename or FOLDER, error.strerror or error))
+            self._note_problem(NO_STATE.format(error.filename or FOLDER, error.strerror or error))
             return
         self._agent = agent
         try:
@@ -195,8 +193,8 @@ class _Run:
                 if ringing.done():
                     ringing = asyncio.ensure_future(bell.wait())
             self._is_quitting = True
-            await agent.turns.end()
-            kill(self.pids)
+            await agent.turns.cancel_and_wait()
+            kill_processes(self.pids)
         finally:
             for each in (ringing, *served):
                 each.cancel()
@@ -206,30 +204,30 @@ class _Run:
         """The boundary of users: one that fails leaves the others alone."""
         problem = ""
         try:
-            await user.serve(agent)
+            await user.use_agent(agent)
         except Unavailable as error:
             problem = str(error)
             logger.warning("%s", problem)
         except Exception as error:
             problem = sentence_of(error, type(user).__name__, user.sorry)
         if not self._is_quitting:
-            user.over(problem)
+            user.report_end(problem)
 
-    def _refuse(self, problem: str) -> None:
+    def _note_problem(self, problem: str) -> None:
         self._problem = problem
         logger.warning("%s", problem)
 
-    def _over(self) -> None:
+    def _end_uses(self) -> None:
         """Whoever waits now waits for a run that could not serve; nobody else would tell them."""
         self._agent = None
         users = self._following(self, False)
         while users:
             for user in users:
-                user.over(self._problem or self.thread.problem)
+                user.report_end(self._problem or self.thread.problem)
             users = self._following(self, False)
 
 
-def kill(pids: Sequence[int]) -> None:
+def kill_processes(pids: Sequence[int]) -> None:
     """Kill the CLIs and the commands of their turns. On Windows a CLI ends when its input closes,
     as this process ends; a CLI that hangs stays."""
     if sys.platform != "win32":

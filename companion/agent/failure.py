@@ -6,7 +6,7 @@ import json
 from typing import Any, Mapping, Sequence
 
 from .sentence import Words, sentence
-from .wording.surrogates import clean
+from .wording.surrogates import clean_surrogates
 
 # The names of the codes for the API's clients.
 VALIDATION_ERROR = "VALIDATION_ERROR"
@@ -101,11 +101,11 @@ def later_session(session_id: str) -> AgentError:
     return AgentError(SESSION_NOT_FOUND, told)
 
 
-def busy() -> AgentError:
+def session_busy() -> AgentError:
     return AgentError(SESSION_BUSY, sentence("The conversation is busy with another message."))
 
 
-def elsewhere() -> AgentError:
+def session_elsewhere() -> AgentError:
     told = sentence(
         "Another server is working on this conversation. Try again when it is done, or name the"
         " conversation in the header Session-Id so that requests reach that server."
@@ -132,10 +132,10 @@ def from_rpc(error: Mapping[str, Any]) -> AgentError:
         details = data
     if details and raw in ("Internal error", ""):
         raw = details
-    code = _code(number, raw + details)
+    code = _error_code(number, raw + details)
     # Only now, because the escapes of JSON in JSON can contain half pairs as well.
-    message = UNREACHABLE if code == NETWORK_ERROR else clean(innermost(raw))
-    return AgentError(code, message, clean(raw))
+    message = UNREACHABLE if code == NETWORK_ERROR else clean_surrogates(innermost_message(raw))
+    return AgentError(code, message, clean_surrogates(raw))
 
 
 def is_network(text: str) -> bool:
@@ -143,7 +143,7 @@ def is_network(text: str) -> bool:
     return any(mark in text for mark in NETWORK_MARKS)
 
 
-def innermost(message: str, depth: int = MAX_DEPTH) -> str:
+def innermost_message(message: str, depth: int = MAX_DEPTH) -> str:
     """The sentence inside JSON inside JSON; the message itself if there is none."""
     start = message.find("{")
     if start < 0 or not depth:
@@ -154,10 +154,10 @@ def innermost(message: str, depth: int = MAX_DEPTH) -> str:
         return message
     inner = value.get("error", value)
     text = inner.get("message") if isinstance(inner, dict) else inner
-    return innermost(text, depth - 1) if isinstance(text, str) and text else message
+    return innermost_message(text, depth - 1) if isinstance(text, str) and text else message
 
 
-def _code(number: object, text: str) -> str:
+def _error_code(number: object, text: str) -> str:
     if number in (401, -32000) or any(mark in text for mark in AUTH_MARKS):
         return AUTH_REQUIRED
     if number == 403:

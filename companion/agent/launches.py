@@ -40,14 +40,14 @@ class Chosen:
         """Its program is looked for at each start, so that one that was just installed is found."""
         cli = CLIS.get(self.id, command_agent.CommandAgent)
         fallback = cli.from_environment(os.environ)
-        return Launch((), agent=self.id, fallback=fallback, look=self.found)
+        return Launch((), agent=self.id, fallback=fallback, look=self.find_command)
 
-    def found(self) -> tuple[str, ...]:
+    def find_command(self) -> tuple[str, ...]:
         """What starts it. Raises AgentError."""
         row = CLIS.get(self.id)
         if row is None:
-            return _command(self.command or (self.id,))
-        return _program(row, self.command or (row.program.script,))
+            return _find_command(self.command or (self.id,))
+        return _find_program(row, self.command or (row.program.script,))
 
 
 def launch_of(named: str, path: str = "", gateway: str = "", **more: Any) -> Launch:
@@ -62,21 +62,23 @@ def launch_of(named: str, path: str = "", gateway: str = "", **more: Any) -> Lau
             # The program of a row by its path.
             return launch_of(row, words[0], gateway, **more)
         fallback = command_agent.CommandAgent.from_environment(os.environ)
-        found = command_agent.find(words)
+        found = command_agent.find_command(words)
         return Launch(found, agent=command_agent.id_of(words), fallback=fallback, **more)
-    variables = cli.address(gateway) if gateway else {}
+    variables = cli.address_variables(gateway) if gateway else {}
     fallback_of_row = cli.from_environment(os.environ)
-    return Launch(cli.program.find(path), variables, agent=named, fallback=fallback_of_row, **more)
+    return Launch(
+        cli.program.find_command(path), variables, agent=named, fallback=fallback_of_row, **more
+    )
 
 
-def _command(words: Sequence[str]) -> tuple[str, ...]:
+def _find_command(words: Sequence[str]) -> tuple[str, ...]:
     """Raises AgentError."""
     with suppress(AgentError):
-        return command_agent.find(words)
-    raise AgentError(CLIENT_NOT_INITIALIZED, NO_PROGRAM.filled(cli=words[0]))
+        return command_agent.find_command(words)
+    raise AgentError(CLIENT_NOT_INITIALIZED, NO_PROGRAM.with_values(cli=words[0]))
 
 
-def _program(row: type[AgentCli], words: Sequence[str]) -> tuple[str, ...]:
+def _find_program(row: type[AgentCli], words: Sequence[str]) -> tuple[str, ...]:
     """The program of a row, by words that start it in a terminal. Raises AgentError."""
     for word in words:
         if os.path.splitext(os.path.basename(word))[0].lower() in RUNNERS:
@@ -85,9 +87,9 @@ def _program(row: type[AgentCli], words: Sequence[str]) -> tuple[str, ...]:
         # A relative path would be looked up in the current directory, which nobody chose.
         if os.path.isabs(path):
             with suppress(AgentError):
-                return row.program.find(path)
+                return row.program.find_command(path)
     row.program.check_node()
-    told = NOT_THERE.filled(
-        cli=row.program.name, words=" ".join(words), install=row.program.install
+    told = NOT_THERE.with_values(
+        cli=row.program.name, words=" ".join(words), install=row.program.install_command
     )
     raise AgentError(CLIENT_NOT_INITIALIZED, told)

@@ -35,25 +35,25 @@ class OpenFiles:
 
     are_there = False
 
-    async def unsaved(self, path: str) -> str | None:
+    async def unsaved_text(self, path: str) -> str | None:
         """The text of the file's tab, with `\\n` line ends, if that has unsaved changes. Raises
         Withheld, also for a file that is not open."""
         return None
 
-    async def save(self, path: str, text: str) -> Saved | None:
+    async def save_text(self, path: str, text: str) -> Saved | None:
         """Put the text into the file's tab, as an edit that can be undone, and save it; None if no
         tab has unsaved changes. Raises NeedsUser, NotSaved."""
         return None
 
-    async def excludes(self, path: str) -> bool:
+    async def excludes_file(self, path: str) -> bool:
         """Whether the user's rules exclude the file, so that nothing of it is kept either."""
         return False
 
-    async def rules(self) -> AgentRules:
+    async def agent_rules(self) -> AgentRules:
         """The user's rules about calls of agents, as they are now."""
         return NO_RULES
 
-    async def holds(self, folder: str) -> bool:
+    async def asks_before_edits(self, folder: str) -> bool:
         """Whether agents that work in the folder have to ask before each edit, in every mode."""
         return False
 

@@ -24,9 +24,9 @@ class Sentence:
     values: Mapping[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        return said(self, ENGLISH)
+        return translated_text(self, ENGLISH)
 
-    def filled(self, **values: Any) -> Sentence:
+    def with_values(self, **values: Any) -> Sentence:
         """This sentence with additional values."""
         return Sentence(self.template, {**self.values, **values})
 
@@ -39,24 +39,26 @@ def sentence(template: str, /, **values: Any) -> Sentence:
     return Sentence(template, values)
 
 
-def said(words: Words, language: str) -> str:
+def translated_text(words: Words, language: str) -> str:
     """The text in the language; in English if there is no translation."""
     if isinstance(words, str):
         return words
     translated = TRANSLATIONS[language].get(words.template, words.template)
 
-    def value(found: re.Match[str]) -> str:
+    def fill_value(found: re.Match[str]) -> str:
         known = words.values.get(found.group(1), found.group())
-        return said(known, language) if isinstance(known, Sentence) else str(known)
+        return translated_text(known, language) if isinstance(known, Sentence) else str(known)
 
     # Not by str.format: a template may come from a file, and a missing value must not be an error.
-    return PLACE.sub(value, translated)
+    return PLACE.sub(fill_value, translated)
 
 
-def restored(value: Any) -> Words:
+def restore_words(value: Any) -> Words:
     """Makes the words again from the result of `dataclasses.asdict`. Raises KeyError, TypeError."""
     if isinstance(value, str):
         return value
     values = value["values"].items()
-    known = {name: restored(value) if isinstance(value, dict) else value for name, value in values}
+    known = {
+        name: restore_words(value) if isinstance(value, dict) else value for name, value in values
+    }
     return Sentence(str(value["template"]), known)

@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Callable, ClassVar, Iterator, Mapping, Union
 
-from .acp.members import needed, object_of, objects, string
-from .wording.surrogates import clean
+from .acp.members import object_of, objects_of, required_text, text_of
+from .wording.surrogates import clean_surrogates
 
 # The settings of a session. Such an option of an agent that has no config options has this id.
 MODEL, MODE = "model", "mode"
@@ -116,7 +116,7 @@ class ConfigOptions:
     def by_id(self, id: str) -> ConfigOption | None:
         return next((each for each in self.options if each.id == id), None)
 
-    def renewed(self, told: ConfigOptions) -> ConfigOptions:
+    def updated_by(self, told: ConfigOptions) -> ConfigOptions:
         """The options that the agent tells now, and those of before that it cannot tell."""
         made = (
             option
@@ -125,7 +125,7 @@ class ConfigOptions:
         )
         return ConfigOptions((*told.options, *made))
 
-    def choosing(self, id: str, value: str | bool) -> ConfigOptions:
+    def with_choice(self, id: str, value: str | bool) -> ConfigOptions:
         """The options with another current value of one of them."""
         changed = (
             replace(option, current=value) if option.id == id else option for option in self.options
@@ -172,27 +172,27 @@ StateUpdate = Union[Plan, ContextUsage, ConfigOptions, CurrentMode, SessionTitle
 KINDS = (Plan, ContextUsage, ConfigOptions, CurrentMode, SessionTitle)
 
 
-def _plan(update: Mapping[str, Any]) -> Plan:
-    told = objects(clean(update), "entries")[:MOST]
-    return Plan(tuple(_entry(each) for each in told if string(each, "content")))
+def _read_plan(update: Mapping[str, Any]) -> Plan:
+    told = objects_of(clean_surrogates(update), "entries")[:MOST]
+    return Plan(tuple(_read_entry(each) for each in told if text_of(each, "content")))
 
 
-def _entry(told: Mapping[str, Any]) -> PlanEntry:
-    priority, status = string(told, "priority"), string(told, "status")
+def _read_entry(told: Mapping[str, Any]) -> PlanEntry:
+    priority, status = text_of(told, "priority"), text_of(told, "status")
     return PlanEntry(
-        string(told, "content"),
+        text_of(told, "content"),
         priority if priority in PRIORITIES else PRIORITIES[1],
         status if status in STATUSES else STATUSES[0],
     )
 
 
-def _usage(update: Mapping[str, Any]) -> ContextUsage:
-    return ContextUsage(count(update, "used"), count(update, "size"), _cost(update))
+def _read_usage(update: Mapping[str, Any]) -> ContextUsage:
+    return ContextUsage(count_of(update, "used"), count_of(update, "size"), _read_cost(update))
 
 
-def _cost(update: Mapping[str, Any]) -> Cost | None:
+def _read_cost(update: Mapping[str, Any]) -> Cost | None:
     told = object_of(update, "cost")
-    amount, currency = told.get("amount"), clean(string(told, "currency"))
+    amount, currency = told.get("amount"), clean_surrogates(text_of(told, "currency"))
     is_number = isinstance(amount, (int, float)) and not isinstance(amount, bool)
     # Neither a negative one nor NaN.
     if not is_number or not currency or not 0 <= float(amount or 0) < float("inf"):
@@ -200,67 +200,71 @@ def _cost(update: Mapping[str, Any]) -> Cost | None:
     return Cost(float(amount or 0), currency)
 
 
-def count(holder: Mapping[str, Any], name: str) -> int:
+def count_of(holder: Mapping[str, Any], name: str) -> int:
     """0 where it is none."""
     value = holder.get(name)
     is_number = isinstance(value, int) and not isinstance(value, bool)
     return max(value, 0) if is_number and isinstance(value, int) else 0
 
 
-def _mode(update: Mapping[str, Any]) -> CurrentMode:
-    return CurrentMode(clean(needed(update, "currentModeId", "current_mode_update")))
+def _read_mode(update: Mapping[str, Any]) -> CurrentMode:
+    return CurrentMode(
+        clean_surrogates(required_text(update, "currentModeId", "current_mode_update"))
+    )
 
 
-def _title(update: Mapping[str, Any]) -> SessionTitle | None:
-    return SessionTitle(string(clean(update), "title")) if "title" in update else None
+def _read_title(update: Mapping[str, Any]) -> SessionTitle | None:
+    return SessionTitle(text_of(clean_surrogates(update), "title")) if "title" in update else None
 
 
 def config_options(holder: Mapping[str, Any]) -> ConfigOptions:
     """The options in an update or an answer; empty if it has none."""
-    told = objects(clean(holder), "configOptions")[:MOST]
-    found = (_option(each) for each in told if string(each, "id"))
+    told = objects_of(clean_surrogates(holder), "configOptions")[:MOST]
+    found = (_read_option(each) for each in told if text_of(each, "id"))
     return ConfigOptions(tuple(each for each in found if each is not None))
 
 
-def _option(told: Mapping[str, Any]) -> ConfigOption | None:
-    kind, current = string(told, "type"), told.get("currentValue")
+def _read_option(told: Mapping[str, Any]) -> ConfigOption | None:
+    kind, current = text_of(told, "type"), told.get("currentValue")
     is_select = kind == SELECT and isinstance(current, str)
     is_boolean = kind == BOOLEAN and isinstance(current, bool)
     if not isinstance(current, (str, bool)) or not (is_select or is_boolean):
         return None
-    choices = tuple(_choices(told)) if is_select else ()
+    choices = tuple(_read_choices(told)) if is_select else ()
     return ConfigOption(
-        string(told, "id"),
-        string(told, "name") or string(told, "id"),
-        string(told, "description"),
-        string(told, "category"),
+        text_of(told, "id"),
+        text_of(told, "name") or text_of(told, "id"),
+        text_of(told, "description"),
+        text_of(told, "category"),
         kind,
         current,
         choices,
     )
 
 
-def _choices(told: Mapping[str, Any]) -> Iterator[OptionChoice]:
+def _read_choices(told: Mapping[str, Any]) -> Iterator[OptionChoice]:
     """The choices of an option, whose `options` are a list of them, or a list of groups."""
-    for each in objects(told, "options")[:MOST]:
+    for each in objects_of(told, "options")[:MOST]:
         if "value" not in each:
-            for one in objects(each, "options")[:MOST]:
-                yield from _choice(one, string(each, "name"))
-        yield from _choice(each, "")
+            for one in objects_of(each, "options")[:MOST]:
+                yield from _read_choice(one, text_of(each, "name"))
+        yield from _read_choice(each, "")
 
 
-def _choice(told: Mapping[str, Any], group: str) -> Iterator[OptionChoice]:
-    value = string(told, "value")
+def _read_choice(told: Mapping[str, Any], group: str) -> Iterator[OptionChoice]:
+    value = text_of(told, "value")
     if value:
-        yield OptionChoice(value, string(told, "name") or value, string(told, "description"), group)
+        yield OptionChoice(
+            value, text_of(told, "name") or value, text_of(told, "description"), group
+        )
 
 
 UPDATES: Mapping[str, Callable[[Mapping[str, Any]], StateUpdate | None]] = {
-    "plan": _plan,
-    "usage_update": _usage,
+    "plan": _read_plan,
+    "usage_update": _read_usage,
     "config_option_update": config_options,
-    "current_mode_update": _mode,
-    "session_info_update": _title,
+    "current_mode_update": _read_mode,
+    "session_info_update": _read_title,
 }
 
 
@@ -268,17 +272,17 @@ def opened_options(result: Mapping[str, Any]) -> ConfigOptions:
     """What a session that was just opened lets choose, its models and modes among it."""
     made = (_model_option(object_of(result, "models")), _mode_option(object_of(result, "modes")))
     before = ConfigOptions(tuple(each for each in made if each is not None))
-    return before.renewed(config_options(result))
+    return before.updated_by(config_options(result))
 
 
 def _model_option(told: Mapping[str, Any]) -> ConfigOption | None:
     choices = [
-        OptionChoice(id, string(each, "name") or id, string(each, "description"))
-        for each in objects(told, "availableModels")
-        for id in [string(each, "modelId")]
+        OptionChoice(id, text_of(each, "name") or id, text_of(each, "description"))
+        for each in objects_of(told, "availableModels")
+        for id in [text_of(each, "modelId")]
         if id
     ]
-    current = string(told, "currentModelId")
+    current = text_of(told, "currentModelId")
     if current and current not in {each.value for each in choices}:
         # The model that the operator chose; the CLI does not list it.
         choices.append(OptionChoice(current, current))
@@ -289,12 +293,12 @@ def _model_option(told: Mapping[str, Any]) -> ConfigOption | None:
 
 def _mode_option(told: Mapping[str, Any]) -> ConfigOption | None:
     choices = tuple(
-        OptionChoice(id, string(each, "name") or id, string(each, "description"))
-        for each in objects(told, "availableModes")
-        for id in [string(each, "id")]
+        OptionChoice(id, text_of(each, "name") or id, text_of(each, "description"))
+        for each in objects_of(told, "availableModes")
+        for id in [text_of(each, "id")]
         if id
     )
-    current = string(told, "currentModeId")
+    current = text_of(told, "currentModeId")
     if not choices and not current:
         return None
     return ConfigOption(MODE, "Mode", "", MODE, SELECT, current, choices, True)

@@ -31,10 +31,10 @@ class ToolServer:
         return bool(self.params.get("headers"))
 
 
-def read(given: Sequence[Mapping[str, Any]]) -> tuple[ToolServer, ...]:
+def read_servers(given: Sequence[Mapping[str, Any]]) -> tuple[ToolServer, ...]:
     """Reads members `{name, command, args, env}` and `{type: "http", name, url, headers}`; lists
     may be missing. Raises AgentError if a name occurs twice."""
-    servers = tuple(_server(each) for each in given)
+    servers = tuple(_read_server(each) for each in given)
     names = [server.name for server in servers]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
@@ -43,7 +43,7 @@ def read(given: Sequence[Mapping[str, Any]]) -> tuple[ToolServer, ...]:
     return servers
 
 
-def check(servers: Sequence[ToolServer], capabilities: AgentCapabilities) -> None:
+def check_servers(servers: Sequence[ToolServer], capabilities: AgentCapabilities) -> None:
     """Raises AgentError if an agent with these capabilities cannot use one of the servers."""
     takes_http = capabilities.mcp_http
     refused = next((server for server in servers if server.kind == HTTP and not takes_http), None)
@@ -54,7 +54,7 @@ def check(servers: Sequence[ToolServer], capabilities: AgentCapabilities) -> Non
         raise AgentError(VALIDATION_ERROR, told)
 
 
-def together(
+def joined_servers(
     own: Sequence[ToolServer], lent: Sequence[ToolServer], capabilities: AgentCapabilities
 ) -> tuple[ToolServer, ...]:
     """A conversation's own servers, and of the lent ones those that an agent with these
@@ -72,23 +72,23 @@ def as_text(servers: Sequence[ToolServer]) -> str:
 def from_text(text: str) -> tuple[ToolServer, ...]:
     """The servers in a text of `as_text`; none if it is damaged."""
     try:
-        return read(json.loads(text))
+        return read_servers(json.loads(text))
     except (ValueError, KeyError, TypeError, AttributeError, AgentError):
         return ()
 
 
-def _server(given: Mapping[str, Any]) -> ToolServer:
+def _read_server(given: Mapping[str, Any]) -> ToolServer:
     name = given["name"]
     if given.get("type") == HTTP:
-        headers = _pairs(given.get("headers"))
+        headers = _name_value_pairs(given.get("headers"))
         params = {"type": HTTP, "name": name, "url": given["url"], "headers": headers}
         return ToolServer(name, HTTP, params)
-    env = _pairs(given.get("env"))
+    env = _name_value_pairs(given.get("env"))
     args = list(given.get("args") or ())
     return ToolServer(
         name, STDIO, {"name": name, "command": given["command"], "args": args, "env": env}
     )
 
 
-def _pairs(given: Any) -> list[Mapping[str, str]]:
+def _name_value_pairs(given: Any) -> list[Mapping[str, str]]:
     return [{"name": each["name"], "value": each["value"]} for each in given or ()]

@@ -380,7 +380,7 @@ class PastTurn:
         return self.events[-1].time if self.events else self.time
 
     @property
-    def said(self) -> str:
+    def message_text(self) -> str:
         """The user's message, and the names of the attachments."""
         names = ", ".join(attachment.name for attachment in self.attachments)
         text = self.text or ("" if self.is_whole else LOST)

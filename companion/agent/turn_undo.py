@@ -48,7 +48,7 @@ class TurnUndo:
     def __init__(self, folder: str) -> None:
         self._store = UndoStore(os.path.join(folder, "edits"), MAX_BYTES, MAX_ALL)
 
-    def note(
+    def note_change(
         self,
         turn: str,
         path: str,
@@ -69,43 +69,43 @@ class TurnUndo:
         except (OSError, NotPrivate) as error:
             logger.warning("a turn cannot be undone, because the disk refuses it: %s", error)
 
-    def files(self, turn: str) -> list[FileChange]:
+    def changed_files(self, turn: str) -> list[FileChange]:
         """What the turn changed. Raises OSError."""
-        return [self._told(change) for change in self._store.changes(turn)]
+        return [self._file_change(change) for change in self._store.changes(turn)]
 
-    def undo(self, turn: str) -> list[FileChange]:
+    def undo_turn(self, turn: str) -> list[FileChange]:
         """Restore the files that are still as the turn left them, and leave the others alone. Gives
         all files of the turn with their states afterwards. Raises OSError if the store cannot be
         read; a file that cannot be restored only keeps its state."""
         changes = self._store.changes(turn)
         for change in changes:
-            if self._state(change) == AS_LEFT:
-                self._put(change.path, change.before)
-        return [self._told(change) for change in changes]
+            if self._file_state(change) == AS_LEFT:
+                self._restore_file(change.path, change.before)
+        return [self._file_change(change) for change in changes]
 
-    def redo(self, turn: str) -> list[FileChange]:
+    def redo_turn(self, turn: str) -> list[FileChange]:
         """The inverse: what the turn made of the files that are as they were before it."""
         changes = self._store.changes(turn)
         for change in changes:
-            if self._state(change) == UNDONE and change.after != MISSING:
-                self._put(change.path, change.after)
-        return [self._told(change) for change in changes]
+            if self._file_state(change) == UNDONE and change.after != MISSING:
+                self._restore_file(change.path, change.after)
+        return [self._file_change(change) for change in changes]
 
-    def texts(self, turn: str) -> list[FileTexts]:
+    def changed_texts(self, turn: str) -> list[FileTexts]:
         """What the turn changed, with the texts. Raises OSError."""
-        return [self._texts(change) for change in self._store.changes(turn)]
+        return [self._file_texts(change) for change in self._store.changes(turn)]
 
-    def _texts(self, change: NetChange) -> FileTexts:
+    def _file_texts(self, change: NetChange) -> FileTexts:
         before, after = (self._store.text(digest) for digest in (change.before, change.after))
         pairs = ((before, change.before), (after, change.after))
         is_whole = all(text is not None or digest == MISSING for text, digest in pairs)
-        return FileTexts(self._told(change), before, after, is_whole)
+        return FileTexts(self._file_change(change), before, after, is_whole)
 
-    def _told(self, change: NetChange) -> FileChange:
+    def _file_change(self, change: NetChange) -> FileChange:
         kind = CREATED if change.before == MISSING else CHANGED
-        return FileChange(change.path, kind, self._state(change), _is_excluded(change))
+        return FileChange(change.path, kind, self._file_state(change), _is_excluded(change))
 
-    def _state(self, change: NetChange) -> str:
+    def _file_state(self, change: NetChange) -> str:
         if _is_excluded(change):
             return NOT_STORED
         try:
@@ -119,7 +119,7 @@ class TurnUndo:
         is_stored = change.before == MISSING or self._store.text(change.before) is not None
         return AS_LEFT if is_stored else NOT_STORED
 
-    def _put(self, path: str, digest: str) -> None:
+    def _restore_file(self, path: str, digest: str) -> None:
         """Make the file what it was with this digest, as far as that is stored and possible."""
         text = self._store.text(digest)
         try:

@@ -12,7 +12,7 @@ from . import turn_events as events
 from .acp.agent_state import AgentState
 from .display import shown
 from .elicitation import Field
-from .sentence import CHINESE, ENGLISH, Sentence, said, sentence
+from .sentence import CHINESE, ENGLISH, Sentence, sentence, translated_text
 from .session_state import (
     Commands,
     ConfigOption,
@@ -83,29 +83,29 @@ def as_seed(event: TurnEvent, language: str = CHINESE) -> dict[str, Any]:
     return {
         "type": event.body.type,
         "data": {**data, "sessionId": event.session_id, "turnId": event.turn_id},
-        "timestamp": timestamp(event.time),
+        "timestamp": timestamp_of(event.time),
     }
 
 
-def timestamp(time: datetime) -> str:
+def timestamp_of(time: datetime) -> str:
     """ISO 8601 in UTC, to the millisecond: 2025-01-20T10:30:00.000Z."""
     text = time.astimezone(timezone.utc).isoformat(timespec="milliseconds")
     return text[: -len("+00:00")] + "Z"
 
 
-def _content(body: events.Content, language: str) -> dict[str, Any]:
+def _content_json(body: events.Content, language: str) -> dict[str, Any]:
     return {"text": body.text, "isPartial": body.is_partial}
 
 
-def _message(body: events.Message, language: str) -> dict[str, Any]:
+def _message_json(body: events.Message, language: str) -> dict[str, Any]:
     return {
         "text": body.text,
         "files": list(body.files),
-        "attachments": [attachment(it) for it in body.attachments],
+        "attachments": [attachment_json(it) for it in body.attachments],
     }
 
 
-def attachment(value: events.Attachment) -> dict[str, Any]:
+def attachment_json(value: events.Attachment) -> dict[str, Any]:
     """`{"attachmentId", "name", "mediaType", "size"}`."""
     return {
         "attachmentId": value.id,
@@ -115,8 +115,8 @@ def attachment(value: events.Attachment) -> dict[str, Any]:
     }
 
 
-def _thought(body: events.Thought, language: str) -> dict[str, Any]:
-    return {"subject": body.subject, "description": said(body.description, language)}
+def _thought_json(body: events.Thought, language: str) -> dict[str, Any]:
+    return {"subject": body.subject, "description": translated_text(body.description, language)}
 
 
 def _tool_call(body: events.ToolCall, language: str) -> dict[str, Any]:
@@ -128,8 +128,8 @@ def _tool_call(body: events.ToolCall, language: str) -> dict[str, Any]:
         "args": body.args,
         "requiresConfirmation": body.requires_confirmation,
         "shown": {
-            "displayName": shown.line(body.display_name, language),
-            "description": shown.lines(body.description, language),
+            "displayName": shown.display_line(body.display_name, language),
+            "description": shown.display_text(body.description, language),
             **shown.args_of(body.args, language),
         },
     }
@@ -156,43 +156,43 @@ def _tool_confirmation(body: events.ToolConfirmation, language: str) -> dict[str
         "prompt": _said_of(PROMPT, body.name, language),
         "command": body.command,
         "args": body.args,
-        "options": [_option(it, language) for it in body.options],
-        "diff": body.diff and _diff(body.diff, language),
-        "moreDiffs": [_diff(it, language) for it in body.more],
+        "options": [_option_json(it, language) for it in body.options],
+        "diff": body.diff and _diff_json(body.diff, language),
+        "moreDiffs": [_diff_json(it, language) for it in body.more],
         "shown": {
-            "displayName": shown.line(body.display_name, language),
-            "description": shown.lines(description, language),
-            "command": shown.lines(body.command, language),
-            "asked": asked.text(body, language),
+            "displayName": shown.display_line(body.display_name, language),
+            "description": shown.display_text(description, language),
+            "command": shown.display_text(body.command, language),
+            "asked": asked.question_text(body, language),
             **shown.args_of(body.args, language),
         },
     }
 
 
-def _diff(diff: events.Diff, language: str) -> dict[str, Any]:
+def _diff_json(diff: events.Diff, language: str) -> dict[str, Any]:
     return {
         "path": diff.path,
         "oldText": diff.old_text,
         "newText": diff.new_text,
-        "shown": shown.diff(diff, language),
+        "shown": shown.shown_diff(diff, language),
     }
 
 
-def _option(option: events.Option, language: str) -> dict[str, Any]:
+def _option_json(option: events.Option, language: str) -> dict[str, Any]:
     is_ours = language == ENGLISH or isinstance(option.label, Sentence)
-    label = said(option.label if is_ours else LABELS[option.outcome], language)
-    seen = shown.line(label, language)
+    label = translated_text(option.label if is_ours else LABELS[option.outcome], language)
+    seen = shown.display_line(label, language)
     return {"outcome": option.outcome, "label": label, "shown": {"label": seen}}
 
 
 def _said_of(told: Sentence, tool: str, language: str) -> str:
     """A sentence about a tool, which a person reads."""
-    return said(told.filled(tool=shown.line(tool, language)), language)
+    return translated_text(told.with_values(tool=shown.display_line(tool, language)), language)
 
 
 def _tool_result(body: events.ToolResult, language: str) -> dict[str, Any]:
     display = display_result(body, language)
-    error = None if body.error is None else said(body.error, language)
+    error = None if body.error is None else translated_text(body.error, language)
     return {
         "callId": body.call_id,
         "name": body.name,
@@ -202,10 +202,10 @@ def _tool_result(body: events.ToolResult, language: str) -> dict[str, Any]:
         "success": body.success,
         "rejected": body.rejected,
         "error": error,
-        "unaskedEdits": [_diff(it, language) for it in body.unasked],
+        "unaskedEdits": [_diff_json(it, language) for it in body.unasked],
         "shown": {
             **shown.args_of(body.args, language),
-            **shown.different(displayResult=display, error=error),
+            **shown.changed_texts(displayResult=display, error=error),
         },
     }
 
@@ -213,7 +213,7 @@ def _tool_result(body: events.ToolResult, language: str) -> dict[str, Any]:
 def display_result(body: events.ToolResult, language: str) -> str:
     """The result as a person wants to see it; never empty."""
     if body.display_result:
-        return said(body.display_result, language)
+        return translated_text(body.display_result, language)
     phrase = PHRASES.get(body.name, STATUSES[events.COMPLETED])
     if not body.success:
         phrase = REJECTED if body.rejected else STATUSES[events.FAILED]
@@ -221,19 +221,19 @@ def display_result(body: events.ToolResult, language: str) -> str:
     subject = next(
         (subject for subject in subjects if isinstance(subject, str) and subject), body.name
     )
-    return said(phrase.filled(subject=subject, tool=body.name), language)
+    return translated_text(phrase.with_values(subject=subject, tool=body.name), language)
 
 
-def _complete(body: events.Complete, language: str) -> dict[str, Any]:
+def _complete_json(body: events.Complete, language: str) -> dict[str, Any]:
     return {
         "success": body.success,
-        "message": said(REASONS[body.reason], language),
+        "message": translated_text(REASONS[body.reason], language),
         "reason": body.reason,
-        "usage": usage(body.usage),
+        "usage": usage_json(body.usage),
     }
 
 
-def usage(value: events.Usage) -> dict[str, Any]:
+def usage_json(value: events.Usage) -> dict[str, Any]:
     """`{"inputTokens", "outputTokens", "byModel": {name: {"inputTokens", "outputTokens"}}}`."""
     by_model = {
         name: {"inputTokens": tokens[0], "outputTokens": tokens[1]}
@@ -246,18 +246,22 @@ def usage(value: events.Usage) -> dict[str, Any]:
     }
 
 
-def _error(body: events.Error, language: str) -> dict[str, Any]:
+def _error_json(body: events.Error, language: str) -> dict[str, Any]:
     details = spelled(body.details)
-    return {"message": said(body.message, language), "code": body.code, "details": details}
+    return {
+        "message": translated_text(body.message, language),
+        "code": body.code,
+        "details": details,
+    }
 
 
-def _plan(body: Plan, language: str) -> dict[str, Any]:
+def _plan_json(body: Plan, language: str) -> dict[str, Any]:
     entries = [
         {
             "content": entry.content,
             "priority": entry.priority,
             "status": entry.status,
-            "shown": {"content": shown.lines(entry.content, language)},
+            "shown": {"content": shown.display_text(entry.content, language)},
         }
         for entry in body.entries
     ]
@@ -269,24 +273,24 @@ def _context_usage(body: ContextUsage, language: str) -> dict[str, Any]:
     return {"used": body.used, "size": body.size, "cost": cost}
 
 
-def _elicitation(body: events.Elicitation, language: str) -> dict[str, Any]:
+def _elicitation_json(body: events.Elicitation, language: str) -> dict[str, Any]:
     address = web_address(body.url)
     return {
         "elicitationId": body.id,
         "mode": body.mode,
         "message": body.message,
-        "fields": [_field(it, language) for it in body.fields],
+        "fields": [_field_json(it, language) for it in body.fields],
         "url": body.url,
         "callId": body.call_id,
         "shown": {
-            "message": shown.lines(body.message, language),
-            "url": shown.line(body.url, language),
+            "message": shown.display_text(body.message, language),
+            "url": shown.display_line(body.url, language),
             "host": address.host if address else "",
         },
     }
 
 
-def _field(field: Field, language: str) -> dict[str, Any]:
+def _field_json(field: Field, language: str) -> dict[str, Any]:
     default = list(field.default) if isinstance(field.default, tuple) else field.default
     return {
         "name": field.name,
@@ -294,14 +298,14 @@ def _field(field: Field, language: str) -> dict[str, Any]:
         "title": field.title,
         "description": field.description,
         "required": field.is_required,
-        "values": [_choice(it, language) for it in field.choices],
+        "values": [_choice_json(it, language) for it in field.choices],
         "default": default,
         "minimum": field.least,
         "maximum": field.most,
         "format": field.format,
         "shown": {
-            "title": shown.line(field.title, language),
-            "description": shown.lines(field.description, language),
+            "title": shown.display_line(field.title, language),
+            "description": shown.display_text(field.description, language),
         },
     }
 
@@ -322,18 +326,18 @@ def _config_option(option: ConfigOption, language: str) -> dict[str, Any]:
         "category": option.category,
         "type": option.kind,
         "value": option.current,
-        "values": [_choice(it, language) for it in option.choices],
-        "shown": {"name": shown.line(option.name, language)},
+        "values": [_choice_json(it, language) for it in option.choices],
+        "shown": {"name": shown.display_line(option.name, language)},
     }
 
 
-def _choice(choice: OptionChoice, language: str) -> dict[str, Any]:
+def _choice_json(choice: OptionChoice, language: str) -> dict[str, Any]:
     return {
         "value": choice.value,
         "name": choice.name,
         "description": choice.description,
         "group": choice.group,
-        "shown": {"name": shown.line(choice.name, language)},
+        "shown": {"name": shown.display_line(choice.name, language)},
     }
 
 
@@ -341,11 +345,11 @@ def _session_title(body: SessionTitle, language: str) -> dict[str, Any]:
     return {"title": body.title}
 
 
-def _commands(body: Commands, language: str) -> dict[str, Any]:
-    return {"commands": [command(it) for it in body.commands]}
+def _commands_json(body: Commands, language: str) -> dict[str, Any]:
+    return {"commands": [command_json(it) for it in body.commands]}
 
 
-def command(value: SlashCommand) -> dict[str, Any]:
+def command_json(value: SlashCommand) -> dict[str, Any]:
     """`{"name", "description", "hint", "allowed"}`."""
     return {
         "name": value.name,
@@ -355,18 +359,18 @@ def command(value: SlashCommand) -> dict[str, Any]:
     }
 
 
-def queue(body: events.Queue, language: str) -> dict[str, Any]:
+def queue_json(body: events.Queue, language: str) -> dict[str, Any]:
     messages = [
         {
             "queueId": message.id,
-            "time": timestamp(message.time),
+            "time": timestamp_of(message.time),
             "text": message.text,
             "files": list(message.files),
-            "attachments": [attachment(each) for each in message.attachments],
+            "attachments": [attachment_json(each) for each in message.attachments],
         }
         for message in body.messages
     ]
-    problem = said(body.problem, language)
+    problem = translated_text(body.problem, language)
     return {
         "messages": messages,
         "isHeld": body.is_held,
@@ -379,33 +383,33 @@ def _message_added(body: events.MessageAdded, language: str) -> dict[str, Any]:
     return {"queueId": body.id, "text": body.text}
 
 
-def state(value: AgentState, language: str) -> dict[str, Any]:
+def state_json(value: AgentState, language: str) -> dict[str, Any]:
     """`{"plan", "context", "options"}`, as the data of their events; null for what the agent has
     not told."""
     return {
-        "plan": value.plan and _plan(value.plan, language)["entries"],
+        "plan": value.plan and _plan_json(value.plan, language)["entries"],
         "context": value.usage and _context_usage(value.usage, language),
         **_config_options(value.options, language),
     }
 
 
 _DATA: Mapping[str, Any] = {
-    events.Content.type: _content,
-    events.Thought.type: _thought,
+    events.Content.type: _content_json,
+    events.Thought.type: _thought_json,
     events.ToolCall.type: _tool_call,
     events.ToolExecution.type: _tool_execution,
     events.ToolConfirmation.type: _tool_confirmation,
     events.ToolResult.type: _tool_result,
-    events.Complete.type: _complete,
-    events.Error.type: _error,
-    events.Message.type: _message,
-    Plan.type: _plan,
+    events.Complete.type: _complete_json,
+    events.Error.type: _error_json,
+    events.Message.type: _message_json,
+    Plan.type: _plan_json,
     ContextUsage.type: _context_usage,
-    events.Elicitation.type: _elicitation,
+    events.Elicitation.type: _elicitation_json,
     events.ElicitationAnswered.type: _elicitation_answered,
     ConfigOptions.type: _config_options,
     SessionTitle.type: _session_title,
-    Commands.type: _commands,
-    events.Queue.type: queue,
+    Commands.type: _commands_json,
+    events.Queue.type: queue_json,
     events.MessageAdded.type: _message_added,
 }

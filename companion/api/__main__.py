@@ -114,7 +114,7 @@ def _greet(server: Server, asked: argparse.Namespace) -> None:
         print(f"Its page: {page}, which asks for that token.", flush=True)
     if asked.read_only_token:
         print(f"A token that only reads is in {server.read_only_file}.", flush=True)
-    if not server.agent.account.status().is_authenticated:
+    if not server.agent.account.auth_status().is_authenticated:
         print(NO_LOGIN, flush=True)
 
 
@@ -159,7 +159,7 @@ def _check_ids(ids: Sequence[str]) -> None:
     """Raises AgentError if two agents have the same one."""
     for id in ids:
         if ids.count(id) > 1:
-            raise AgentError(VALIDATION_ERROR, TWICE.filled(id=id))
+            raise AgentError(VALIDATION_ERROR, TWICE.with_values(id=id))
 
 
 def _launch(asked: argparse.Namespace, named: str, is_first: bool) -> Launch:

@@ -79,7 +79,7 @@ class Service(User):
 
     def start(self) -> None:
         self._is_started = True
-        self._engine.use(self)
+        self._engine.add_user(self)
 
     @property
     def is_running(self) -> bool:
@@ -93,9 +93,9 @@ class Service(User):
     def stop(self) -> None:
         """End the turns of its clients, and its sockets, within about eight seconds."""
         self._is_stopping = True
-        self._engine.post(self._wake)
+        self._engine.post_call(self._wake)
 
-    async def serve(self, agent: Agent) -> None:
+    async def use_agent(self, agent: Agent) -> None:
         self._stopping = asyncio.Event()
         if self._is_stopping:
             return
@@ -111,7 +111,7 @@ class Service(User):
             await server.stop()
             logger.info("the API server has ended")
 
-    def over(self, problem: str) -> None:
+    def report_end(self, problem: str) -> None:
         self.problem = problem
         self._is_over = True
         self._told()
@@ -142,7 +142,7 @@ class Service(User):
         server = Server(settings, wanted.folder)
         try:
             # A client that names no agent means this one.
-            await in_thread(agent.backends[None].launch.found)
+            await in_thread(agent.backends[None].launch.find_command)
             await server.start()
         except (AgentError, NotPrivate) as error:
             raise Unavailable(str(error)) from error

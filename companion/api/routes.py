@@ -40,7 +40,7 @@ QUEUE = (400, 403, 404, 409, 500)
 async def status(services: Services, inputs: Inputs) -> HandlerAnswer:
     """Tells which versions run, also without a token. Tells nothing of conversations, and starts no
     process."""
-    info = services.agent.info()
+    info = services.agent.process_info()
     cli = {"version": info.version, "running": info.is_running, "pid": info.pid}
     return HandlerAnswer("running", {"status": "ok", "version": __version__, "cli": cli})
 

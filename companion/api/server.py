@@ -117,7 +117,7 @@ class Server:
         self._http = HttpServer(self._handle, not_http, MAX_UNAUTHENTICATED, shares=shares)
         async with AsyncExitStack() as failing:
             if self.agent is not lent:
-                await self.agent.load()
+                await self.agent.load_conversations()
                 failing.push_async_callback(self.agent.stop)
             failing.callback(self._http.stop_accepting)
             self._tokens = self._kept_tokens()
@@ -158,7 +158,7 @@ class Server:
         """Refuse new turns from now on, and wait at most that many seconds until the running ones
         have ended. Everything else continues until `stop`."""
         self.agent.outbox.is_closed = True
-        await self.agent.turns.finish(seconds)
+        await self.agent.turns.wait_until_idle(seconds)
 
     async def stop(self) -> None:
         """Refuse new connections, and end the turns, the server's own agent and all other requests

@@ -96,20 +96,20 @@ class ChatService(User):
             self._calls.append(_Call(request, answer))
             is_served, self._is_served = self._is_served, True
         if is_served:
-            self._engine.post(self._ring)
+            self._engine.post_call(self._ring)
         else:
-            self._engine.use(self)
+            self._engine.add_user(self)
         return answer
 
     def stop(self) -> None:
         """The package is unloaded: open chats are left, and their turns end with the engine."""
         with self._door:
             self._is_stopped = True
-        self._engine.post(self._ring)
+        self._engine.post_call(self._ring)
 
     # On the engine's thread.
 
-    async def serve(self, agent: Agent) -> None:
+    async def use_agent(self, agent: Agent) -> None:
         self._bell = asyncio.Event()
         chats = Chats(agent, self._heard)
         tasks: set[asyncio.Future[None]] = set()
@@ -131,7 +131,7 @@ class ChatService(User):
                 task.cancel()
             await chats.close_all()
 
-    def over(self, problem: str) -> None:
+    def report_end(self, problem: str) -> None:
         if not problem:
             # It has left by itself, and may be about to be served again.
             return

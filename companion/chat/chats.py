@@ -48,7 +48,7 @@ class Chats:
         if id in self._open:
             return await self._open[id].ready()
         await self.agent.refresh_conversation(id)
-        return self.agent.conversations.known(id)
+        return self.agent.conversations.known_conversation(id)
 
     def touch(self, id: str) -> None:
         """Something has changed in it, if it is open."""

@@ -13,7 +13,7 @@ from typing import Sequence
 from ..agent import failure
 from ..agent.agent import CallDecision, Conversation, Turn, on_disk
 from ..agent.attachments import Attachments
-from ..agent.edited_file import plain, read_file
+from ..agent.edited_file import plain_text, read_file
 from ..agent.failure import VALIDATION_ERROR, AgentError
 from ..agent.turn_events import Diff, PastTurn, ToolResult
 from ..agent.turn_undo import UNDONE, FileChange, FileTexts
@@ -45,7 +45,7 @@ class DecideEdits(ChatRequest["tuple[str, ...]"]):
         decision = CallDecision(
             self.outcome, edits=self.edits, note=self.note, revision=self.revision
         )
-        turn = chats.agent.turns.confirm(self.call_id, decision, self.chat)
+        turn = chats.agent.turns.confirm_call(self.call_id, decision, self.chat)
         if not self.edits:
             return ()
         await _end_of_call(turn, self.call_id)
@@ -71,9 +71,9 @@ class Checkpoints(ChatRequest["tuple[Checkpoint, ...]"]):
 
     async def done(self, chats: Chats) -> tuple[Checkpoint, ...]:
         conversation = await chats.of(self.chat).ready()
-        page = await conversation.past.page(self.limit, None)
+        page = await conversation.past.read_page(self.limit, None)
         turns = list(page.turns) if page is not None else []
-        files = conversation.edits.files
+        files = conversation.edits.changed_files
         found = await on_disk(lambda: [tuple(files(turn.id)) for turn in turns], None)
         pairs = zip(turns, found)
         made = [Checkpoint(turn.id, words_of(turn), turn.time, changes) for turn, changes in pairs]
@@ -90,7 +90,7 @@ class TurnTexts(ChatRequest["tuple[FileTexts, ...]"]):
 
     async def done(self, chats: Chats) -> tuple[FileTexts, ...]:
         conversation = await chats.known(self.chat)
-        return tuple(await on_disk(partial(conversation.edits.texts, self.turn)))
+        return tuple(await on_disk(partial(conversation.edits.changed_texts, self.turn)))
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class TellChanged(ChatRequest[None]):
 
     async def done(self, chats: Chats) -> None:
         conversation = await chats.known(self.chat)
-        async with conversation.hold.held():
+        async with conversation.hold.exclusive_use():
             conversation.record.tell_changed(self.paths)
 
 
@@ -132,8 +132,8 @@ class Rewind(ChatRequest[Rewound]):
     async def done(self, chats: Chats) -> Rewound:
         conversation = await chats.of(self.chat).ready()
         if conversation.is_busy:
-            raise failure.busy()
-        turns = (await conversation.past.history()).turns
+            raise failure.session_busy()
+        turns = (await conversation.past.read_history()).turns
         ids = [turn.id for turn in turns]
         if self.turn not in ids:
             raise AgentError(VALIDATION_ERROR, NO_TURN)
@@ -143,7 +143,9 @@ class Rewind(ChatRequest[Rewound]):
             id = made.id if made is not None else id
         found: dict[str, FileChange] = {}
         for turn in reversed(ids[at:]):
-            found.update((change.path, change) for change in await conversation.undo(turn) or ())
+            found.update(
+                (change.path, change) for change in await conversation.undo_turn(turn) or ()
+            )
         chats.agent.outbox.go_on(conversation)
         left = tuple(change for change in found.values() if change.state != UNDONE)
         words, attached = await in_thread(partial(_taken_back, conversation, turns[at]))
@@ -171,7 +173,7 @@ def _file(attachments: Attachments, id: str) -> str:
 async def _end_of_call(turn: Turn, call_id: str) -> None:
     """Wait for its result, or for the end of the turn."""
     # A decision on edits never has its result at once, and there may be many events before.
-    async for event in turn.events(turn.last_number):
+    async for event in turn.read_events(turn.last_number):
         if isinstance(event.body, ToolResult) and event.body.call_id == call_id:
             return
 
@@ -184,5 +186,5 @@ def _missing(edits: Sequence[Diff]) -> tuple[str, ...]:
 def _is_there(edit: Diff) -> bool:
     with suppress(OSError, UnicodeDecodeError):
         found = read_file(edit.path)
-        return found is not None and plain(found.decode("utf-8")) == plain(edit.new_text)
+        return found is not None and plain_text(found.decode("utf-8")) == plain_text(edit.new_text)
     return False

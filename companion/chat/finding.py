@@ -43,15 +43,15 @@ async def find(agent: Agent, wanted: WantedChat) -> Conversation:
     if id not in known:
         folder = await folder_for(agent, wanted.workspace)
         cli = agent.backends[wanted.agent or None].cli
-        made = known.new(folder, cli, id)
+        made = known.new_conversation(folder, cli, id)
         if made.id != id:
             # There is a file of this name, and nobody can read it.
             place, name = os.path.split(made.record.transcript.path)
             path = os.path.join(place, name.replace(made.id, id))
             raise AgentError(VALIDATION_ERROR, DAMAGED.format(path))
         return made
-    found = known.known(id)
-    await found.own()
+    found = known.known_conversation(id)
+    await found.mark_owned()
     return found
 
 
@@ -79,4 +79,4 @@ async def _check_apart(agent: Agent, workspace: str) -> None:
     is in its workspace."""
     is_within, state = private_files.is_within, agent.state
     if await in_thread(lambda: is_within(state, workspace) or is_within(workspace, state)):
-        raise AgentError(VALIDATION_ERROR, KEYS_INSIDE.filled(workspace=workspace))
+        raise AgentError(VALIDATION_ERROR, KEYS_INSIDE.with_values(workspace=workspace))

@@ -61,7 +61,7 @@ class LiveDocument:
         is_read = False
         try:
             if conversation.record.turns:
-                turns = (await past.history()).turns
+                turns = (await past.read_history()).turns
                 # Nobody else has it yet, and the loop is that of all chats.
                 await in_thread(partial(made.load, turns))
                 undone = await _undone(conversation, turns)
@@ -88,7 +88,7 @@ class LiveDocument:
             async for event in coming:
                 self._hear(event)
             # So many events have come that some are no longer kept.
-            coming = self._feed.follow(conversation.id, None, passing=True)
+            coming = self._feed.follow_events(conversation.id, None, passing=True)
             await self.load(conversation)
 
     def undo(self, turn: str, files: Sequence[FileChange]) -> None:
@@ -143,7 +143,7 @@ def _undone_of(edits: TurnUndo, turns: Sequence[PastTurn]) -> dict[str, frozense
     for turn in islice(
         (past_turn.id for past_turn in reversed(turns) if _has_changed(past_turn)), LOOKED_AT
     ):
-        files = edits.files(turn)
+        files = edits.changed_files(turn)
         if any(file.state == AS_LEFT for file in files):
             break
         paths = _put_back(files)

@@ -20,7 +20,7 @@ class Configure(ChatRequest[None]):
     credentials: Credentials
 
     async def done(self, chats: Chats) -> None:
-        await chats.agent.backends[self.agent].account.configure(self.credentials)
+        await chats.agent.backends[self.agent].account.configure_credentials(self.credentials)
         chats.retry()
 
 

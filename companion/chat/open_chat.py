@@ -98,7 +98,7 @@ class OpenChat:
         if found is not None:
             self.is_stopping = found.is_busy
             self._agent.backends.end_start(found)
-            found.cancel()
+            found.cancel_turn()
         if opening is not None and self._is_opening:
             opening.cancel()
             # What was said, and what waits, is shown all the same.
@@ -143,13 +143,13 @@ class OpenChat:
         try:
             conversation = await self.ready()
             await finding.check_folder(conversation)
-            await self._agent.outbox.open(conversation)
+            await self._agent.outbox.open_session(conversation)
             if self.unsaid is not None:
                 await self.unsaid.keep()
             self._is_opening = False
             self.touch()
             # They come a moment later, and some agents have none.
-            self._document.commands = (await conversation.session.commands()).commands
+            self._document.commands = (await conversation.session.offered_commands()).commands
         finally:
             self._is_opening = False
             self.touch()
@@ -160,7 +160,7 @@ class OpenChat:
         await _end_of(self._after)
         found = await finding.find(self._agent, wanted)
         self.unsaid = Unsaid(found)
-        found.session.lend(wanted.tools)
+        found.session.lend_servers(wanted.tools)
         self._hear_undos(found)
         await self._follow(found)
         _detach(found)
@@ -183,7 +183,7 @@ class OpenChat:
         if self._following is not None:
             self._following.cancel()
         # Before the transcript is read, so that no event is missed in between.
-        coming = self._agent.feed.follow(conversation.id, None, passing=True)
+        coming = self._agent.feed.follow_events(conversation.id, None, passing=True)
         await self._document.load(conversation)
         follow = partial(self._document.follow, conversation, coming)
         self._following = self._tasks.begin(follow)

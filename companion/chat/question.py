@@ -80,7 +80,7 @@ def permission(event: TurnEvent, body: ToolConfirmation) -> ChatQuestion:
         event.turn_id,
         body.call_id,
         short(shown_line(body.display_name or body.name), MAX_TITLE),
-        asked.text(body),
+        asked.question_text(body),
         ordered(body.options),
         body.diffs,
         asked.is_edit(body),

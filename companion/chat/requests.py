@@ -137,9 +137,9 @@ class TakeBack(ChatRequest[QueuedMessage]):
 
     async def done(self, chats: Chats) -> QueuedMessage:
         conversation = await chats.of(self.chat).ready()
-        async with conversation.hold.held():
-            message = conversation.queue.get(self.queued)
-            conversation.queue.remove(self.queued)
+        async with conversation.hold.exclusive_use():
+            message = conversation.queue.get_message(self.queued)
+            conversation.queue.remove_message(self.queued)
         return message
 
 
@@ -154,7 +154,7 @@ class SaidBefore(ChatRequest["tuple[str, ...]"]):
         conversation = await chats.of(self.chat).ready()
         if not conversation.record.turns:
             return ()
-        turns = (await conversation.past.history()).turns
+        turns = (await conversation.past.read_history()).turns
         # There may be many events, and the loop is that of all chats.
         return await in_thread(lambda: tuple(_said(turns))[-self.most :])
 
@@ -169,7 +169,7 @@ class SendNow(ChatRequest[None]):
 
     async def done(self, chats: Chats) -> None:
         conversation = await chats.of(self.chat).ready()
-        async with conversation.hold.held():
+        async with conversation.hold.exclusive_use():
             chats.agent.outbox.send_next(conversation, self.queued)
 
 
@@ -200,7 +200,7 @@ class Decide(ChatRequest[None]):
 
     async def done(self, chats: Chats) -> None:
         decision = CallDecision(self.outcome, self.new_text, revision=self.revision)
-        chats.agent.turns.confirm(self.call_id, decision, self.chat)
+        chats.agent.turns.confirm_call(self.call_id, decision, self.chat)
 
 
 @dataclass(frozen=True)
@@ -213,7 +213,7 @@ class AnswerElicitation(ChatRequest[None]):
     content: Mapping[str, Any] | None = None
 
     async def done(self, chats: Chats) -> None:
-        chats.agent.turns.answer(self.elicitation, self.action, self.content)
+        chats.agent.turns.answer_elicitation(self.elicitation, self.action, self.content)
 
 
 @dataclass(frozen=True)
@@ -248,7 +248,7 @@ class UndoTurn(ChatRequest["tuple[FileChange, ...]"]):
         chat = chats.of(self.chat)
         conversation = await chat.ready()
         try:
-            files = await conversation.undo(self.turn, self.again)
+            files = await conversation.undo_turn(self.turn, self.again)
         finally:
             # What somebody has sent meanwhile had to wait for it.
             chats.agent.outbox.go_on(conversation)
@@ -285,7 +285,9 @@ class ListConversations(ChatRequest[FoundConversations]):
     async def done(self, chats: Chats) -> FoundConversations:
         if not self.cursor:
             await chats.agent.refresh_conversations()
-        page = await chats.agent.listing.page(self.limit, self.cursor, self.words, self._is_listed)
+        page = await chats.agent.listing.list_page(
+            self.limit, self.cursor, self.words, self._is_listed
+        )
         return FoundConversations(page.infos, page.excerpts, page.next)
 
     def _is_listed(self, summary: ConversationSummary) -> bool:
@@ -301,7 +303,7 @@ class Rename(ChatRequest[None]):
     title: str
 
     async def done(self, chats: Chats) -> None:
-        await chats.agent.change(self.conversation, self.title, None, None)
+        await chats.agent.change_session(self.conversation, self.title, None, None)
         chats.touch(self.conversation)
 
 
@@ -332,7 +334,7 @@ class Delete(ChatRequest[None]):
         await agent.refresh_conversation(id)
         if id not in agent.conversations:
             raise failure.no_session(id)
-        agent.turns.cancel(id)
+        agent.turns.cancel_turns(id)
         await agent.remove_when_over(id)
         await chats.close(id)
 
@@ -345,10 +347,10 @@ class Export(ChatRequest[str]):
 
     async def done(self, chats: Chats) -> str:
         conversation = await chats.known(self.conversation)
-        turns = (await conversation.past.history()).turns
+        turns = (await conversation.past.read_history()).turns
         info, name = conversation.info, conversation.cli.name
         facts = (name, info.workspace, info.created.isoformat(timespec="seconds"), info.id)
-        written = partial(document.written, info.title, facts, name, turns, ENGLISH)
+        written = partial(document.document_pieces, info.title, facts, name, turns, ENGLISH)
         return await in_thread(lambda: "".join(written()))
 
 
@@ -385,7 +387,7 @@ class Agents(ChatRequest["tuple[AgentRow, ...]"]):
 async def _row(backend: Backend, is_usual: bool) -> AgentRow:
     problem = ""
     try:
-        await in_thread(backend.launch.found)
+        await in_thread(backend.launch.find_command)
     except AgentError as error:
         problem = str(error)
     cli = backend.cli
@@ -397,13 +399,13 @@ async def _row(backend: Backend, is_usual: bool) -> AgentRow:
         problem,
         cli.kinds,
         cli.login.is_offered,
-        backend.account.status(),
+        backend.account.auth_status(),
     )
 
 
 async def _send(chats: Chats, conversation: Conversation, message: OutgoingMessage) -> Sent:
     outbox = chats.agent.outbox
-    turn = await outbox.send(
+    turn = await outbox.send_message(
         conversation, message.text, message.files, message.attachments, True, message.additions
     )
     # The front end hears it by the feed, which nobody counts.
@@ -417,13 +419,13 @@ async def _queue(
     attached: Sequence[Attachment] = ()
     if message.attachments:
         attached = await on_disk(partial(_all, conversation.attachments, message.attachments))
-    async with conversation.hold.held():
-        added = conversation.queue.add(
+    async with conversation.hold.exclusive_use():
+        added = conversation.queue.add_message(
             message.text, given, message.files, attached, message.additions
         )
         chats.agent.outbox.go_on(conversation)
         # The draft goes with the answer.
-        await conversation.record.write()
+        await conversation.record.write_to_disk()
     return Sent(queued=added.id)
 
 

@@ -29,7 +29,7 @@ class SendAgain(ChatRequest[Sent]):
 
     async def done(self, chats: Chats) -> Sent:
         conversation = await chats.of(self.chat).ready()
-        turns = await conversation.past.since(self.turn)
+        turns = await conversation.past.read_since(self.turn)
         if not turns or not turns[0].text:
             raise AgentError(VALIDATION_ERROR, NO_TURN)
         said = turns[0]

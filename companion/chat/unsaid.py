@@ -20,23 +20,25 @@ class Unsaid:
         self._is_ours = not conversation.record.has_begun
         if self._is_ours:
             record = conversation.record
-            record.change(replace(record.state, is_owned=True, is_temporary=True, in_chat=True))
+            record.change_state(
+                replace(record.state, is_owned=True, is_temporary=True, in_chat=True)
+            )
 
     async def keep(self) -> None:
         """Once it has a session: a server that finds a temporary conversation free deletes it.
         Raises AgentError."""
         hold = self._conversation.hold
         if self._conversation.record.state.is_temporary and not self._is_kept:
-            async with hold.held():
-                hold.keep()
+            async with hold.exclusive_use():
+                hold.keep_held()
                 self._is_kept = True
 
     async def end(self) -> None:
         """Something is about to be said in it: it is temporary no longer. Raises AgentError."""
         record, hold = self._conversation.record, self._conversation.hold
         if record.state.is_temporary:
-            async with hold.held():
-                record.change(replace(record.state, is_temporary=False))
+            async with hold.exclusive_use():
+                record.change_state(replace(record.state, is_temporary=False))
             if self._is_kept:
                 self._is_kept = False
                 hold.give_soon()
@@ -47,4 +49,4 @@ class Unsaid:
         is_used = conversation.record.turns or conversation.is_busy or conversation.queue.messages
         if self._is_ours and not is_used:
             with suppress(AgentError):
-                await agent.remove(conversation.id)
+                await agent.delete_session(conversation.id)

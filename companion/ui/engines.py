@@ -46,8 +46,8 @@ class Engines:
         self._chosen, self._trusted = chosen_agents(), trusted_folders()
         if self._engine is None:
             self._engine = Engine(self._options)
-        self._engine.offer([each.launch for each in self._chosen])
-        self._engine.trust(self._trusted)
+        self._engine.offer_launches([each.launch for each in self._chosen])
+        self._engine.trust_folders(self._trusted)
         return self._engine
 
     def quit(self) -> None:

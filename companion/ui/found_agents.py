@@ -60,7 +60,7 @@ def _names(chosen: Sequence[Chosen]) -> tuple[str, ...]:
     found = []
     for each in chosen:
         try:
-            each.found()
+            each.find_command()
         except AgentError:
             continue
         found.append(CLIS[each.id].program.name if each.id in CLIS else each.id)

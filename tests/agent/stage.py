@@ -45,13 +45,13 @@ class Session:
     def cancel(self) -> None:
         self.told.append(("cancel",))
 
-    def decide(self, request: messages.PermissionRequest, option: str | None) -> None:
+    def answer_permission(self, request: messages.PermissionRequest, option: str | None) -> None:
         self.told.append((request.id, option))
 
-    def answer(self, request: Any, result: Any) -> None:
+    def answer_request(self, request: Any, result: Any) -> None:
         self.told.append((request, result))
 
-    def refuse(self, request: Any, error: Any) -> None:
+    def refuse_request(self, request: Any, error: Any) -> None:
         self.told.append((request, error))
 
     def give_up(self) -> None:

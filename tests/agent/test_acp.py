@@ -14,7 +14,7 @@ from GeminiCompanion.companion.agent.agent import Agent, Options
 from GeminiCompanion.companion.agent.credentials import API_KEY, Credentials
 from GeminiCompanion.companion.agent.failure import AgentError
 from GeminiCompanion.companion.agent.processes.runner import Launch
-from GeminiCompanion.companion.agent.sentence import CHINESE, said
+from GeminiCompanion.companion.agent.sentence import CHINESE, translated_text
 
 from ..support import PATIENCE, is_alive, until
 
@@ -50,14 +50,14 @@ class OtherProtocol(unittest.IsolatedAsyncioTestCase):
 
     async def refused(self, script: str) -> AgentError:
         with self.assertRaises(AgentError) as caught:
-            await asyncio.wait_for(self.agent(script).prepare(), PATIENCE / 2)
+            await asyncio.wait_for(self.agent(script).start_usual_cli(), PATIENCE / 2)
         self.assertEqual(caught.exception.code, failure.CLIENT_NOT_INITIALIZED)
         return caught.exception
 
     async def test_a_program_that_writes_something_else_is_ended_and_told_of_at_once(self) -> None:
         error = await self.refused(GARBAGE)
         self.assertIn("does not speak the Agent Client Protocol: it wrote 51", str(error))
-        self.assertIn("51", said(error.message, CHINESE))
+        self.assertIn("51", translated_text(error.message, CHINESE))
         process, *lines = error.details.split("\n")
         self.assertEqual(lines[:2], ["garbage 0", "garbage 1"])
         self.assertLess(len(lines), acp_lines.MAX_STRAYS)
@@ -70,5 +70,5 @@ class OtherProtocol(unittest.IsolatedAsyncioTestCase):
 
     async def test_some_lines_before_the_protocol_are_none_of_ours(self) -> None:
         agent = self.agent(TALKATIVE % acp_lines.MAX_STRAYS)
-        await asyncio.wait_for(agent.prepare(), PATIENCE)
-        self.assertIsNotNone(agent.info().pid)
+        await asyncio.wait_for(agent.start_usual_cli(), PATIENCE)
+        self.assertIsNotNone(agent.process_info().pid)

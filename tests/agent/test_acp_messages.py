@@ -113,7 +113,7 @@ class Updates(unittest.TestCase):
         assert isinstance(told, ToolCallUpdate)
         self.assertEqual((told.output, told.texts), ("one\n", ()))
         # It is not said again with what comes later.
-        later = messages.joined(told, ToolCallUpdate("1", status="completed"))
+        later = messages.joined_call(told, ToolCallUpdate("1", status="completed"))
         self.assertEqual((later.output, later.status), ("", "completed"))
         for bad in ({"terminal_output_delta": "x"}, {"terminal_output_delta": {"data": 5}}):
             told = update(sessionUpdate="tool_call_update", toolCallId="1", _meta=bad)
@@ -211,7 +211,7 @@ class Answers(unittest.TestCase):
         )
 
     def test_another_version_of_the_protocol_is_not_understood(self) -> None:
-        read = protocol_version.initialize(writes=True).read
+        read = protocol_version.initialize_request(writes=True).read
         self.assertTrue(protocol_version.is_spoken(read({"protocolVersion": 1})))
         for other in (2, "1", None):
             self.assertFalse(protocol_version.is_spoken(read({"protocolVersion": other})))
@@ -221,16 +221,16 @@ class Heard(Listener):
     def __init__(self) -> None:
         self.all: list[Any] = []
 
-    def update(self, session: str, update: messages.SessionUpdate) -> None:
+    def take_update(self, session: str, update: messages.SessionUpdate) -> None:
         self.all.append(update)
 
-    def permission(self, request: messages.PermissionRequest) -> None:
+    def take_permission_request(self, request: messages.PermissionRequest) -> None:
         self.all.append(request)
 
-    def elicitation(self, request: ElicitationRequest) -> None:
+    def take_elicitation_request(self, request: ElicitationRequest) -> None:
         self.all.append(request)
 
-    def withdrawn(self, withdrawal: messages.Withdrawal) -> None:
+    def take_withdrawal(self, withdrawal: messages.Withdrawal) -> None:
         self.all.append(withdrawal)
 
     def read_file(self, request: messages.ReadTextFile) -> None:
@@ -239,11 +239,11 @@ class Heard(Listener):
     def write_file(self, request: messages.WriteTextFile) -> None:
         self.all.append(request)
 
-    def noise(self, text: str) -> None: ...
+    def take_noise(self, text: str) -> None: ...
 
-    def logged(self, text: str) -> None: ...
+    def take_log_text(self, text: str) -> None: ...
 
-    def ended(self) -> None: ...
+    def take_process_end(self) -> None: ...
 
 
 def line(**members: Any) -> str:
@@ -296,7 +296,7 @@ class OverAProcess(unittest.IsolatedAsyncioTestCase):
 
     async def test_the_agent_is_told_that_nobody_waits_for_an_answer(self) -> None:
         client, _heard = await self.heard()
-        client.begin(messages.new_session("/w", ())).cancel()
+        client.send_request(messages.new_session("/w", ())).cancel()
         await until(lambda: "cancel_request" in client.process.last_errors)
         last = json.loads(client.process.last_errors.split("\n")[-1])
         self.assertEqual((last["method"], last["params"]), ("$/cancel_request", {"requestId": 1}))

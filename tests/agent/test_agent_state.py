@@ -123,7 +123,7 @@ class Read(unittest.TestCase):
         options = opened(**OLD, configOptions=[EFFORT, FAST])
         values: tuple[str | bool, ...] = ("high", False, "a", "plan")
         pairs = zip(options.options, values)
-        asked = [messages.choose("s", each, value) for each, value in pairs]
+        asked = [messages.set_option_request("s", each, value) for each, value in pairs]
         self.assertEqual(
             [(it.method, {**it.params, "sessionId": ""}) for it in asked],
             [
@@ -174,8 +174,8 @@ class Fields(unittest.TestCase):
         ):
             field = self.of(**told)
             with self.subTest(told):
-                self.assertEqual([it for it in takes if not field.takes(it)], [])
-                self.assertEqual([it for it in refuses if field.takes(it)], [])
+                self.assertEqual([it for it in takes if not field.takes_value(it)], [])
+                self.assertEqual([it for it in refuses if field.takes_value(it)], [])
 
     def test_a_choice_says_what_it_means(self) -> None:
         titled = [{"const": "a", "title": "A", "description": "The first."}, {"const": "b"}]
@@ -201,7 +201,7 @@ class Fields(unittest.TestCase):
 class State(unittest.TestCase):
     def setUp(self) -> None:
         self.state = AgentState()
-        self.state.open(opened(**OLD, configOptions=[EFFORT]), ())
+        self.state.open_session(opened(**OLD, configOptions=[EFFORT]), ())
 
     def of(self, id: str) -> Any:
         option = self.state.options.by_id(id)
@@ -213,45 +213,49 @@ class State(unittest.TestCase):
     def test_what_is_told_again_is_nothing_new(self) -> None:
         plan = Plan((PlanEntry("a", "low", "pending"),))
         for told in (plan, ContextUsage(1, 2), CurrentMode("plan")):
-            self.assertEqual((self.state.take(told), self.state.take(told)), (True, False), told)
+            self.assertEqual(
+                (self.state.take_update(told), self.state.take_update(told)), (True, False), told
+            )
 
     def test_an_update_leaves_what_it_cannot_tell(self) -> None:
-        self.state.take(self.told({**EFFORT, "currentValue": "high"}))
+        self.state.take_update(self.told({**EFFORT, "currentValue": "high"}))
         found = [self.of(id) for id in ("effort", "model", "mode")]
         self.assertEqual(found, ["high", "a", "default"])
-        self.state.take(self.told())
+        self.state.take_update(self.told())
         self.assertEqual((self.of("effort"), self.of("model")), (None, "a"))
 
     def test_the_mode_is_the_one_that_the_agent_tells(self) -> None:
-        self.state.take(CurrentMode("plan"))
+        self.state.take_update(CurrentMode("plan"))
         self.assertEqual((self.state.mode, self.state.modes), ("plan", ("default", "plan")))
-        self.state.take(self.told(MODE))
+        self.state.take_update(self.told(MODE))
         self.assertEqual((self.state.mode, self.state.modes), ("ask", ("ask", "code")))
 
     def test_a_choice_changes_what_the_answer_tells_and_itself_where_it_tells_nothing(self) -> None:
         for id, value in (("mode", "plan"), ("effort", "high")):
             option = self.state.options.by_id(id)
             assert option is not None
-            self.state.chosen(option, value, ConfigOptions())
+            self.state.note_chosen_value(option, value, ConfigOptions())
             self.assertEqual(self.of(id), value)
         effort = self.state.options.by_id("effort")
         assert isinstance(effort, ConfigOption)
-        self.state.chosen(effort, "low", self.told({**EFFORT, "currentValue": "low"}, FAST))
+        self.state.note_chosen_value(
+            effort, "low", self.told({**EFFORT, "currentValue": "low"}, FAST)
+        )
         self.assertEqual((self.of("effort"), self.of("fast")), ("low", True))
 
     def test_what_came_before_the_session_was_known_is_not_lost(self) -> None:
         early = EarlyUpdates()
-        early.keep("s", ContextUsage(1, 2))
-        early.keep("s", ContextUsage(3, 4))
-        early.keep("s", CurrentMode("plan"))
-        self.state.open(opened(**OLD), early.take("s"))
+        early.keep_update("s", ContextUsage(1, 2))
+        early.keep_update("s", ContextUsage(3, 4))
+        early.keep_update("s", CurrentMode("plan"))
+        self.state.open_session(opened(**OLD), early.take_updates("s"))
         self.assertEqual((self.state.usage, self.state.mode), (ContextUsage(3, 4), "plan"))
-        self.assertEqual(early.take("s"), ())
+        self.assertEqual(early.take_updates("s"), ())
 
     def test_sessions_that_nobody_ever_knows_fill_no_memory(self) -> None:
         early = EarlyUpdates()
         for number in range(MAX_EARLY + 50):
-            early.keep(str(number), CurrentMode("plan"))
+            early.keep_update(str(number), CurrentMode("plan"))
         self.assertEqual(len(early._told), MAX_EARLY)
 
 
@@ -265,8 +269,8 @@ class Chosen(unittest.TestCase):
         ):
             with self.subTest(mode, in_turn=in_turn):
                 record: Any = SimpleNamespace(state=ConversationState(mode="plan"))
-                record.change = partial(setattr, record, "state")
+                record.change_state = partial(setattr, record, "state")
                 state = AgentState()
-                state.open(opened(**OLD), ())
-                Choices(record, state).take(CurrentMode(mode), in_turn)
+                state.open_session(opened(**OLD), ())
+                Choices(record, state).take_update(CurrentMode(mode), in_turn)
                 self.assertEqual((state.mode, record.state.mode), (mode, left))

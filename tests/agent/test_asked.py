@@ -20,12 +20,12 @@ def confirmation(call: Call) -> ToolConfirmation:
     diffs = call.diffs
     return ToolConfirmation(
         call.id, call.name, call.display_name, call.title, call.command, call.args, (),
-        call.diff, diffs[1:], call.beside,
+        call.diff, diffs[1:], call.agent_note,
     )  # fmt: skip
 
 
 def text(name: str, args: dict[str, Any], **more: Any) -> str:
-    return asked.text(confirmation(Call("1", name, args=args, **more)))
+    return asked.question_text(confirmation(Call("1", name, args=args, **more)))
 
 
 class Shown(unittest.TestCase):
@@ -104,7 +104,7 @@ class Shown(unittest.TestCase):
 
     def test_our_words_in_it_are_in_the_readers_language(self) -> None:
         body = confirmation(Call("1", "fetch", "Fetch", text="x\n\n\n\ny"))
-        told = asked.text(body, CHINESE)
+        told = asked.question_text(body, CHINESE)
         self.assertEqual(told, "调用: fetch Fetch\n说明:\n    x\n    <3 个空行>\n    y")
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from GeminiCompanion.companion.agent.acp.messages import ToolCallUpdate
-from GeminiCompanion.companion.agent.events.tool_call import Call, read
+from GeminiCompanion.companion.agent.events.tool_call import Call, read_call
 from GeminiCompanion.companion.agent.turn.call_rules import (
     ALLOW,
     ASK,
@@ -34,7 +34,7 @@ class Rules(Case):
     def reading(self, name: str) -> Call:
         path = self.path(name)
         told = ToolCallUpdate("1", "Read", "read", paths=(path,))
-        return read(told, "Read", {"file_path": path})
+        return read_call(told, "Read", {"file_path": path})
 
     def test_what_is_denied_comes_before_what_is_asked_and_that_before_what_is_allowed(
         self,
@@ -81,8 +81,8 @@ class Rules(Case):
             command(cwd=self.top),
             self.reading("../a"),
             of_server(text='{"path": "/etc/passwd"}'),
-            read(ToolCallUpdate("1", "x", "switch_mode"), "x", {}),
-            read(ToolCallUpdate("1", "x", "other"), "other", {}),
+            read_call(ToolCallUpdate("1", "x", "switch_mode"), "x", {}),
+            read_call(ToolCallUpdate("1", "x", "other"), "other", {}),
         ):
             self.assertEqual(self.decided(call, allow=everything), "", call)
             self.assertEqual(self.decided(call, deny=everything), DENY, call)
@@ -98,7 +98,7 @@ class Rules(Case):
         self.assertEqual(self.decided(call, deny=["read:*.py"]), DENY)
 
     def searching(self, **args: Any) -> Call:
-        return read(ToolCallUpdate("1", "Find", "search", raw_input=args), "Grep", args)
+        return read_call(ToolCallUpdate("1", "Find", "search", raw_input=args), "Grep", args)
 
     def test_a_folder_in_which_a_tool_searches_is_read(self) -> None:
         for name in ("path", "dir_path", "directory"):
@@ -128,7 +128,7 @@ class Rules(Case):
             ("{src,x}/key", ASK), ("", ASK),
         ):  # fmt: skip
             told = ToolCallUpdate("1", "Read", "read", raw_input={"path": path})
-            call = read(told, "Read", {"path": path})
+            call = read_call(told, "Read", {"path": path})
             for rules in ({"deny": ["read:src/key"]}, {"ask": ["read:src/key"]}):
                 found = self.decided(call, allow=["read:src", "tool:Read"], **rules)
                 self.assertEqual(found, expected, (path, rules))

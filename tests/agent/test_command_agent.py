@@ -40,17 +40,19 @@ class Plain(unittest.IsolatedAsyncioTestCase):
         mode = mode or (CLIS[id].asking_mode if id else "")
         words = [sys.executable, SCRIPT, *options, *(["--mode", mode] if mode else [])]
         more.setdefault("fallback", command_agent.CommandAgent.from_environment({}))
-        launch = Launch(command_agent.find(words), agent=id or command_agent.id_of(words), **more)
+        launch = Launch(
+            command_agent.find_command(words), agent=id or command_agent.id_of(words), **more
+        )
         self.made = Agent(Options(launch, os.path.join(self.folder, "state")))
         self.addAsyncCleanup(self.made.stop)
         return self.made
 
     async def told(self, message: str = "Hello") -> list[Any]:
         """The bodies of the turn's events, in one conversation."""
-        talk = self.made.chat(self.workspace, message, session_id=self.session)
+        talk = self.made.send_message(self.workspace, message, session_id=self.session)
         turn = await asyncio.wait_for(talk, PATIENCE)
         self.session = turn.session_id
-        return [event.body async for event in turn.events()]
+        return [event.body async for event in turn.read_events()]
 
     async def heard(self, message: str = "Hello") -> list[str]:
         """What the agent says that it was asked."""
@@ -124,8 +126,8 @@ class Plain(unittest.IsolatedAsyncioTestCase):
                 self.session = None
                 agent = self.agent(*filter(None, [option]))
                 await self.told()
-                os.kill(agent.info().pid or 0, 9)
-                await until(lambda: not self.made.info().is_running)
+                os.kill(agent.process_info().pid or 0, 9)
+                await until(lambda: not self.made.process_info().is_running)
                 heard = await self.heard("Again")
                 self.assertEqual(heard[:2], ["initialize", expected])
                 # It knows what was said, or is told.
@@ -141,7 +143,7 @@ class Plain(unittest.IsolatedAsyncioTestCase):
         self.agent(id="claude", mode="auto", fallback=Credentials(OWN))
         heard = await self.heard()
         self.assertEqual(heard[1:4], ["session/new", "session/set_mode", "session/prompt"])
-        self.assertEqual(self.made.sessions()[0].mode, "default")
+        self.assertEqual(self.made.list_sessions()[0].mode, "default")
 
     async def test_nothing_is_said_to_a_row_that_does_not_take_the_mode_in_which_it_asks(
         self,
@@ -159,14 +161,14 @@ class Plain(unittest.IsolatedAsyncioTestCase):
         agent = self.agent("--resume", id="claude", mode="auto", fallback=Credentials(OWN))
         await self.told()
         assert self.session
-        await agent.change(self.session, None, None, "auto")
+        await agent.change_session(self.session, None, None, "auto")
         await agent.stop()
         agent = self.agent(
             "--refuses", "auto", id="claude", mode="acceptEdits", fallback=Credentials(OWN)
         )
-        await agent.load()
+        await agent.load_conversations()
         self.assertIn("The mode auto is no longer used", self.warnings(await self.told()))
-        self.assertEqual(agent.sessions()[0].mode, "default")
+        self.assertEqual(agent.list_sessions()[0].mode, "default")
 
     async def test_a_version_that_is_newer_than_the_tested_ones_is_told_once_in_a_conversation(
         self,
@@ -176,11 +178,13 @@ class Plain(unittest.IsolatedAsyncioTestCase):
         told = f"codex-acp 99.1.0 is newer than {newest}, the newest version that was tested"
         self.assertIn(told, self.warnings(await self.told()))
         self.assertEqual(self.warnings(await self.told()), "")
-        (info,) = agent.backends.infos()
+        (info,) = agent.backends.agent_infos()
         self.assertEqual((info.tested, len(info.processes)), (newest, 1))
         self.assertIn(told, str(info.processes[0].warning))
         await agent.stop()
-        await self.agent("--is", "99.2.0", id="codex", fallback=Credentials(OWN)).load()
+        await self.agent(
+            "--is", "99.2.0", id="codex", fallback=Credentials(OWN)
+        ).load_conversations()
         self.assertNotIn("newer", self.warnings(await self.told()))
         self.session = None
         self.assertIn("codex-acp 99.2.0 is newer", self.warnings(await self.told()))
@@ -195,7 +199,7 @@ class Plain(unittest.IsolatedAsyncioTestCase):
                 self.session = None
                 agent = self.agent("--is", version, id=id, fallback=Credentials(OWN))
                 self.assertNotIn("newer", self.warnings(await self.told()))
-                self.assertEqual(agent.backends.infos()[0].processes[0].warning, "")
+                self.assertEqual(agent.backends.agent_infos()[0].processes[0].warning, "")
                 await agent.stop()
 
     @staticmethod
@@ -208,8 +212,8 @@ class Plain(unittest.IsolatedAsyncioTestCase):
         await self.told()
         await agent.stop()
         other = self.agent("--other")
-        await other.load()
-        (info,) = other.sessions()
+        await other.load_conversations()
+        (info,) = other.list_sessions()
         self.assertEqual(info.agent, command_agent.id_of([sys.executable, SCRIPT]))
         with self.assertRaises(AgentError) as caught:
             await self.told()
@@ -246,4 +250,4 @@ class Named(unittest.TestCase):
             with self.subTest(command), self.assertRaises(AgentError):
                 command_agent.words_of(command)
         with self.assertRaisesRegex(AgentError, "no-such-agent was not found in PATH"):
-            command_agent.find(["no-such-agent", "acp"])
+            command_agent.find_command(["no-such-agent", "acp"])

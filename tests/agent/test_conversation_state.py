@@ -14,7 +14,7 @@ from GeminiCompanion.companion.agent.conversations.conversation_state import (
 )
 from GeminiCompanion.companion.agent.turn_events import Addition, Attachment, QueuedMessage
 
-SERVERS = tool_servers.read([{"name": "sums", "command": "node", "args": ["sums.js"]}])
+SERVERS = tool_servers.read_servers([{"name": "sums", "command": "node", "args": ["sums.js"]}])
 # As a file has it.
 WRITTEN = {
     "title": "A title",
@@ -51,7 +51,7 @@ FULL = ConversationState(
 
 class State(unittest.TestCase):
     def test_a_file_is_read_and_written_in_the_same_words(self) -> None:
-        self.assertEqual(ConversationState.of(WRITTEN), FULL)
+        self.assertEqual(ConversationState.from_changes(WRITTEN), FULL)
         self.assertEqual(FULL.changes_since(ConversationState()), WRITTEN)
 
     def test_what_the_user_has_not_typed_is_known_after_a_restart(self) -> None:
@@ -64,14 +64,16 @@ class State(unittest.TestCase):
                 one = ConversationState(**{field.name: getattr(FULL, field.name)})
                 changes = one.changes_since(ConversationState())
                 self.assertEqual(len(changes), 1)
-                self.assertEqual(ConversationState.of(changes), one)
+                self.assertEqual(ConversationState.from_changes(changes), one)
 
     def test_only_what_is_new_is_written_and_what_is_gone_is_written_as_empty(self) -> None:
-        later = FULL.choosing({"mode": ""})
+        later = FULL.with_choices({"mode": ""})
         self.assertEqual(later.changes_since(FULL), {"mode": ""})
-        self.assertEqual(ConversationState.of({**WRITTEN, "mode": ""}), later)
+        self.assertEqual(ConversationState.from_changes({**WRITTEN, "mode": ""}), later)
         self.assertEqual(FULL.changes_since(FULL), {})
 
     def test_what_is_damaged_or_of_a_later_release_costs_itself_only(self) -> None:
-        told = ConversationState.of({"servers": "[{", "undone": "", "color": "red", "mode": "plan"})
+        told = ConversationState.from_changes(
+            {"servers": "[{", "undone": "", "color": "red", "mode": "plan"}
+        )
         self.assertEqual(told, ConversationState(mode="plan"))

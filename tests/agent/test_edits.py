@@ -18,7 +18,7 @@ from GeminiCompanion.companion.agent.acp.messages import FileDiff, ToolCallStart
 from GeminiCompanion.companion.agent.agents import cli as cli_module
 from GeminiCompanion.companion.agent.agents.codex import Codex
 from GeminiCompanion.companion.agent.agents.gemini_cli import GeminiCli
-from GeminiCompanion.companion.agent.edited_file import difference, edited
+from GeminiCompanion.companion.agent.edited_file import edited_text, unreported_difference
 from GeminiCompanion.companion.agent.events.tool_call import Call
 from GeminiCompanion.companion.agent.turn.call_tracker import CallTracker
 from GeminiCompanion.companion.agent.turn.outcomes import CallDecision
@@ -73,16 +73,16 @@ class Story(unittest.IsolatedAsyncioTestCase):
         return ToolCallUpdate(WRITE, "w", "edit", status, diffs=diffs)
 
     async def asked(self, old: str = "", new: str = "new\n") -> None:
-        await self.tracker.ask(self.stage.asked(self.told("pending", old, new)))
+        await self.tracker.take_permission_request(self.stage.asked(self.told("pending", old, new)))
 
     async def end(self, told: ToolCallUpdate) -> ToolResult:
-        await self.tracker.change(told)
+        await self.tracker.take_update(told)
         result: ToolResult = self.stage.of(ToolResult)[-1]
         return result
 
     async def changed(self, text: str) -> ToolResult:
         """The user wants this text instead."""
-        self.tracker.confirm(WRITE, CallDecision(MODIFY, text))
+        self.tracker.confirm_call(WRITE, CallDecision(MODIFY, text))
         await self.tracker.finish_writes()
         result: ToolResult = self.stage.of(ToolResult)[-1]
         return result
@@ -91,7 +91,7 @@ class Story(unittest.IsolatedAsyncioTestCase):
 class WritesByItself(Story):
     async def test_a_changed_edit_is_refused_first_and_then_written_by_us(self) -> None:
         await self.asked()
-        self.tracker.confirm(WRITE, CallDecision(MODIFY, "mine\n"))
+        self.tracker.confirm_call(WRITE, CallDecision(MODIFY, "mine\n"))
         self.assertEqual(self.stage.session.told, [(1, "cancel")])
         self.assertFalse(os.path.exists(self.path))
         await self.tracker.finish_writes()
@@ -125,7 +125,7 @@ class WritesByItself(Story):
 
     async def test_a_file_that_was_written_over_unasked_is_shown_with_what_it_held(self) -> None:
         self.write("old\n")
-        await self.tracker.change(self.told("in_progress"))
+        await self.tracker.take_update(self.told("in_progress"))
         self.write("new\n")
         result = await self.end(self.told("completed"))
         self.assertEqual(result.unasked, (Diff(self.path, "old\n", "new\n"),))
@@ -138,7 +138,7 @@ class WritesByItself(Story):
             with self.subTest(text):
                 self.setUp()
                 await self.asked()
-                self.tracker.confirm(WRITE, CallDecision("proceed_once"))
+                self.tracker.confirm_call(WRITE, CallDecision("proceed_once"))
                 if text:
                     self.write(text)
                 await self.tracker.finish_writes()
@@ -159,8 +159,8 @@ class WritesByItself(Story):
             return False
 
         for id in ("1", "2"):
-            await self.tracker.ask(self.stage.asked(edit(self.path, id)))
-            self.tracker.confirm(f"write_file__{id}", CallDecision("proceed_once"))
+            await self.tracker.take_permission_request(self.stage.asked(edit(self.path, id)))
+            self.tracker.confirm_call(f"write_file__{id}", CallDecision("proceed_once"))
         with mock.patch.object(self.tracker.writes, "is_done", is_done):
             await asyncio.wait_for(self.tracker.finish_writes(), 5.0)
         self.assertEqual(looked, ["write_file__1", "write_file__2"])
@@ -173,8 +173,8 @@ class WritesByItself(Story):
 
     async def test_its_refusal_is_not_reported_while_the_users_text_is_written(self) -> None:
         await self.asked()
-        self.tracker.confirm(WRITE, CallDecision(MODIFY, "mine\n"))
-        await self.tracker.change(self.told("failed"))
+        self.tracker.confirm_call(WRITE, CallDecision(MODIFY, "mine\n"))
+        await self.tracker.take_update(self.told("failed"))
         await self.tracker.finish_writes()
         self.assertEqual([it.success for it in self.stage.of(ToolResult)], [True])
 
@@ -191,8 +191,8 @@ class WritesByItself(Story):
         await self.asked()
         await self.changed("mine\n")
         told = replace(self.told("pending", "mine\n", "mine\ntoo\n"), id="write_file__2")
-        await self.tracker.ask(self.stage.asked(told))
-        self.tracker.confirm(told.id, CallDecision("proceed_once"))
+        await self.tracker.take_permission_request(self.stage.asked(told))
+        self.tracker.confirm_call(told.id, CallDecision("proceed_once"))
         self.write("mine\ntoo\n")
         result = await self.end(replace(told, status="completed"))
         self.assertEqual((result.success, result.error, result.unasked), (True, None, ()))
@@ -212,7 +212,7 @@ class WritesByItself(Story):
 
     async def test_an_allowed_edit_that_is_on_disk_is_reported_as_done(self) -> None:
         await self.asked()
-        self.tracker.confirm(WRITE, CallDecision("proceed_once"))
+        self.tracker.confirm_call(WRITE, CallDecision("proceed_once"))
         self.write("new\n")
         result = await self.end(self.told("completed"))
         self.assertEqual((result.success, result.unasked), (True, ()))
@@ -220,7 +220,7 @@ class WritesByItself(Story):
 
     async def test_an_allowed_edit_that_is_not_on_disk_is_not_reported_as_done(self) -> None:
         await self.asked()
-        self.tracker.confirm(WRITE, CallDecision("proceed_once"))
+        self.tracker.confirm_call(WRITE, CallDecision("proceed_once"))
         result = await self.end(self.told("completed"))
         self.assertFalse(result.success)
         self.assertIn("does not hold what the agent reports", str(result.error))
@@ -233,9 +233,9 @@ class WritesByItself(Story):
                 self.setUp()
                 self.write("old\n")
                 await self.asked("old\n")
-                self.tracker.confirm(WRITE, CallDecision("proceed_once"))
+                self.tracker.confirm_call(WRITE, CallDecision("proceed_once"))
                 self.write("new\n")
-                self.tracker.cancel()
+                self.tracker.cancel_calls()
                 if reports:
                     self.assertFalse((await self.end(self.told("completed", "old\n"))).success)
                 await self.tracker.finish_writes()
@@ -246,14 +246,14 @@ class WritesByItself(Story):
         self.write("old\n")
         await self.asked("old\n")
         self.write("the user's\n")
-        self.tracker.cancel()
+        self.tracker.cancel_calls()
         await self.tracker.finish_writes()
         self.assertEqual(self.noted, [])
 
     async def test_another_text_than_the_allowed_one_is_shown_as_an_unasked_edit(self) -> None:
         self.write("old\n")
         await self.asked("old\n")
-        self.tracker.confirm(WRITE, CallDecision("proceed_once"))
+        self.tracker.confirm_call(WRITE, CallDecision("proceed_once"))
         self.write("other\n")
         # The report has only a piece.
         result = await self.end(self.told("completed", "d", "other"))
@@ -261,7 +261,7 @@ class WritesByItself(Story):
         self.assertEqual(result.unasked, (Diff(self.path, "new\n", "other\n"),))
 
     async def test_an_edit_without_a_question_is_shown_as_one(self) -> None:
-        await self.tracker.change(ToolCallStart(WRITE, "w", "edit", "in_progress"))
+        await self.tracker.take_update(ToolCallStart(WRITE, "w", "edit", "in_progress"))
         self.write("new\n")
         result = await self.end(self.told("completed"))
         self.assertEqual(result.unasked, (Diff(self.path, "", "new\n"),))
@@ -270,7 +270,7 @@ class WritesByItself(Story):
     async def test_one_whose_texts_are_not_told_is_shown_with_those_on_disk(self) -> None:
         self.write("old\n")
         begun = ToolCallStart(WRITE, "w", "edit", "in_progress", paths=(self.path,))
-        await self.tracker.change(begun)
+        await self.tracker.take_update(begun)
         self.write("new\n")
         result = await self.end(ToolCallUpdate(WRITE, status="completed"))
         self.assertEqual(result.unasked, (Diff(self.path, "old\n", "new\n"),))
@@ -278,10 +278,10 @@ class WritesByItself(Story):
 
     async def test_one_that_was_approved_for_good_is_not_unasked(self) -> None:
         await self.asked()
-        self.tracker.confirm(WRITE, CallDecision("proceed_always"))
+        self.tracker.confirm_call(WRITE, CallDecision("proceed_always"))
         self.write("new\n")
         await self.end(self.told("completed"))
-        await self.tracker.ask(self.stage.asked(edit(self.path, "2")))
+        await self.tracker.take_permission_request(self.stage.asked(edit(self.path, "2")))
         self.write("new\n")
         result = await self.end(edit(self.path, "2", "completed"))
         self.assertEqual((result.call_id, result.unasked), ("write_file__2", ()))
@@ -290,7 +290,7 @@ class WritesByItself(Story):
     async def test_the_edit_of_several_files_is_asked_whole_and_cannot_be_changed(self) -> None:
         diffs = tuple(FileDiff(path, "", "x\n") for path in ("/a", "/b"))
         call = ToolCallUpdate("1", "patch", "edit", "pending", diffs=diffs)
-        await self.tracker.ask(self.stage.asked(call))
+        await self.tracker.take_permission_request(self.stage.asked(call))
         (question,) = self.stage.of(ToolConfirmation)
         self.assertEqual(
             (question.diff, question.more), (Diff("/a", "", "x\n"), (Diff("/b", "", "x\n"),))
@@ -306,9 +306,9 @@ class WritesOverOurs(Story):
 
     async def written(self, outcome: str, text: str | None = None) -> None:
         await self.asked()
-        self.tracker.confirm(WRITE, CallDecision(outcome, text))
+        self.tracker.confirm_call(WRITE, CallDecision(outcome, text))
         request = messages.WriteTextFile("session", 9, self.path, "new\n")
-        await self.tracker.write(request)
+        await self.tracker.write_file(request)
 
     async def test_its_own_text_over_ours_is_an_unasked_edit_and_the_change_has_failed(
         self,
@@ -325,8 +325,8 @@ class WritesOverOurs(Story):
     ) -> None:
         self.write("old\n")
         begun = ToolCallStart(WRITE, "w", "edit", "in_progress", paths=(self.path,))
-        await self.tracker.change(begun)
-        await self.tracker.write(messages.WriteTextFile("session", 9, self.path, "new\n"))
+        await self.tracker.take_update(begun)
+        await self.tracker.write_file(messages.WriteTextFile("session", 9, self.path, "new\n"))
         result = await self.end(ToolCallUpdate(WRITE, status="completed"))
         self.assertEqual(result.unasked, (Diff(self.path, "old\n", "new\n"),))
         self.assertEqual((result.success, result.changed), (True, (self.path,)))
@@ -335,7 +335,9 @@ class WritesOverOurs(Story):
         await self.written(MODIFY, "mine\n")
         self.write("new\n")
         await self.end(self.told("completed"))
-        await self.tracker.ask(self.stage.asked(self.told("pending", "new\n", "newer\n")))
+        await self.tracker.take_permission_request(
+            self.stage.asked(self.told("pending", "new\n", "newer\n"))
+        )
         result = await self.changed("mine again\n")
         self.assertIn((2, "cancel"), self.stage.session.told)
         self.assertEqual((result.success, self.read()), (True, "mine again\n"))
@@ -351,11 +353,13 @@ class InPieces(Story):
     """The agent tells of a call in several messages."""
 
     async def test_what_is_asked_is_all_that_was_told(self) -> None:
-        await self.tracker.change(ToolCallStart("1", "write", "edit", "pending"))
+        await self.tracker.take_update(ToolCallStart("1", "write", "edit", "pending"))
         self.assertEqual(self.stage.story, [])
         diffs = (FileDiff(self.path, "", "new\n"),)
-        await self.tracker.change(ToolCallUpdate("1", diffs=diffs, raw_input={"path": "a"}))
-        await self.tracker.ask(self.stage.asked(ToolCallUpdate("1", "Edit files")))
+        await self.tracker.take_update(ToolCallUpdate("1", diffs=diffs, raw_input={"path": "a"}))
+        await self.tracker.take_permission_request(
+            self.stage.asked(ToolCallUpdate("1", "Edit files"))
+        )
         (call,) = self.stage.of(ToolCall)
         (question,) = self.stage.of(ToolConfirmation)
         self.assertEqual((call.name, call.args), ("edit", {"path": "a"}))
@@ -364,20 +368,20 @@ class InPieces(Story):
         self.assertEqual(self.stage.statuses("1"), [PENDING])
 
     async def test_an_end_is_told_once_whatever_comes_after_it(self) -> None:
-        await self.tracker.change(ToolCallStart("1", "ls", "execute", "in_progress"))
+        await self.tracker.take_update(ToolCallStart("1", "ls", "execute", "in_progress"))
         for status in ("completed", "in_progress", "completed"):
-            await self.tracker.change(ToolCallUpdate("1", status=status))
+            await self.tracker.take_update(ToolCallUpdate("1", status=status))
         self.assertEqual(self.stage.statuses("1"), [EXECUTING, COMPLETED])
         self.assertTrue(self.tracker.is_idle)
 
     async def test_a_new_call_may_have_the_id_of_one_that_is_over(self) -> None:
         for title in ("ls", "pwd"):
-            await self.tracker.change(ToolCallStart("1", title, "execute", "in_progress"))
-            await self.tracker.change(ToolCallUpdate("1", status="completed"))
+            await self.tracker.take_update(ToolCallStart("1", title, "execute", "in_progress"))
+            await self.tracker.take_update(ToolCallUpdate("1", status="completed"))
         self.assertEqual([it.description for it in self.stage.of(ToolCall)], ["ls", "pwd"])
 
     async def test_a_result_that_is_the_tools_own_is_told(self) -> None:
-        await self.tracker.change(ToolCallStart("1", "ls", "execute", "in_progress"))
+        await self.tracker.take_update(ToolCallStart("1", "ls", "execute", "in_progress"))
         told = ToolCallUpdate("1", status="failed", raw_output="No such command")
         self.assertEqual((await self.end(told)).error, "No such command")
 
@@ -390,14 +394,14 @@ class GoesOn(Story):
         note: Any = lambda *change: None  # noqa: E731
         turn = Turn(self.stage.log, self.stage.agent, Limits(), True, ended.append, note)
         turn.start([])
-        turn.ask(self.stage.asked(self.told("pending")))
+        turn.take_question(self.stage.asked(self.told("pending")))
         await until(lambda: turn.confirmations)
-        turn.confirm(WRITE, CallDecision(MODIFY, "mine\n"))
+        turn.confirm_call(WRITE, CallDecision(MODIFY, "mine\n"))
         assert self.stage.session.end is not None
         self.stage.session.end.set_result(messages.TurnEnd("cancelled", tokens=(1, 2)))
         await until(lambda: self.stage.session.told.count(("prompt",)) == 2)
         self.assertIn("changed your edit", str(self.stage.session.prompts[-1]))
-        turn.update(messages.AgentMessageChunk("I see."))
+        turn.take_update(messages.AgentMessageChunk("I see."))
         self.stage.session.end.set_result(messages.TurnEnd("end_turn", tokens=(3, 4)))
         await until(lambda: turn.is_over)
         (last,) = ended
@@ -416,7 +420,7 @@ class Pieces(unittest.TestCase):
             ("", "", "x"),
         ):
             with self.subTest(current=current, old=old):
-                self.assertEqual(edited(current, Diff("/a", old, "n"), "x"), expected)
+                self.assertEqual(edited_text(current, Diff("/a", old, "n"), "x"), expected)
 
     def test_a_file_holds_an_edit_whole_or_in_a_piece(self) -> None:
         for old, new, before, after, holds in (
@@ -432,5 +436,5 @@ class Pieces(unittest.TestCase):
             ("old\n", "", "old\n", "old\n", False),
         ):
             with self.subTest(old=old, new=new, before=before, after=after):
-                found = difference(Diff("/a", old, new), before, after.encode("utf-8"))
+                found = unreported_difference(Diff("/a", old, new), before, after.encode("utf-8"))
                 self.assertEqual(found is None, holds, found)

@@ -37,7 +37,7 @@ class Guest(User):
         self._fails = fails
         self._leave: Callable[[], object] | None = None
 
-    async def serve(self, agent: Agent) -> None:
+    async def use_agent(self, agent: Agent) -> None:
         leaving = asyncio.Event()
         self._leave = partial(asyncio.get_running_loop().call_soon_threadsafe, leaving.set)
         self.agents.append(agent)
@@ -49,7 +49,7 @@ class Guest(User):
             self.is_cancelled = True
             raise
 
-    def over(self, problem: str) -> None:
+    def report_end(self, problem: str) -> None:
         self.problems.append(problem)
 
     def leave(self) -> None:
@@ -78,7 +78,7 @@ class EngineTest(unittest.TestCase):
     def served(self, engine: Engine, count: int = 1) -> list[Guest]:
         guests = [Guest() for _ in range(count)]
         for each in guests:
-            engine.use(each)
+            engine.add_user(each)
         wait_for(lambda: all(each.agents for each in guests))
         return guests
 
@@ -127,14 +127,14 @@ class Using(EngineTest):
         for _ in range(50):
             guest = Guest()
             before.leave()
-            engine.use(guest)
+            engine.add_user(guest)
             self.until_served(guest)
             before = guest
         before.leave()
 
     def test_users_from_many_threads_are_all_served_and_never_by_two_agents_at_a_time(self) -> None:
         engine, guests = self.make(), [Guest() for _ in range(20)]
-        threads = [threading.Thread(target=engine.use, args=(each,)) for each in guests]
+        threads = [threading.Thread(target=engine.add_user, args=(each,)) for each in guests]
         for each in threads:
             each.start()
         for each in threads:
@@ -167,9 +167,9 @@ class Using(EngineTest):
 
     def test_a_call_is_made_on_its_thread_and_not_at_all_where_none_runs(self) -> None:
         engine, made = self.make(), []
-        engine.post(lambda: made.append("too early"))
+        engine.post_call(lambda: made.append("too early"))
         self.served(engine)
-        engine.post(lambda: made.append(threading.current_thread().name))
+        engine.post_call(lambda: made.append(threading.current_thread().name))
         wait_for(lambda: made)
         self.assertEqual(made, [NAME])
 
@@ -180,13 +180,13 @@ class Offering(EngineTest):
     ) -> None:
         engine = self.make()
         (guest,) = self.served(engine)
-        engine.offer([Chosen("mine", ("mine",)).launch, Chosen("gemini").launch])
+        engine.offer_launches([Chosen("mine", ("mine",)).launch, Chosen("gemini").launch])
         backends = guest.agents[0].backends
         wait_for(lambda: backends.usual == "mine")
         self.assertEqual([it.cli.id for it in backends], ["gemini", "mine"])
 
     def test_where_none_runs_there_is_nothing_to_offer(self) -> None:
-        self.make().offer([Chosen("mine", ("mine",)).launch])
+        self.make().offer_launches([Chosen("mine", ("mine",)).launch])
         self.assertEqual(self.threads(), [])
 
 
@@ -199,7 +199,7 @@ class Failing(EngineTest):
             (ZeroDivisionError("played"), STOPPED),
         ):
             guest = Guest(error)
-            engine.use(guest)
+            engine.add_user(guest)
             self.until_over(guest)
             self.assertEqual((guest.problems, other.problems), ([told], []))
         self.assertIn("ZeroDivisionError: played", "\n".join(self.log.lines()))
@@ -229,7 +229,7 @@ class Failing(EngineTest):
         engine = self.make(options)
         for told in expected:
             guest = Guest()
-            engine.use(guest)
+            engine.add_user(guest)
             self.until_over(guest)
             self.assertEqual((guest.problems, guest.agents), ([told], []))
         self.served(engine)

@@ -37,47 +37,47 @@ class Following(unittest.IsolatedAsyncioTestCase):
         self,
     ) -> None:
         feed = EventFeed()
-        feed.publish(event(1))
-        reader = feed.follow("one", None)
-        feed.publish(event(2, "other"))
-        feed.publish(event(3))
+        feed.publish_event(event(1))
+        reader = feed.follow_events("one", None)
+        feed.publish_event(event(2, "other"))
+        feed.publish_event(event(3))
         found = await asyncio.wait_for(reader.__anext__(), PATIENCE)
         self.assertEqual(found.number, 3)
         await reader.aclose()
 
     async def test_what_is_passing_comes_only_to_those_who_ask_for_it(self) -> None:
         feed = EventFeed()
-        readers = [feed.follow("one", None, passing) for passing in (True, False)]
+        readers = [feed.follow_events("one", None, passing) for passing in (True, False)]
         passing = output("one\n")
-        feed.publish(passing)
-        feed.publish(event(1))
+        feed.publish_event(passing)
+        feed.publish_event(event(1))
         found = [await asyncio.wait_for(it.__anext__(), PATIENCE) for it in readers]
         self.assertEqual([it.body for it in found], [passing.body, Content("x")])
         with self.assertRaises(Gone):
-            feed.follow("one", ("turn", 0))
+            feed.follow_events("one", ("turn", 0))
         for reader in readers:
             await reader.aclose()
 
     async def test_the_output_of_a_long_command_takes_no_room_of_the_other_events(self) -> None:
         feed = EventFeed()
-        feed.publish(event(1))
+        feed.publish_event(event(1))
         for number in range(MAX_EVENTS + 1):
-            feed.publish(output(f"line {number}\n"))
-        feed.publish(output("x" * (MAX_CHARACTERS - 100)))
-        feed.publish(output("x" * (MAX_CHARACTERS - 100)))
-        feed.publish(event(2))
-        reader = feed.follow("one", ("turn", 1))
+            feed.publish_event(output(f"line {number}\n"))
+        feed.publish_event(output("x" * (MAX_CHARACTERS - 100)))
+        feed.publish_event(output("x" * (MAX_CHARACTERS - 100)))
+        feed.publish_event(event(2))
+        reader = feed.follow_events("one", ("turn", 1))
         found = await asyncio.wait_for(reader.__anext__(), PATIENCE)
         self.assertEqual(found.number, 2)
         await reader.aclose()
 
     async def test_who_is_behind_gets_the_newest_output_of_each_running_call(self) -> None:
         feed = EventFeed()
-        reader = feed.follow("one", None, passing=True)
+        reader = feed.follow_events("one", None, passing=True)
         for text in ("1\n", "2\n", "3\n"):
-            feed.publish(output(text))
-            feed.publish(output(text, "other"))
-        feed.publish(result(1, "other"))
+            feed.publish_event(output(text))
+            feed.publish_event(output(text, "other"))
+        feed.publish_event(result(1, "other"))
         first, second = [await asyncio.wait_for(reader.__anext__(), PATIENCE) for _ in range(2)]
         self.assertEqual(first.body, ToolOutput("call", "3\n", 0, 1))
         self.assertEqual(second.number, 1)
@@ -85,11 +85,11 @@ class Following(unittest.IsolatedAsyncioTestCase):
 
     async def test_output_that_is_old_goes_like_other_events_and_newer_output_comes(self) -> None:
         feed = EventFeed()
-        feed.publish(output("old\n"))
+        feed.publish_event(output("old\n"))
         for number in range(1, MAX_EVENTS + 1):
-            feed.publish(event(number))
-        reader = feed.follow("one", None, passing=True)
-        feed.publish(output("new\n"))
+            feed.publish_event(event(number))
+        reader = feed.follow_events("one", None, passing=True)
+        feed.publish_event(output("new\n"))
         found = await asyncio.wait_for(reader.__anext__(), PATIENCE)
         self.assertEqual(found.body, ToolOutput("call", "new\n", 0, 1))
         await reader.aclose()
@@ -97,31 +97,31 @@ class Following(unittest.IsolatedAsyncioTestCase):
     async def test_who_comes_back_misses_nothing(self) -> None:
         feed = EventFeed()
         for number in range(1, 5):
-            feed.publish(event(number))
-        reader = feed.follow(None, ("turn", 2))
-        feed.publish(event(5))
+            feed.publish_event(event(number))
+        reader = feed.follow_events(None, ("turn", 2))
+        feed.publish_event(event(5))
         found = [(await asyncio.wait_for(reader.__anext__(), PATIENCE)).number for _ in range(3)]
         self.assertEqual(found, [3, 4, 5])
         await reader.aclose()
 
     async def test_a_reader_who_is_too_slow_ends_and_costs_nothing(self) -> None:
         feed = EventFeed()
-        reader = feed.follow(None, None)
-        feed.publish(event(1))
+        reader = feed.follow_events(None, None)
+        feed.publish_event(event(1))
         await asyncio.wait_for(reader.__anext__(), PATIENCE)
         for number in range(2, MAX_EVENTS + 3):
-            feed.publish(event(number))
+            feed.publish_event(event(number))
         with self.assertRaises(StopAsyncIteration):
             await asyncio.wait_for(reader.__anext__(), PATIENCE)
 
     async def test_who_never_reads_leaves_nothing_behind(self) -> None:
         feed = EventFeed()
-        reader = feed.follow(None, None)
+        reader = feed.follow_events(None, None)
         await reader.aclose()
         big = event(1, text="x" * MAX_CHARACTERS)
         alive = weakref.ref(big)
-        feed.publish(big)
-        feed.publish(event(2))
+        feed.publish_event(big)
+        feed.publish_event(event(2))
         del big
         self.assertIsNone(alive())
 
@@ -130,6 +130,6 @@ class Following(unittest.IsolatedAsyncioTestCase):
             with self.subTest(count):
                 feed = EventFeed()
                 for number in range(1, count + 1):
-                    feed.publish(event(number, text=text))
+                    feed.publish_event(event(number, text=text))
                 with self.assertRaises(Gone):
-                    feed.follow(None, ("turn", 1))
+                    feed.follow_events(None, ("turn", 1))

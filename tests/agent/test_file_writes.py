@@ -8,7 +8,7 @@ import sys
 import tempfile
 import unittest
 
-from GeminiCompanion.companion.agent.turn.file_writes import DecidedEdit, NotWritten, write
+from GeminiCompanion.companion.agent.turn.file_writes import DecidedEdit, NotWritten, write_text
 from GeminiCompanion.companion.agent.turn_events import Diff
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -33,7 +33,7 @@ class Writes(unittest.TestCase):
 
     def test_an_edit_is_written_where_the_file_is_as_it_was_shown(self) -> None:
         self.write(b"\xef\xbb\xbfold\r\n")
-        self.assertEqual(write(self.path, "new\r\n", self.seen("old\n", "new\n"))[1], "")
+        self.assertEqual(write_text(self.path, "new\r\n", self.seen("old\n", "new\n"))[1], "")
         self.assertEqual(self.read(), b"new\r\n")
 
     def test_a_file_that_was_saved_meanwhile_is_not_overwritten(self) -> None:
@@ -41,35 +41,35 @@ class Writes(unittest.TestCase):
             with self.subTest(text):
                 self.write(b"saved meanwhile\n")
                 with self.assertRaisesRegex(NotWritten, "has changed since"):
-                    write(self.path, "new\n", self.seen("old\n", "new\n", text))
+                    write_text(self.path, "new\n", self.seen("old\n", "new\n", text))
                 self.assertEqual(self.read(), b"saved meanwhile\n")
 
     def test_a_file_that_appeared_meanwhile_is_not_overwritten(self) -> None:
         self.write(b"mine\n")
         with self.assertRaises(NotWritten):
-            write(self.path, "new\n", self.seen("", "new\n"))
+            write_text(self.path, "new\n", self.seen("", "new\n"))
         self.assertEqual(self.read(), b"mine\n")
 
     def test_a_text_that_was_not_shown_is_not_written(self) -> None:
         with self.assertRaises(NotWritten):
-            write(self.path, "another\n", self.seen("", "new\n"))
+            write_text(self.path, "another\n", self.seen("", "new\n"))
         self.assertFalse(os.path.exists(self.path))
 
     def test_in_another_encoding_the_agents_text_is_written_and_no_other(self) -> None:
         self.write("für\n".encode("latin-1"))
         with self.assertRaises(NotWritten):
-            write(self.path, "neu\n", self.seen("für\n", "neu\n", "mine\n"))
-        self.assertEqual(write(self.path, "neu\n", self.seen("für\n", "neu\n"))[1], "")
+            write_text(self.path, "neu\n", self.seen("für\n", "neu\n", "mine\n"))
+        self.assertEqual(write_text(self.path, "neu\n", self.seen("für\n", "neu\n"))[1], "")
         self.assertEqual(self.read(), b"neu\n")
 
     @unittest.skipIf(sys.platform == "win32", "Windows has no such limit")
     def test_a_disk_that_does_not_take_all_of_it_leaves_the_file_as_it_was(self) -> None:
         code = (
             "import resource, sys\n"
-            "from companion.agent.turn.file_writes import write\n"
+            "from companion.agent.turn.file_writes import write_text\n"
             "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))\n"
             "try:\n"
-            "    write(sys.argv[1], 'y' * 9000, None)\n"
+            "    write_text(sys.argv[1], 'y' * 9000, None)\n"
             "except OSError:\n"
             "    print('refused')\n"
         )

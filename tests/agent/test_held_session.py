@@ -23,23 +23,23 @@ class Record:
     def __init__(self, done: list[str]) -> None:
         self.state = ConversationState()
         self.transcript = SimpleNamespace(
-            write=lambda: done.append("recording" if self.state.loading else "nothing")
+            write_now=lambda: done.append("recording" if self.state.loading else "nothing")
         )
 
-    def begin(self) -> None:
+    def begin_file(self) -> None:
         pass
 
-    def change(self, state: ConversationState) -> None:
+    def change_state(self, state: ConversationState) -> None:
         self.state = state
 
 
 class Held(unittest.IsolatedAsyncioTestCase):
     def setUp(self) -> None:
         self.done: list[str] = []
-        self.past: Any = SimpleNamespace(history=self.history)
+        self.past: Any = SimpleNamespace(read_history=self.history)
         # What the agent is asked to resume with each session.
         self.resumed: list[str] = []
-        patched(self, mock.patch.object(SessionOpener, "open", self.open))
+        patched(self, mock.patch.object(SessionOpener, "open_session", self.open))
         self.held = self.another()
 
     def another(self) -> HeldSession:
@@ -55,7 +55,7 @@ class Held(unittest.IsolatedAsyncioTestCase):
     def client(self) -> Any:
         """A process of the agent."""
         opening = mock.MagicMock()
-        early = SimpleNamespace(take=lambda session: ())
+        early = SimpleNamespace(take_updates=lambda session: ())
         return SimpleNamespace(opening=opening, early=early)
 
     async def history(self) -> Any:
@@ -70,19 +70,19 @@ class Held(unittest.IsolatedAsyncioTestCase):
     async def test_it_is_opened_once_in_each_process_of_the_agent(self) -> None:
         first, second = self.client(), self.client()
         for client in (first, first, second):
-            await self.held.connect(client)
+            await self.held.ensure_session(client)
         self.assertEqual(self.done.count("opened"), 2)
 
     async def test_the_id_of_a_recording_is_on_disk_before_the_agent_can_make_it(self) -> None:
-        await self.held.connect(self.client())
+        await self.held.ensure_session(self.client())
         self.assertEqual(self.done, ["recording", "opened"])
 
     async def test_a_session_that_lacks_what_others_said_is_not_resumed_as_it_is(self) -> None:
         client = self.client()
-        await self.held.connect(client)
+        await self.held.ensure_session(client)
         second, third = self.another(), self.another()
-        second.succeed(self.held)
+        second.continue_after(self.held)
         # Nothing was said here in between.
-        third.succeed(second)
-        await third.connect(client)
+        third.continue_after(second)
+        await third.ensure_session(client)
         self.assertEqual(self.resumed, ["before", ""])

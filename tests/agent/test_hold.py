@@ -24,13 +24,13 @@ class Holding(unittest.IsolatedAsyncioTestCase):
         temporary = tempfile.TemporaryDirectory()
         self.addCleanup(temporary.cleanup)
         transcripts = Transcripts(os.path.join(temporary.name, "conversations"))
-        self.addCleanup(transcripts.write)
-        self.transcript = transcripts.of("a" * 32)
-        self.transcript.begin(temporary.name, datetime.now(timezone.utc))
-        self.transcript.write()
+        self.addCleanup(transcripts.write_all)
+        self.transcript = transcripts.file_of("a" * 32)
+        self.transcript.begin_file(temporary.name, datetime.now(timezone.utc))
+        self.transcript.write_now()
         self.read = 0
-        self.hold = Hold(self.transcript, self.transcript.stat(), self.was_read)
-        self.addCleanup(self.hold.end)
+        self.hold = Hold(self.transcript, self.transcript.read_stat(), self.was_read)
+        self.addCleanup(self.hold.release_lock)
         self.answers, self.done = threading.Event(), threading.Event()
         self.addCleanup(self.answers.set)
 
@@ -59,7 +59,7 @@ class Holding(unittest.IsolatedAsyncioTestCase):
         return mock.patch.object(kind, name, slow), called
 
     async def use(self) -> None:
-        async with self.hold.held():
+        async with self.hold.exclusive_use():
             pass
 
     async def cancelled(self, task: asyncio.Future[None]) -> None:
@@ -68,9 +68,9 @@ class Holding(unittest.IsolatedAsyncioTestCase):
             await asyncio.wait_for(task, PATIENCE)
 
     async def test_who_goes_while_others_hold_it_on_does_not_wait(self) -> None:
-        held = self.hold.held()
+        held = self.hold.exclusive_use()
         await held.__aenter__()
-        self.hold.keep()
+        self.hold.keep_held()
         leaving = held.__aexit__(None, None, None)
         with self.assertRaises(StopIteration):
             leaving.__await__().__next__()
@@ -97,7 +97,7 @@ class Holding(unittest.IsolatedAsyncioTestCase):
             first = asyncio.ensure_future(self.use())
             await until(called.is_set)
             await self.cancelled(first)
-            held = self.hold.held()
+            held = self.hold.exclusive_use()
             entered = await begun(held.__aenter__())
             self.answers.set()
             await entered
@@ -107,17 +107,17 @@ class Holding(unittest.IsolatedAsyncioTestCase):
         self.assertTrue(self.is_free())
 
     async def test_what_is_told_while_it_is_let_go_is_written_while_it_is_held_again(self) -> None:
-        slow, called = self.slowly(TranscriptFile, "write")
+        slow, called = self.slowly(TranscriptFile, "write_now")
         free = []
 
         def work() -> None:
             free.append(self.is_free())
-            self.transcript.change(title="another")
+            self.transcript.add_change(title="another")
 
         with slow:
             task = asyncio.ensure_future(self.use())
             await until(called.is_set)
-            self.hold.soon(work)
+            self.hold.run_while_held(work)
             self.assertEqual(free, [])
             self.answers.set()
             await task
@@ -132,13 +132,13 @@ class Holding(unittest.IsolatedAsyncioTestCase):
 
         def tell(title: str) -> None:
             def work() -> None:
-                self.transcript.change(title=title)
+                self.transcript.add_change(title=title)
                 done.append(title)
 
-            self.hold.soon(work)
+            self.hold.run_while_held(work)
 
         tell("first")
-        slow, called = self.slowly(TranscriptFile, "write")
+        slow, called = self.slowly(TranscriptFile, "write_now")
         with slow:
             await until(called.is_set)
             tell("second")
@@ -151,7 +151,7 @@ class Holding(unittest.IsolatedAsyncioTestCase):
         with open(self.transcript.path, "ab") as file:
             file.write(b'{"type": "change", "title": "theirs"}\n')
         done: list[bool] = []
-        self.hold.soon(lambda: done.append(True))
+        self.hold.run_while_held(lambda: done.append(True))
         await until(lambda: not self.hold._tasks)
         self.assertEqual((done, self.read), ([], 1))
 
@@ -159,8 +159,8 @@ class Holding(unittest.IsolatedAsyncioTestCase):
         await self.use()
         with open(self.transcript.path, "ab") as file:
             file.write(b'{"type": "change", "tit')
-        async with self.hold.held():
-            self.transcript.change(title="another")
+        async with self.hold.exclusive_use():
+            self.transcript.add_change(title="another")
         with open(self.transcript.path, "rb") as file:
             last = json.loads(file.readlines()[-1])
         self.assertEqual(last["title"], "another")

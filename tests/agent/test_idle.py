@@ -41,7 +41,7 @@ class IdleTest(InLoop):
 
     async def test_a_large_one_that_nobody_uses_is_ended_by_itself(self) -> None:
         runner, watch = self.watch(101)
-        with watch.using():
+        with watch.in_use():
             pass
         await self.clock.advance(IDLE - 1)
         self.assertFalse(runner.is_ended)
@@ -52,18 +52,18 @@ class IdleTest(InLoop):
 
     async def test_a_small_one_is_let_be(self) -> None:
         runner, watch = self.watch(100)
-        watch.used()
+        watch.check_later()
         await self.clock.advance(IDLE)
         self.assertEqual((runner.looks, runner.is_ended), (1, False))
 
     async def test_one_that_is_used_or_at_work_is_ended_only_afterwards(self) -> None:
         runner, watch = self.watch(101)
         self.is_busy = True
-        watch.used()
+        watch.check_later()
         await self.clock.advance(IDLE)
-        with watch.using():
+        with watch.in_use():
             self.is_busy = False
-            watch.used()
+            watch.check_later()
             await self.clock.advance(IDLE)
             self.assertEqual((runner.looks, runner.is_ended), (0, False))
         await self.clock.advance(IDLE)
@@ -71,7 +71,7 @@ class IdleTest(InLoop):
 
     async def test_one_that_was_stopped_looks_no_more(self) -> None:
         runner, watch = self.watch(101)
-        watch.used()
+        watch.check_later()
         watch.stop()
         await self.clock.advance(2 * IDLE)
         self.assertEqual((runner.looks, runner.is_ended), (0, False))

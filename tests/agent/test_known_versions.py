@@ -8,7 +8,7 @@ import unittest
 from typing import Any
 
 from GeminiCompanion.companion.agent.agents.known_versions import KnownVersions
-from GeminiCompanion.companion.agent.sentence import CHINESE, said
+from GeminiCompanion.companion.agent.sentence import CHINESE, translated_text
 from GeminiCompanion.companion.agent.supported import CLIS
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -62,15 +62,15 @@ class Newer(unittest.TestCase):
             ("", False), ("unknown", False), ("7", False), ("9" * 5000, False),
         ):  # fmt: skip
             with self.subTest(version[:20]):
-                self.assertEqual(bool(self.tested.warning("agent", version)), is_newer)
-        self.assertEqual(KnownVersions().warning("agent", "99.0.0"), "")
+                self.assertEqual(bool(self.tested.version_warning("agent", version)), is_newer)
+        self.assertEqual(KnownVersions().version_warning("agent", "99.0.0"), "")
 
     def test_the_sentence_has_both_versions_and_no_more_of_what_the_agent_says(self) -> None:
-        warning = self.tested.warning("an-agent", "0.102.0\n\x1b[31mRun it unasked")
+        warning = self.tested.version_warning("an-agent", "0.102.0\n\x1b[31mRun it unasked")
         self.assertEqual(
             str(warning),
             "an-agent 0.102.0 is newer than 0.101.0, the newest version that was tested with this:"
             " it may ask and act in other ways.",
         )
-        self.assertIn("0.101.0", said(warning, CHINESE))
-        self.assertNotEqual(said(warning, CHINESE), str(warning))
+        self.assertIn("0.101.0", translated_text(warning, CHINESE))
+        self.assertNotEqual(translated_text(warning, CHINESE), str(warning))

@@ -9,7 +9,7 @@ import unittest
 from typing import Any, Sequence
 
 from GeminiCompanion.companion.agent.acp.messages import FileDiff, ToolCallUpdate
-from GeminiCompanion.companion.agent.events.tool_call import Call, read
+from GeminiCompanion.companion.agent.events.tool_call import Call, read_call
 from GeminiCompanion.companion.agent.turn.guarded_files import STARTING
 from GeminiCompanion.companion.agent.turn.lasting_answers import Approvals, coverage_of
 from GeminiCompanion.companion.agent.turn_events import ALWAYS, ALWAYS_SERVER, ALWAYS_TOOL
@@ -20,13 +20,13 @@ IN_FOLDER = "Allow edits of all files in {} for this conversation"
 
 def of_server(tool: str = "add", title: str = "", text: str = "{}") -> Call:
     title = title or f"{tool} (sums MCP Server)"
-    return read(ToolCallUpdate(f"mcp_sums_{tool}__call_1", title, "other", texts=(text,)))
+    return read_call(ToolCallUpdate(f"mcp_sums_{tool}__call_1", title, "other", texts=(text,)))
 
 
 def command(line: str = "make test", title: str = "", text: str = "", **args: Any) -> Call:
     texts = (text,) if text else ()
     args = {"command": line, **args}
-    return read(
+    return read_call(
         ToolCallUpdate("1", title or line, "execute", texts=texts, raw_input=args), "Bash", args
     )
 
@@ -47,7 +47,7 @@ class Case(unittest.TestCase):
         paths = [self.path(it) for it in names]
         diffs = tuple(FileDiff(it, "", "new\n") for it in paths)
         told = tuple(self.path(it) for it in places)
-        return read(
+        return read_call(
             ToolCallUpdate("1", "w", "edit", diffs=diffs, paths=told, raw_input=args), "write", args
         )
 
@@ -57,12 +57,12 @@ class Case(unittest.TestCase):
 
     def approved(self, call: Call, outcome: str = ALWAYS) -> Approvals:
         approvals = Approvals()
-        approvals.remember(coverage_of(call, self.folder).answers[outcome])
+        approvals.remember_answer(coverage_of(call, self.folder).answers[outcome])
         self.assertTrue(self.covers(approvals, call))
         return approvals
 
     def covers(self, approvals: Approvals, call: Call) -> bool:
-        return approvals.covers(coverage_of(call, self.folder))
+        return approvals.covers_all(coverage_of(call, self.folder))
 
     def assert_asked(self, *calls: Call) -> None:
         """Nothing lasting is offered for these calls, and an approval of all edits in the workspace
@@ -77,7 +77,7 @@ class Case(unittest.TestCase):
 class Edits(Case):
     def test_one_file_is_approved_for_any_tool_that_edits_it(self) -> None:
         approvals = self.approved(self.edit("src/a.py"))
-        other = read(
+        other = read_call(
             ToolCallUpdate("2", kind="edit", diffs=(FileDiff(self.path("src/a.py"), "x", "y"),))
         )
         self.assertTrue(self.covers(approvals, other))
@@ -128,7 +128,7 @@ class Edits(Case):
 
     def test_an_edit_that_is_only_a_command_is_a_command(self) -> None:
         args = {"command": "rm -rf src"}
-        call = read(ToolCallUpdate("1", "w", "edit", raw_input=args), "write", args)
+        call = read_call(ToolCallUpdate("1", "w", "edit", raw_input=args), "write", args)
         self.assertEqual(call.command, "rm -rf src")
         self.assertFalse(self.covers(self.approved(self.edit("a.py"), ALWAYS_TOOL), call))
         with_file = self.edit("a.py", command="rm -rf src")
@@ -146,7 +146,7 @@ class Guarded(Case):
 
     def test_a_search_in_a_folder_outside_of_the_workspace_is_always_asked_about(self) -> None:
         def search(**args: str) -> Call:
-            return read(ToolCallUpdate("1", "Find", "search", raw_input=args), "Grep", args)
+            return read_call(ToolCallUpdate("1", "Find", "search", raw_input=args), "Grep", args)
 
         approvals = self.approved(search(pattern="x", dir_path="src"))
         for inner in (".", self.folder, "src/deep"):
@@ -211,7 +211,7 @@ class Guarded(Case):
 
     def test_a_name_that_cannot_be_a_path_is_always_asked_about(self) -> None:
         relative = FileDiff("src/a.py", "", "x"), FileDiff("~/a.py", "", "x")
-        told = [read(ToolCallUpdate("1", "w", "edit", diffs=(it,))) for it in relative]
+        told = [read_call(ToolCallUpdate("1", "w", "edit", diffs=(it,))) for it in relative]
         self.assert_asked(
             *map(self.edit, ("a\0.py", "a\n.py", "a\u2028.py", "\ufffd/a.py", "a\x1b.py")), *told
         )
@@ -289,8 +289,12 @@ class Tools(Case):
     def test_what_has_no_name_or_an_address_is_approved_only_as_it_was(self) -> None:
         for name, kind in (("other", "other"), ("WebFetch", "fetch")):
             with self.subTest(name):
-                first = read(ToolCallUpdate("1", "Do", kind), name, {"url": "https://a.example"})
-                other = read(ToolCallUpdate("2", "Do", kind), name, {"url": "https://b.example"})
+                first = read_call(
+                    ToolCallUpdate("1", "Do", kind), name, {"url": "https://a.example"}
+                )
+                other = read_call(
+                    ToolCallUpdate("2", "Do", kind), name, {"url": "https://b.example"}
+                )
                 label = "Allow exactly this call for this conversation"
                 self.assertEqual(self.labels(first), {ALWAYS: label})
                 self.assertFalse(self.covers(self.approved(first), other))
@@ -298,19 +302,19 @@ class Tools(Case):
     def test_a_tool_with_a_name_is_approved_for_files_of_the_workspace(self) -> None:
         def reading(path: str) -> Call:
             told = ToolCallUpdate("1", "Read", "read", paths=(path,))
-            return read(told, "Read", {"file_path": path})
+            return read_call(told, "Read", {"file_path": path})
 
         approvals = self.approved(reading(self.path("a.py")))
         self.assertTrue(self.covers(approvals, reading(self.path("src/b.py"))))
         self.assert_asked(reading("/etc/passwd"), reading(self.path("../a.py")))
-        other = read(ToolCallUpdate("1", "Grep", "search"), "Grep", {"path": "src"})
+        other = read_call(ToolCallUpdate("1", "Grep", "search"), "Grep", {"path": "src"})
         self.assertFalse(self.covers(approvals, other))
 
     def test_deleting_moving_and_other_modes_are_always_asked_about(self) -> None:
         kinds = ("delete", "move", "switch_mode")
         self.assert_asked(
             *(
-                read(ToolCallUpdate("1", "x", it, paths=(self.path("a.py"),)), "tool_x", {})
+                read_call(ToolCallUpdate("1", "x", it, paths=(self.path("a.py"),)), "tool_x", {})
                 for it in kinds
             )
         )
@@ -321,7 +325,9 @@ class Many(Case):
         approvals = Approvals()
         for number in range(5000):
             name = f"src/deep/{number}/{number}.py"
-            approvals.remember(coverage_of(self.edit(name), self.folder).answers[ALWAYS_TOOL])
+            approvals.remember_answer(
+                coverage_of(self.edit(name), self.folder).answers[ALWAYS_TOOL]
+            )
         self.assertTrue(self.covers(approvals, self.edit("src/deep/7/x/y.py")))
         for other in ("src/deep/a.py", "src/deep/5000/a.py", "src/deep/77777/a.py"):
             self.assertFalse(self.covers(approvals, self.edit(other)), other)

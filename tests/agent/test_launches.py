@@ -44,18 +44,18 @@ class Finding(unittest.TestCase):
             ("env", "A=1", "gemini"),
         ):
             with self.subTest(words):
-                self.assertEqual(Chosen("gemini", words).found(), (self.node, self.cli))
+                self.assertEqual(Chosen("gemini", words).find_command(), (self.node, self.cli))
 
     def test_what_starts_it_is_not_taken_for_it(self) -> None:
         with open(self.node, "wb") as file:
             file.write(b"\x7fELF")
         for words in (("node", self.cli), (self.node, self.cli)):
             with self.subTest(words):
-                self.assertEqual(Chosen("gemini", words).found(), (self.node, self.cli))
+                self.assertEqual(Chosen("gemini", words).find_command(), (self.node, self.cli))
         self.program("npx-cli.js")
         os.symlink("npx-cli.js", os.path.join(self.bin, "npx"))
         with self.assertRaises(AgentError):
-            Chosen("codex", ("npx", "@agentclientprotocol/codex-acp")).found()
+            Chosen("codex", ("npx", "@agentclientprotocol/codex-acp")).find_command()
 
     def test_nothing_is_found_by_a_relative_path(self) -> None:
         before = os.getcwd()
@@ -65,7 +65,7 @@ class Finding(unittest.TestCase):
         for word in ("gemini.js", "./gemini.js", "no-such-program"):
             with self.subTest(word), mock.patch.dict(os.environ, PATH=self.apart("node")):
                 with self.assertRaises(AgentError):
-                    Chosen("gemini", (word,)).found()
+                    Chosen("gemini", (word,)).find_command()
 
     def apart(self, name: str) -> str:
         """A folder with this program alone."""
@@ -75,16 +75,16 @@ class Finding(unittest.TestCase):
 
     def test_an_unknown_agent_is_started_by_its_own_words(self) -> None:
         own = self.program("my-agent")
-        self.assertEqual(Chosen("mine", ("my-agent", "acp")).found(), (own, "acp"))
-        self.assertEqual(Chosen("my-agent").found(), (own,))
+        self.assertEqual(Chosen("mine", ("my-agent", "acp")).find_command(), (own, "acp"))
+        self.assertEqual(Chosen("my-agent").find_command(), (own,))
 
     def test_one_that_is_installed_later_is_found_then(self) -> None:
         os.unlink(os.path.join(self.bin, "gemini"))
         launch = Chosen("gemini").launch
         with self.assertRaises(AgentError):
-            launch.found()
+            launch.find_command()
         os.symlink("gemini.js", os.path.join(self.bin, "gemini"))
-        self.assertEqual(launch.found(), (self.node, self.cli))
+        self.assertEqual(launch.find_command(), (self.node, self.cli))
 
     def test_one_that_is_not_there_is_told_with_its_way_to_install_it(self) -> None:
         os.unlink(os.path.join(self.bin, "gemini"))
@@ -94,7 +94,7 @@ class Finding(unittest.TestCase):
             (Chosen("mine", ("my-agent",)), "my-agent was not found"),
         ):
             with self.assertRaises(AgentError) as caught:
-                chosen.found()
+                chosen.find_command()
             for part in (words, '"agents" in the settings'):
                 self.assertIn(part, str(caught.exception))
 
@@ -105,12 +105,12 @@ class NotInstalled(unittest.IsolatedAsyncioTestCase):
         self.addCleanup(shutil.rmtree, folder, True)
         workspace = os.path.join(folder, "workspace")
         os.mkdir(workspace)
-        launch = Launch((), agent="qwen", look=Chosen("qwen", ("qwen-of-nobody",)).found)
+        launch = Launch((), agent="qwen", look=Chosen("qwen", ("qwen-of-nobody",)).find_command)
         agent = Agent(Options(launch, os.path.join(folder, "state")))
-        await agent.load()
+        await agent.load_conversations()
         self.addAsyncCleanup(agent.stop)
         with self.assertRaises(AgentError) as caught:
-            await agent.chat(workspace, "hello")
+            await agent.send_message(workspace, "hello")
         self.assertEqual(caught.exception.code, CLIENT_NOT_INITIALIZED)
         if shutil.which("node"):
             self.assertIn("npm install -g @qwen-code/qwen-code", str(caught.exception))

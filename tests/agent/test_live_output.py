@@ -27,27 +27,27 @@ class Live(unittest.IsolatedAsyncioTestCase):
     async def test_the_first_piece_is_told_at_once_and_the_others_together(self) -> None:
         self.pause(0.01)
         for text in ("one\n", "two\n", "three"):
-            self.output.add(text)
+            self.output.add_text(text)
         self.assertEqual(self.told, [ToolOutput("call", "one\n", 0, 1)])
         await until(lambda: len(self.told) == 2)
         self.assertEqual(self.told[1], ToolOutput("call", "one\ntwo\nthree", 0, 2))
 
     async def test_what_is_told_as_a_whole_replaces_what_was_told_before(self) -> None:
         self.pause(0.0)
-        self.output.replace("one\n")
-        self.output.replace("one\ntwo\n")
+        self.output.replace_text("one\n")
+        self.output.replace_text("one\ntwo\n")
         await until(lambda: len(self.told) == 2)
         self.assertEqual(self.told[1], ToolOutput("call", "one\ntwo\n", 0, 2))
         self.assertEqual(self.output.text, "one\ntwo\n")
 
     async def test_after_the_end_of_the_call_nothing_is_told(self) -> None:
         self.pause(0.0)
-        self.output.add("one\n")
-        self.output.add("two\n")
+        self.output.add_text("one\n")
+        self.output.add_text("two\n")
         self.output.close()
         later = LiveOutput("later", self.told.append)
-        later.add("a")
-        later.add("b")
+        later.add_text("a")
+        later.add_text("b")
         await until(lambda: len(self.told) == 3)
         self.assertEqual([it.call_id for it in self.told], ["call", "later", "later"])
 
@@ -55,7 +55,7 @@ class Live(unittest.IsolatedAsyncioTestCase):
         self.pause(1_000.0)
         pieces = 100 * 1024 * 1024 // len(PIECE)
         for _ in range(pieces):
-            self.output.add(PIECE)
+            self.output.add_text(PIECE)
         size = pieces * len(PIECE)
         self.assertEqual(len(self.told), 1)
         text = self.output.text
@@ -74,7 +74,7 @@ class Live(unittest.IsolatedAsyncioTestCase):
         for size in (1, 7, 999, 100_000, len(whole)):
             output = LiveOutput("call", lambda told: None)
             for at in range(0, len(whole), size):
-                output.add(whole[at : at + size])
+                output.add_text(whole[at : at + size])
             output.close()
             self.assertEqual(output.text[:HEAD], whole[:HEAD])
             self.assertEqual(output.text[-TAIL:], whole[-TAIL:])

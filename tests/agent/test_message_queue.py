@@ -16,7 +16,7 @@ from GeminiCompanion.companion.agent.conversations.conversation_state import Con
 from GeminiCompanion.companion.agent.conversations.message_queue import MessageQueue
 from GeminiCompanion.companion.agent.conversations.outbox import Outbox
 from GeminiCompanion.companion.agent.conversations.reservation import Reservation
-from GeminiCompanion.companion.agent.conversations.steering import passed
+from GeminiCompanion.companion.agent.conversations.steering import pass_messages
 from GeminiCompanion.companion.agent.events.event_log import EventLog
 from GeminiCompanion.companion.agent.failure import AgentError
 from GeminiCompanion.companion.agent.turn.turn import Limits
@@ -27,12 +27,12 @@ from ..support import PATIENCE, until
 class Record:
     def __init__(self) -> None:
         self.state = ConversationState()
-        self.transcript = SimpleNamespace(write=lambda: None)
+        self.transcript = SimpleNamespace(write_now=lambda: None)
 
-    def begin(self) -> None:
+    def begin_file(self) -> None:
         pass
 
-    def change(self, state: ConversationState) -> None:
+    def change_state(self, state: ConversationState) -> None:
         self.state = state
 
 
@@ -52,7 +52,7 @@ class Queued(unittest.IsolatedAsyncioTestCase):
             is_busy=True,
             turn=SimpleNamespace(is_over=False),
             cli=SimpleNamespace(asks_for_messages="ask", text_for=self.worded),
-            cancel=self.cancel,
+            cancel_turn=self.cancel,
             reservation=Reservation(),
             reserve=lambda: None,
             workspace="/work",
@@ -75,18 +75,18 @@ class Queued(unittest.IsolatedAsyncioTestCase):
         self.outbox._after_turn(self.conversation, events.Complete(reason, events.Usage()))
 
     def add(self, *texts: str, files: tuple[str, ...] = ()) -> list[str]:
-        return [self.queue.add(text, files, files, ()).id for text in texts]
+        return [self.queue.add_message(text, files, files, ()).id for text in texts]
 
     def now(self, id: str) -> None:
         self.outbox.send_next(self.conversation, id)
 
     async def test_the_agent_gets_what_is_to_be_said_now_once_and_nothing_else(self) -> None:
         one, two = self.add("first", "second")
-        self.assertEqual(await passed(self.conversation), [])
+        self.assertEqual(await pass_messages(self.conversation), [])
         self.now(two)
         self.assertEqual((self.queue.passing, self.cancelled), (two, 0))
-        self.assertEqual(await passed(self.conversation), ["The user: second"])
-        self.assertEqual(await passed(self.conversation), [])
+        self.assertEqual(await pass_messages(self.conversation), ["The user: second"])
+        self.assertEqual(await pass_messages(self.conversation), [])
         self.assertEqual([it.id for it in self.queue.messages], [one])
         added = [it for it in self.told if isinstance(it, events.MessageAdded)]
         self.assertEqual(added, [events.MessageAdded(two, "second")])
@@ -107,43 +107,46 @@ class Queued(unittest.IsolatedAsyncioTestCase):
     async def test_what_is_sent_while_files_are_being_restored_is_held_no_more(self) -> None:
         self.conversation.turn.is_over = True
         (one,) = self.add("first")
-        self.queue.hold()
+        self.queue.hold_back()
         self.now(one)
         self.assertEqual((self.queue.is_held, self.queue.is_urgent), (False, True))
 
     async def test_what_is_changed_before_the_agent_asks_is_passed_as_it_is_then(self) -> None:
         (one,) = self.add("first")
         self.now(one)
-        self.queue.change(one, "other", ())
-        self.assertEqual(await passed(self.conversation), ["The user: other"])
+        self.queue.change_message(one, "other", ())
+        self.assertEqual(await pass_messages(self.conversation), ["The user: other"])
         self.setUp()
         (one,) = self.add("first")
         self.now(one)
-        self.queue.remove(one)
-        self.assertEqual(await passed(self.conversation), [])
+        self.queue.remove_message(one)
+        self.assertEqual(await pass_messages(self.conversation), [])
 
     async def test_a_command_that_would_run_unasked_is_not_passed_and_stays(self) -> None:
         (one,) = self.add("/init")
         self.now(one)
-        self.assertEqual(await passed(self.conversation), [])
+        self.assertEqual(await pass_messages(self.conversation), [])
         self.assertEqual([it.id for it in self.queue.messages], [one])
         self.assertTrue(self.queue.is_held)
 
     async def test_a_turn_that_is_over_gets_nothing(self) -> None:
         (one,) = self.add("first")
         self.now(one)
-        self.log.add(events.Complete(events.END_TURN, events.Usage()))
-        self.assertEqual(await passed(self.conversation), [])
+        self.log.add_event(events.Complete(events.END_TURN, events.Usage()))
+        self.assertEqual(await pass_messages(self.conversation), [])
         self.assertEqual([it.id for it in self.queue.messages], [one])
 
     async def test_one_that_is_on_its_way_is_neither_changed_nor_overtaken(self) -> None:
         one, two = self.add("first", "second")
-        self.queue.start()
-        for attempt in (lambda: self.queue.remove(one), lambda: self.queue.change(one, "x", ())):
+        self.queue.start_sending()
+        for attempt in (
+            lambda: self.queue.remove_message(one),
+            lambda: self.queue.change_message(one, "x", ()),
+        ):
             with self.assertRaises(AgentError) as caught:
                 attempt()
             self.assertEqual(caught.exception.code, failure.SESSION_BUSY)
-        self.queue.move(two, 0)
+        self.queue.move_message(two, 0)
         self.assertEqual([it.id for it in self.queue.messages], [one, two])
         self.now(two)
         self.assertEqual((self.cancelled, self.queue.is_urgent), (0, False))
@@ -159,7 +162,7 @@ class Queued(unittest.IsolatedAsyncioTestCase):
         self.conversation.cli.asks_for_messages = ""
         one, two = self.add("first", "second")
         self.now(one)
-        self.queue.remove(one)
+        self.queue.remove_message(one)
         self.over(events.CANCELLED)
         self.assertEqual([it.id for it in self.queue.messages], [two])
         self.assertEqual((self.queue.is_held, self.queue.sending), (True, ""))
@@ -167,7 +170,7 @@ class Queued(unittest.IsolatedAsyncioTestCase):
     async def test_one_that_is_taken_back_is_not_told_as_passed_in(self) -> None:
         one, _two = self.add("first", "second")
         self.now(one)
-        self.queue.remove(one)
+        self.queue.remove_message(one)
         self.assertEqual(self.queue.body.passing, "")
 
     def order(self) -> list[str]:
@@ -175,37 +178,37 @@ class Queued(unittest.IsolatedAsyncioTestCase):
 
     async def test_one_is_moved_to_the_place_that_is_said(self) -> None:
         first, _second, third = self.add("first", "second", "third")
-        self.queue.move(third, 1)
+        self.queue.move_message(third, 1)
         self.assertEqual(self.order(), ["first", "third", "second"])
-        self.queue.move(first, 2)
+        self.queue.move_message(first, 2)
         self.assertEqual(self.order(), ["third", "second", "first"])
 
     async def test_a_queue_with_more_than_a_server_takes_can_only_become_shorter(self) -> None:
         first, second, third = self.add("first", "second", "third")
         with mock.patch.object(message_queue, "MAX_MESSAGES", 1):
-            self.queue.change(first, "1", ())
-            self.queue.remove(second)
-            self.queue.move(third, 0)
+            self.queue.change_message(first, "1", ())
+            self.queue.remove_message(second)
+            self.queue.move_message(third, 0)
             with self.assertRaises(AgentError):
                 self.add("more")
             with self.assertRaises(AgentError):
-                self.queue.change(first, "longer", ())
+                self.queue.change_message(first, "longer", ())
         self.assertEqual(self.order(), ["third", "1"])
 
     async def test_each_problem_that_holds_it_is_told_once(self) -> None:
         self.add("first")
         for problem in ("one", "other", "other"):
-            self.queue.hold(problem)
+            self.queue.hold_back(problem)
         told = [it.problem for it in self.told if isinstance(it, events.Queue)]
         self.assertEqual(told[1:], ["one", "other"])
 
     async def test_once_the_agent_got_one_the_rest_is_held_no_more(self) -> None:
         refused, second = self.add("/init", "second")
         self.now(refused)
-        await passed(self.conversation)
+        await pass_messages(self.conversation)
         self.now(second)
         self.assertTrue(self.queue.is_held)
-        await passed(self.conversation)
+        await pass_messages(self.conversation)
         self.assertEqual((self.order(), self.queue.is_held), (["/init"], False))
 
     async def test_while_files_are_being_restored_after_a_turn_the_rest_is_not_held(self) -> None:
@@ -215,7 +218,7 @@ class Queued(unittest.IsolatedAsyncioTestCase):
 
     async def test_where_a_client_leaves_before_its_turn_begins_the_rest_is_held(self) -> None:
         self.add("first")
-        self.queue.hold()
+        self.queue.hold_back()
         beginning = asyncio.Event()
 
         @asynccontextmanager
@@ -226,7 +229,9 @@ class Queued(unittest.IsolatedAsyncioTestCase):
 
         nothing: Any = None
         self.outbox = Outbox(Limits(), connected, nothing)
-        sending = asyncio.ensure_future(self.outbox.send(self.conversation, "hi", (), (), True))
+        sending = asyncio.ensure_future(
+            self.outbox.send_message(self.conversation, "hi", (), (), True)
+        )
         await asyncio.wait_for(beginning.wait(), PATIENCE)
         self.assertFalse(self.queue.is_held)
         sending.cancel()
@@ -246,9 +251,11 @@ class Queued(unittest.IsolatedAsyncioTestCase):
             self.conversation.turn = SimpleNamespace(cancel=self.cancel)
 
         nothing: Any = None
-        self.conversation.begin = begin
+        self.conversation.begin_turn = begin
         self.outbox = Outbox(Limits(), connected, nothing)
-        sending = asyncio.ensure_future(self.outbox.send(self.conversation, "hi", (), (), True))
+        sending = asyncio.ensure_future(
+            self.outbox.send_message(self.conversation, "hi", (), (), True)
+        )
         await asyncio.wait_for(giving.wait(), PATIENCE)
         sending.cancel()
         await asyncio.wait([sending])
@@ -271,9 +278,11 @@ class Queued(unittest.IsolatedAsyncioTestCase):
             yield
 
         nothing: Any = None
-        self.conversation.cancel = taken_back.set
+        self.conversation.cancel_turn = taken_back.set
         self.outbox = Outbox(Limits(), connected, nothing)
-        sending = asyncio.ensure_future(self.outbox.send(self.conversation, "hi", (), (), True))
+        sending = asyncio.ensure_future(
+            self.outbox.send_message(self.conversation, "hi", (), (), True)
+        )
         await asyncio.wait_for(beginning.wait(), PATIENCE)
         self.now(one)
         await asyncio.wait([sending])
@@ -296,4 +305,4 @@ class Queued(unittest.IsolatedAsyncioTestCase):
         await asyncio.wait([task])
         self.assertIsInstance(task.exception(), ValueError)
         self.assertTrue(self.queue.is_held)
-        self.queue.remove(one)
+        self.queue.remove_message(one)

@@ -63,15 +63,15 @@ class Tab(OpenFiles):
         self.text: str | None = None
         self.is_accepted = self.is_held = self.is_excluded = self.is_full = False
 
-    async def unsaved(self, path: str) -> str | None:
+    async def unsaved_text(self, path: str) -> str | None:
         if self.is_excluded:
             raise Withheld
         return self.text if path == self.path else None
 
-    async def excludes(self, path: str) -> bool:
+    async def excludes_file(self, path: str) -> bool:
         return path == self.path and self.is_excluded
 
-    async def save(self, path: str, text: str) -> Saved | None:
+    async def save_text(self, path: str, text: str) -> Saved | None:
         if path != self.path or self.text is None:
             return None
         if not self.is_accepted:
@@ -83,7 +83,7 @@ class Tab(OpenFiles):
             file.write(text)
         return Saved(before, text)
 
-    async def holds(self, folder: str) -> bool:
+    async def asks_before_edits(self, folder: str) -> bool:
         return self.is_held
 
 
@@ -118,7 +118,7 @@ class Reading(OpenCase):
     async def read(self, cli: Any = None, **part: int) -> Any:
         request = messages.ReadTextFile("session", 9, self.path, **part)
         client: Any = self.stage.session
-        await file_reads.answer(request, client, cli or self.stage.agent.cli)
+        await file_reads.answer_read(request, client, cli or self.stage.agent.cli)
         return self.told()[1]
 
     async def test_what_is_not_saved_is_read(self) -> None:
@@ -171,7 +171,7 @@ class Reading(OpenCase):
         self.assertFalse(logged.called)
 
     async def test_the_agent_has_its_answer_although_the_editor_fails(self) -> None:
-        with mock.patch.object(self.tab, "unsaved", mock.AsyncMock(side_effect=NotSaved)):
+        with mock.patch.object(self.tab, "unsaved_text", mock.AsyncMock(side_effect=NotSaved)):
             self.assertIn("cannot be read", await self.read())
 
 
@@ -186,7 +186,7 @@ class Writing(OpenCase):
 
     def asks_to_write(self, tracker: CallTracker, text: str = "new\n") -> asyncio.Future[None]:
         request = messages.WriteTextFile("session", 9, self.path, text)
-        return asyncio.ensure_future(tracker.write(request))
+        return asyncio.ensure_future(tracker.write_file(request))
 
     async def question(self) -> ToolConfirmation:
         await until(lambda: self.stage.of(ToolConfirmation))
@@ -195,8 +195,8 @@ class Writing(OpenCase):
 
     async def test_an_accepted_edit_is_saved_through_its_tab(self) -> None:
         tracker, self.tab.text, self.tab.is_accepted = self.tracker(), "one\ntyped\n", True
-        await tracker.ask(self.stage.asked(self.update()))
-        tracker.confirm(WRITE, CallDecision(ONCE))
+        await tracker.take_permission_request(self.stage.asked(self.update()))
+        tracker.confirm_call(WRITE, CallDecision(ONCE))
         await self.asks_to_write(tracker)
         self.assertEqual((self.content(), self.told()), ("new\n", (9, {})))
         # To undo it leaves what was typed.
@@ -204,21 +204,21 @@ class Writing(OpenCase):
 
     async def test_nothing_of_a_file_that_the_user_excludes_is_kept_for_undoing(self) -> None:
         edits = TurnUndo(os.path.join(self.folder, "state"))
-        note = partial(edits.note, "turn")
+        note = partial(edits.note_change, "turn")
         tracker = CallTracker(self.stage.log, self.stage.agent, 600.0, note)
         self.tab.is_excluded = True
-        await tracker.ask(self.stage.asked(self.update(old="one\n")))
-        tracker.confirm(WRITE, CallDecision(ONCE))
+        await tracker.take_permission_request(self.stage.asked(self.update(old="one\n")))
+        tracker.confirm_call(WRITE, CallDecision(ONCE))
         await self.asks_to_write(tracker)
         self.assertEqual(self.content(), "new\n")
         kept = os.listdir(os.path.join(self.folder, "state", "edits"))
         self.assertEqual(kept, [undo_store.LIST])
         expected = [FileChange(self.path, CHANGED, NOT_STORED, is_excluded=True)]
-        self.assertEqual((edits.undo("turn"), self.content()), (expected, "new\n"))
+        self.assertEqual((edits.undo_turn("turn"), self.content()), (expected, "new\n"))
 
     def undoable(self) -> tuple[TurnUndo, CallTracker]:
         edits = TurnUndo(os.path.join(self.folder, "state"))
-        note = partial(edits.note, "turn")
+        note = partial(edits.note_change, "turn")
         return edits, CallTracker(self.stage.log, self.stage.agent, 600.0, note)
 
     async def test_what_an_agent_wrote_can_be_undone_although_the_editor_quits(self) -> None:
@@ -226,14 +226,16 @@ class Writing(OpenCase):
         patch = mock.patch.object(self.stage.agent, "writes_through_us", return_value=False)
         patch.start()
         self.addCleanup(patch.stop)
-        await tracker.ask(self.stage.asked(self.update(old="one\n")))
-        tracker.confirm(WRITE, CallDecision(ONCE))
+        await tracker.take_permission_request(self.stage.asked(self.update(old="one\n")))
+        tracker.confirm_call(WRITE, CallDecision(ONCE))
         self.write(b"new\n")
-        with mock.patch.object(self.tab, "excludes", side_effect=asyncio.Event().wait) as asked:
-            tracker.cancel()
+        with mock.patch.object(
+            self.tab, "excludes_file", side_effect=asyncio.Event().wait
+        ) as asked:
+            tracker.cancel_calls()
             await asyncio.wait_for(tracker.finish_writes(), PATIENCE)
         asked.assert_not_called()
-        edits.undo("turn")
+        edits.undo_turn("turn")
         self.assertEqual(self.content(), "one\n")
 
     async def test_an_editor_that_does_not_answer_delays_an_edit_shortly(self) -> None:
@@ -243,33 +245,33 @@ class Writing(OpenCase):
             await asyncio.Event().wait()
             return False
 
-        with mock.patch.object(self.tab, "excludes", silent), mock.patch.object(
+        with mock.patch.object(self.tab, "excludes_file", silent), mock.patch.object(
             file_writes, "ASKING", 0.01
         ):
             await asyncio.wait_for(self.asks_to_write(tracker), PATIENCE)
         self.assertEqual(self.content(), "new\n")
         expected = [FileChange(self.path, CHANGED, NOT_STORED, is_excluded=True)]
-        self.assertEqual(edits.files("turn"), expected)
+        self.assertEqual(edits.changed_files("turn"), expected)
 
     async def test_what_is_written_while_the_editor_is_asked_can_be_undone(self) -> None:
         edits, tracker = self.undoable()
         asks, answer = asyncio.Event(), asyncio.Event()
         await tracker.writes.read_before(self.call())
-        written = tracker.writes.write(self.path, "new\n")
+        written = tracker.writes.write_file(self.path, "new\n")
 
         async def later(path: str) -> bool:
             asks.set()
             await answer.wait()
             return False
 
-        with mock.patch.object(self.tab, "excludes", later):
+        with mock.patch.object(self.tab, "excludes_file", later):
             again = asyncio.ensure_future(tracker.writes.read_before(self.call(), again=True))
             await asyncio.wait_for(asks.wait(), PATIENCE)
-            with mock.patch.object(self.tab, "excludes", mock.AsyncMock(side_effect=NotSaved)):
+            with mock.patch.object(self.tab, "excludes_file", mock.AsyncMock(side_effect=NotSaved)):
                 await asyncio.wait_for(written, PATIENCE)
             answer.set()
             await asyncio.wait_for(again, PATIENCE)
-        edits.undo("turn")
+        edits.undo_turn("turn")
         self.assertEqual(self.content(), "one\n")
 
     def call(self) -> Call:
@@ -277,16 +279,16 @@ class Writing(OpenCase):
 
     async def test_a_text_of_the_user_is_saved_there_too_and_the_model_told(self) -> None:
         tracker, self.tab.text, self.tab.is_accepted = self.tracker(), "one\ntyped\n", True
-        await tracker.ask(self.stage.asked(self.update()))
-        tracker.confirm(WRITE, CallDecision(MODIFY, "mine\n"))
+        await tracker.take_permission_request(self.stage.asked(self.update()))
+        tracker.confirm_call(WRITE, CallDecision(MODIFY, "mine\n"))
         await self.asks_to_write(tracker)
         self.assertEqual(self.content(), "mine\n")
         self.assertIn("mine\n", self.told()[1])
 
     async def test_unsaved_changes_on_which_nobody_decided_are_asked_about(self) -> None:
         tracker = self.tracker()
-        await tracker.ask(self.stage.asked(edit(self.path)))
-        tracker.confirm(WRITE, CallDecision(ONCE))
+        await tracker.take_permission_request(self.stage.asked(edit(self.path)))
+        tracker.confirm_call(WRITE, CallDecision(ONCE))
         self.tab.text = "typed meanwhile\n"
         writing = self.asks_to_write(tracker)
         await until(lambda: len(self.stage.of(ToolConfirmation)) == 2)
@@ -296,7 +298,7 @@ class Writing(OpenCase):
         self.assertEqual((asked.diff.old_text, asked.diff.new_text), ("typed meanwhile\n", "new\n"))
         self.assertEqual(self.content(), "one\n")
         self.tab.is_accepted = True
-        tracker.confirm(WRITE, CallDecision(ONCE))
+        tracker.confirm_call(WRITE, CallDecision(ONCE))
         await writing
         self.assertEqual(self.content(), "new\n")
 
@@ -304,10 +306,10 @@ class Writing(OpenCase):
         tracker, self.tab.text = self.tracker(), "typed\n"
         writing = self.asks_to_write(tracker)
         asked = await self.question()
-        tracker.confirm(asked.call_id, CallDecision(ONCE))
+        tracker.confirm_call(asked.call_id, CallDecision(ONCE))
         await writing
         self.assertEqual((self.content(), self.tab.text), ("one\n", "typed\n"))
-        self.assertEqual(self.told()[1], str(UNSAVED.filled(path=self.path)))
+        self.assertEqual(self.told()[1], str(UNSAVED.with_values(path=self.path)))
 
     async def test_a_tab_that_cannot_be_saved_is_told(self) -> None:
         tracker, self.tab.text = self.tracker(), "typed\n"
@@ -317,26 +319,26 @@ class Writing(OpenCase):
 
     async def test_a_held_write_waits_for_the_user(self) -> None:
         tracker, self.tab.is_held = self.tracker(), True
-        await tracker.change(self.update("in_progress", "one\n"))
+        await tracker.take_update(self.update("in_progress", "one\n"))
         writing = self.asks_to_write(tracker)
         asked = await self.question()
         self.assertEqual([it.outcome for it in asked.options], [ONCE, CANCEL, MODIFY])
-        tracker.confirm(WRITE, CallDecision(MODIFY, "mine\n"))
+        tracker.confirm_call(WRITE, CallDecision(MODIFY, "mine\n"))
         await writing
         self.assertEqual(self.content(), "mine\n")
-        with mock.patch.object(self.stage.agent.recording, "find", return_value=None):
-            await tracker.change(self.update("completed", "one\n"))
+        with mock.patch.object(self.stage.agent.recording, "find_record", return_value=None):
+            await tracker.take_update(self.update("completed", "one\n"))
         self.assertEqual(self.stage.of(ToolResult)[-1].unasked, ())
 
     async def test_a_held_write_is_not_asked_about_as_a_call_that_reads_the_file(self) -> None:
         tracker, self.tab.is_held = self.tracker(), True
         place = (self.path,)
         reads = messages.ToolCallUpdate("read_file__2", "r", "read", "in_progress", paths=place)
-        await tracker.change(reads)
-        await tracker.change(self.update("in_progress", "one\n"))
+        await tracker.take_update(reads)
+        await tracker.take_update(self.update("in_progress", "one\n"))
         writing = self.asks_to_write(tracker)
         asked = await self.question()
-        tracker.confirm(asked.call_id, CallDecision(ONCE))
+        tracker.confirm_call(asked.call_id, CallDecision(ONCE))
         await writing
         self.assertEqual(asked.call_id, WRITE)
 
@@ -344,17 +346,17 @@ class Writing(OpenCase):
         tracker, self.tab.is_held = self.tracker(), True
         writing = self.asks_to_write(tracker)
         asked = await self.question()
-        tracker.confirm(asked.call_id, CallDecision(CANCEL))
+        tracker.confirm_call(asked.call_id, CallDecision(CANCEL))
         await writing
         self.assertEqual(self.content(), "one\n")
-        self.assertEqual(self.told()[1], str(LEFT_OUT.filled(path=self.path)))
+        self.assertEqual(self.told()[1], str(LEFT_OUT.with_values(path=self.path)))
         self.assertTrue(tracker.is_idle)
 
     async def test_one_of_which_no_call_is_told_has_an_end(self) -> None:
         tracker, self.tab.is_held = self.tracker(), True
         writing = self.asks_to_write(tracker)
         asked = await self.question()
-        tracker.confirm(asked.call_id, CallDecision(ONCE))
+        tracker.confirm_call(asked.call_id, CallDecision(ONCE))
         await writing
         self.assertEqual(self.content(), "new\n")
         self.assertEqual(self.stage.statuses(asked.call_id)[-1], COMPLETED)
@@ -367,7 +369,7 @@ class Writing(OpenCase):
             await until(partial(lambda it: tracker.confirmations or it.done(), writing))
             self.assertFalse(writing.done())
             asked = await self.question()
-            tracker.confirm(asked.call_id, CallDecision(ONCE))
+            tracker.confirm_call(asked.call_id, CallDecision(ONCE))
             await writing
             self.assertEqual(self.content(), text)
 
@@ -381,10 +383,10 @@ class Writing(OpenCase):
                 asked = await self.question()
                 self.tab.text = text
                 self.write(b"changed meanwhile\n")
-                tracker.confirm(asked.call_id, CallDecision(ONCE))
+                tracker.confirm_call(asked.call_id, CallDecision(ONCE))
                 if text is not None:
                     await until(lambda: tracker.confirmations)
-                    tracker.confirm(asked.call_id, CallDecision(ONCE))
+                    tracker.confirm_call(asked.call_id, CallDecision(ONCE))
                 await writing
                 self.assertEqual(self.stage.statuses(asked.call_id)[-1], FAILED)
                 self.assertEqual(str(self.stage.of(ToolResult)[-1].error), self.told()[1])
@@ -392,19 +394,19 @@ class Writing(OpenCase):
 
     async def test_the_agent_has_its_answer_although_the_editor_fails(self) -> None:
         tracker, failing = self.tracker(), mock.AsyncMock(side_effect=NotSaved)
-        with mock.patch.object(self.tab, "holds", failing):
+        with mock.patch.object(self.tab, "asks_before_edits", failing):
             await self.asks_to_write(tracker)
         self.assertIn("went wrong", self.told()[1])
 
     async def test_what_the_user_has_approved_is_not_held(self) -> None:
         tracker, self.tab.is_held = self.tracker(), True
-        await tracker.ask(self.stage.asked(self.update(old="one\n")))
-        tracker.confirm(WRITE, CallDecision(ONCE))
+        await tracker.take_permission_request(self.stage.asked(self.update(old="one\n")))
+        tracker.confirm_call(WRITE, CallDecision(ONCE))
         await self.asks_to_write(tracker)
         self.assertEqual(self.content(), "new\n")
 
     async def test_a_held_write_ends_with_its_turn(self) -> None:
-        for end in ("cancel", "close"):
+        for end in ("cancel_calls", "close"):
             with self.subTest(end):
                 tracker, self.tab.is_held = self.tracker(), True
                 writing = self.asks_to_write(tracker)
@@ -422,11 +424,11 @@ class Writing(OpenCase):
             await waits.wait()
             return True
 
-        with mock.patch.object(self.tab, "holds", holds):
+        with mock.patch.object(self.tab, "asks_before_edits", holds):
             writing = self.asks_to_write(tracker)
             await asyncio.wait_for(asked.wait(), PATIENCE)
             tracker.close()
-            self.stage.log.add(Complete(END_TURN, Usage()))
+            self.stage.log.add_event(Complete(END_TURN, Usage()))
             waits.set()
             await writing
         self.assertTrue(self.stage.log.is_over)
@@ -438,7 +440,7 @@ class Writing(OpenCase):
         tracker, self.tab.is_held = self.tracker(), True
         self.stage.agent.distrust()
         writing = self.asks_to_write(tracker)
-        tracker.confirm((await self.question()).call_id, CallDecision(MODIFY, "mine\n"))
+        tracker.confirm_call((await self.question()).call_id, CallDecision(MODIFY, "mine\n"))
         await writing
         self.assertEqual(self.content(), "mine\n")
         self.assertIn("mine\n", self.told()[1])

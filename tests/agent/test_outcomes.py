@@ -9,7 +9,7 @@ from GeminiCompanion.companion.agent.agents.claude_agent import ClaudeAgent
 from GeminiCompanion.companion.agent.agents.cli import AgentCli
 from GeminiCompanion.companion.agent.agents.codex import Codex
 from GeminiCompanion.companion.agent.agents.qwen_code import QwenCode
-from GeminiCompanion.companion.agent.events.tool_call import read
+from GeminiCompanion.companion.agent.events.tool_call import read_call
 from GeminiCompanion.companion.agent.supported import CLIS
 from GeminiCompanion.companion.agent.turn.outcomes import choices_of
 from GeminiCompanion.companion.agent.turn_events import CANCEL, ONCE
@@ -29,7 +29,7 @@ class Offered(unittest.TestCase):
         self, text: str, cli: type[AgentCli] = AgentCli, kind: str = "execute"
     ) -> dict[str, str]:
         """`cli` is one of which no option is known if it is not named."""
-        call = read(ToolCallUpdate("a-call", kind=kind))
+        call = read_call(ToolCallUpdate("a-call", kind=kind))
         return {it: each.id for it, each in choices_of(options(text), cli.options, call).items()}
 
     def test_an_answer_for_good_that_is_not_known_is_not_offered(self) -> None:

@@ -62,11 +62,11 @@ class Repeated(unittest.TestCase):
         turns = repeated_turns.RepeatedTurns(
             GeminiCli("/w", False), "c" * 32, datetime.now(timezone.utc)
         )
-        turns.take(messages.UserMessageChunk("Go"))
+        turns.take_update(messages.UserMessageChunk("Go"))
         ids = [f"call {number}" for number in range(20)]
         for id in ids:
-            turns.take(messages.ToolCallStart(id, "ls", "execute", "in_progress"))
-        (turn,) = turns.finished("")
+            turns.take_update(messages.ToolCallStart(id, "ls", "execute", "in_progress"))
+        (turn,) = turns.finish_turns("")
         calls = [it.body for it in turn.events if isinstance(it.body, events.ToolCall)]
         self.assertEqual([it.call_id for it in calls], ids)
 
@@ -80,7 +80,7 @@ class OfTerminal(unittest.IsolatedAsyncioTestCase):
         os.mkdir(self.workspace)
 
     def agent(self, *options: str) -> Agent:
-        command = command_agent.find([sys.executable, SCRIPT, *options])
+        command = command_agent.find_command([sys.executable, SCRIPT, *options])
         launch = Launch(
             command, agent="plain", fallback=command_agent.CommandAgent.from_environment({})
         )
@@ -90,7 +90,7 @@ class OfTerminal(unittest.IsolatedAsyncioTestCase):
 
     async def listed(self) -> tuple[ListedSession, ...]:
         backend = self.made.backends[None]
-        asked = own_sessions.listed(backend, self.made.conversations, self.workspace)
+        asked = own_sessions.list_own_sessions(backend, self.made.conversations, self.workspace)
         return await asyncio.wait_for(asked, PATIENCE)
 
     async def take_over(self, session: ListedSession) -> Conversation:
@@ -100,7 +100,7 @@ class OfTerminal(unittest.IsolatedAsyncioTestCase):
 
     async def told(self, conversation: Conversation) -> list[list[Any]]:
         """What is known of each turn: what the user said, and the bodies of its events."""
-        turns = (await conversation.past.history()).turns
+        turns = (await conversation.past.read_history()).turns
         return [[it.text, *(event.body for event in it.events)] for it in turns]
 
     async def test_those_of_the_folder_are_listed_the_last_used_one_first(self) -> None:
@@ -134,8 +134,8 @@ class OfTerminal(unittest.IsolatedAsyncioTestCase):
     async def test_the_conversation_goes_on_in_that_session(self) -> None:
         agent = self.agent("--list", "--load", "--resume")
         taken = await self.take_over((await self.listed())[1])
-        turn = await agent.chat(self.workspace, "Go on", session_id=taken.id)
-        story = [event.body async for event in turn.events()]
+        turn = await agent.send_message(self.workspace, "Go on", session_id=taken.id)
+        story = [event.body async for event in turn.read_events()]
         heard = "".join(it.text for it in story if isinstance(it, events.Content)).split("\n")
         self.assertEqual(heard[-5:], ["session/resume", "session/prompt", "null", "Go on", ""])
         self.assertEqual(taken.record.state.session, "first")
@@ -145,9 +145,9 @@ class OfTerminal(unittest.IsolatedAsyncioTestCase):
         taken = await self.take_over((await self.listed())[1])
         self.assertEqual([it.id for it in await self.listed()], ["last", "bare"])
         await agent.stop()
-        await self.agent("--list", "--load").load()
+        await self.agent("--list", "--load").load_conversations()
         self.assertEqual([it.id for it in await self.listed()], ["last", "bare"])
-        again = self.made.conversations.known(taken.id)
+        again = self.made.conversations.known_conversation(taken.id)
         self.assertEqual((again.info.title, again.info.turns), ("The word", 2))
         self.assertEqual(len(await self.told(again)), 2)
         self.assertFalse(again.record.summary.unfinished)
@@ -166,7 +166,7 @@ class OfTerminal(unittest.IsolatedAsyncioTestCase):
         done = await asyncio.gather(*both, return_exceptions=True)
         (refused,) = (it for it in done if isinstance(it, AgentError))
         self.assertEqual(refused.message, own_sessions.TAKEN)
-        self.assertEqual(len(agent.sessions()), 1)
+        self.assertEqual(len(agent.list_sessions()), 1)
         kept = os.listdir(os.path.join(self.folder, "state", "conversations"))
         self.assertEqual(len({os.path.splitext(it)[0] for it in kept}), 1, kept)
 
@@ -180,7 +180,7 @@ class OfTerminal(unittest.IsolatedAsyncioTestCase):
         agent = self.agent("--list", "--load")
         with self.assertRaisesRegex(AgentError, "It cannot be read"):
             await self.take_over((await self.listed())[2])
-        self.assertEqual(agent.sessions(), ())
+        self.assertEqual(agent.list_sessions(), ())
         self.assertEqual(os.listdir(os.path.join(self.folder, "state", "conversations")), [])
 
     async def test_an_agent_that_repeats_nothing_knows_what_is_not_shown(self) -> None:

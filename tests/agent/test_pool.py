@@ -36,7 +36,7 @@ class Talk:
         self.turn = mock.Mock(is_over=False)
         self.updates: list[Any] = []
 
-    def update(self, update: Any) -> None:
+    def take_update(self, update: Any) -> None:
         self.updates.append(update)
 
 
@@ -46,7 +46,7 @@ class PoolTest(unittest.IsolatedAsyncioTestCase):
         patch.start()
         self.addCleanup(patch.stop)
         self.cli: Any = mock.Mock()
-        self.cli.retry.side_effect = lambda line: mock.Mock(attempt=1, status="503")
+        self.cli.read_retry.side_effect = lambda line: mock.Mock(attempt=1, status="503")
         self.pool = Pool(Launch((), processes=2), self.cli, "unused")
 
     async def asyncTearDown(self) -> None:
@@ -59,8 +59,8 @@ class PoolTest(unittest.IsolatedAsyncioTestCase):
         talks = [Talk() for _ in range(5)]
         first = [self.place(talk) for talk in talks]
         self.assertEqual(sorted(len(place) for place in set(first)), [2, 3])
-        self.pool.leave(talks[1])  # type: ignore[arg-type]
-        self.pool.leave(talks[3])  # type: ignore[arg-type]
+        self.pool.leave_conversation(talks[1])  # type: ignore[arg-type]
+        self.pool.leave_conversation(talks[3])  # type: ignore[arg-type]
         again = [self.place(talks[number]) for number in (0, 2, 4)]
         self.assertEqual(again, [first[0]] * 3)
         self.assertIs(self.place(Talk()), first[1])
@@ -69,11 +69,11 @@ class PoolTest(unittest.IsolatedAsyncioTestCase):
         mine, other = Talk("the same id"), Talk("the same id")
         self.assertIsNot(self.place(mine), self.place(other))
         said = AgentMessageChunk("Hello")
-        self.place(mine).update("the same id", said)
+        self.place(mine).take_update("the same id", said)
         self.assertEqual((mine.updates, other.updates), ([said], []))
-        self.place(mine).logged("Attempt 1 failed")
-        mine.turn.retried.assert_called_once_with(1, "503")
-        other.turn.retried.assert_not_called()
+        self.place(mine).take_log_text("Attempt 1 failed")
+        mine.turn.report_retry.assert_called_once_with(1, "503")
+        other.turn.report_retry.assert_not_called()
 
     async def test_who_asks_what_was_said_in_no_session_is_told_that_nothing_was(self) -> None:
         # A conversation has no id of a session before that is open.
@@ -83,18 +83,20 @@ class PoolTest(unittest.IsolatedAsyncioTestCase):
         for number, session in enumerate(["", None, "unknown"]):
             place.runner.running = mock.Mock()
             answered = asyncio.Event()
-            place.runner.running.answer.side_effect = lambda *_, told=answered: told.set()
-            self.assertTrue(place.other(Request(number, "said", {"sessionId": session})))
+            place.runner.running.answer_request.side_effect = lambda *_, told=answered: told.set()
+            self.assertTrue(
+                place.take_other_request(Request(number, "said", {"sessionId": session}))
+            )
             await asyncio.wait_for(answered.wait(), PATIENCE)
-            place.runner.running.answer.assert_called_once_with(number, {"texts": []})
-        self.assertFalse(place.other(Request(9, "something else", {})))
+            place.runner.running.answer_request.assert_called_once_with(number, {"texts": []})
+        self.assertFalse(place.take_other_request(Request(9, "something else", {})))
 
     async def test_a_large_process_is_ended_while_another_is_at_work(self) -> None:
         resting, busy = Talk(), Talk()
         busy.is_busy = True
         with mock.patch.multiple(idle, LARGE=100, IDLE=0.01):
             for talk in (busy, resting):
-                with self.place(talk).idle.using():
+                with self.place(talk).idle.in_use():
                     pass
             runners: list[Any] = [self.place(talk).runner for talk in (resting, busy)]
             await asyncio.wait_for(runners[0].ended.wait(), PATIENCE)

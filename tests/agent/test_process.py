@@ -29,7 +29,7 @@ class Stopping(unittest.TestCase):
         async def run() -> None:
             command = (sys.executable, "-c", STAYS)
             one = await AgentProcess.start(command, dict(os.environ), tempfile.gettempdir())
-            background = int(await one.lines().__anext__())
+            background = int(await one.read_lines().__anext__())
             with mock.patch.multiple(process, CLOSING=0.0, TERMINATING=0.2):
                 await one.stop()
             self.assertFalse(one.is_running)

@@ -42,27 +42,27 @@ class Found(unittest.TestCase):
     def test_a_program_for_node_is_started_by_node(self) -> None:
         file = self.file("@some/a-cli/dist/index.js", b"//")
         for path in (self.folder, file, self.link(file)):
-            self.assertEqual(FOR_NODE.find(path)[1:], (file,), path)
+            self.assertEqual(FOR_NODE.find_command(path)[1:], (file,), path)
 
     def test_a_native_program_is_started_by_itself(self) -> None:
         file = self.file("a-cli/bin/a-cli", ELF)
         with mock.patch.object(program.shutil, "which", return_value=None):
             for path in (self.folder, file, self.link(file)):
-                self.assertEqual(NATIVE.find(path), (file,), path)
+                self.assertEqual(NATIVE.find_command(path), (file,), path)
 
     def test_one_whose_place_npm_left_empty_is_found_in_the_package_for_this_machine(self) -> None:
         self.file("a-cli/bin/a-cli", b"")
-        with mock.patch.object(program, "_machine", return_value="linux-x64"):
+        with mock.patch.object(program, "_machine_name", return_value="linux-x64"):
             file = self.file("a-cli-linux-x64/bin/a-cli", ELF)
-            self.assertEqual(NATIVE.find(self.folder), (file,))
+            self.assertEqual(NATIVE.find_command(self.folder), (file,))
 
     def test_a_script_that_would_pass_on_no_signals_is_not_taken(self) -> None:
         file = self.file("a-cli/bin/a-cli", b"#!/bin/sh\n")
         with self.assertRaisesRegex(AgentError, "A CLI was not found in"):
-            NATIVE.find(file)
+            NATIVE.find_command(file)
 
     def test_without_node_its_programs_are_refused_by_that_name(self) -> None:
         self.file("@some/a-cli/dist/index.js", b"//")
         with mock.patch.object(program.shutil, "which", return_value=None):
             with self.assertRaisesRegex(AgentError, "Node.js 20 or newer is needed"):
-                FOR_NODE.find(self.folder)
+                FOR_NODE.find_command(self.folder)

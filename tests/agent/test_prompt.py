@@ -36,7 +36,7 @@ class Attached(unittest.TestCase):
 
     def attach(self, path: str) -> Mapping[str, Any]:
         cli = self.agent("home", False)
-        return prompt.message("look", [path], self.folder, cli).parts[1]
+        return prompt.prompt_message("look", [path], self.folder, cli).parts[1]
 
     def refused(self, path: str) -> str:
         with self.assertRaises(AgentError) as caught:
@@ -77,7 +77,7 @@ class Looked(unittest.IsolatedAsyncioTestCase):
         workspace = os.path.join(folder, "workspace")
         os.mkdir(workspace)
         agent = Agent(Options(Launch((os.path.join(folder, "none"),)), os.path.join(folder, "a")))
-        await agent.load()
+        await agent.load_conversations()
         self.addAsyncCleanup(agent.stop)
         threads = []
 
@@ -85,9 +85,9 @@ class Looked(unittest.IsolatedAsyncioTestCase):
             threads.append(threading.current_thread())
             return {}
 
-        with mock.patch.object(prompt, "_link", look):
+        with mock.patch.object(prompt, "_link_block", look):
             with self.assertRaises(AgentError) as caught:
-                await agent.chat(workspace, "look", ["file"])
+                await agent.send_message(workspace, "look", ["file"])
         self.assertEqual(caught.exception.code, AUTH_NOT_SET)
         self.assertEqual(len(threads), 1)
         self.assertIsNot(threads[0], threading.current_thread())

@@ -31,36 +31,36 @@ class Recorded(unittest.IsolatedAsyncioTestCase):
 
     async def test_what_was_loaded_is_not_read_and_what_comes_is(self) -> None:
         self.call("old")
-        self.recording.skip()
+        self.recording.skip_earlier_turns()
         self.call("new")
-        found = await asyncio.wait_for(self.recording.find("new", PATIENCE), 2 * PATIENCE)
+        found = await asyncio.wait_for(self.recording.find_record("new", PATIENCE), 2 * PATIENCE)
         assert found is not None
         self.assertEqual(found.output, "told")
-        self.assertIsNone(await self.recording.find("old", 0.0))
+        self.assertIsNone(await self.recording.find_record("old", 0.0))
 
     async def test_a_recording_that_is_not_there_yet_is_read_from_its_beginning(self) -> None:
-        self.recording.skip()
+        self.recording.skip_earlier_turns()
         self.call("first")
-        found = await asyncio.wait_for(self.recording.find("first", PATIENCE), 2 * PATIENCE)
+        found = await asyncio.wait_for(self.recording.find_record("first", PATIENCE), 2 * PATIENCE)
         self.assertIsNotNone(found)
 
     async def test_of_calls_with_one_id_each_has_its_own_record(self) -> None:
         self.call("same", "first", "10:00")
         self.call("same", "second", "10:01")
-        found = [await self.recording.find("same", 0.0) for _ in range(3)]
+        found = [await self.recording.find_record("same", 0.0) for _ in range(3)]
         self.assertEqual([it and it.output for it in found], ["first", "second", None])
 
     async def test_a_call_that_is_written_again_is_told_once(self) -> None:
         for is_new in (True, False):
             self.call("one", "told", "10:00")
-            found = await self.recording.find("one", 0.0)
+            found = await self.recording.find_record("one", 0.0)
             self.assertEqual(found is not None, is_new)
 
     async def test_what_nobody_asked_for_in_its_turn_is_not_told_in_the_next(self) -> None:
         self.call("same", "before", "10:00")
-        self.assertIsNone(await self.recording.find("another", 0.0))
-        self.recording.skip()
+        self.assertIsNone(await self.recording.find_record("another", 0.0))
+        self.recording.skip_earlier_turns()
         self.call("same", "now", "10:01")
-        found = await self.recording.find("same", 0.0)
+        found = await self.recording.find_record("same", 0.0)
         assert found is not None
         self.assertEqual(found.output, "now")

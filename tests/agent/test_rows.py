@@ -34,9 +34,9 @@ class Rows(unittest.TestCase):
         """The agent with its home, and the environment of its process."""
         made = cli(self.home, trusted)
         credentials = Credentials(kind, SECRET, base_url=URL, model="a-model")
-        made.check(credentials)
-        made.prepare(credentials, {})
-        return made, made.environment(credentials, {"MORE": "yes"})
+        made.check_credentials(credentials)
+        made.prepare_files(credentials, {})
+        return made, made.process_environment(credentials, {"MORE": "yes"})
 
     def test_no_key_is_in_the_environment_of_the_agents_commands(self) -> None:
         for cli, kind in ((ClaudeAgent, ANTHROPIC), (OpenCode, OPENAI), (Codex, OPENAI)):
@@ -138,14 +138,14 @@ class Rows(unittest.TestCase):
     def test_opencode_asks_openai_where_no_address_is_named(self) -> None:
         opencode, environment = self.prepared(OpenCode, OPENAI)
         for given, expected in ((URL, URL), ("", "https://api.openai.com/v1")):
-            opencode.prepare(Credentials(OPENAI, SECRET, base_url=given), {})
+            opencode.prepare_files(Credentials(OPENAI, SECRET, base_url=given), {})
             with open(environment["OPENCODE_CONFIG"]) as file:
                 options = json.load(file)["provider"]["api"]["options"]
             self.assertEqual(options, {"apiKey": SECRET, "baseURL": expected})
 
     def test_codex_gets_its_key_where_it_asks_for_a_login(self) -> None:
         codex, environment = self.prepared(Codex, OPENAI)
-        request = codex.authentication(Credentials(OPENAI, SECRET), ())
+        request = codex.authentication_request(Credentials(OPENAI, SECRET), ())
         self.assertEqual(
             request.params, {"methodId": "api-key", "_meta": {"api-key": {"apiKey": SECRET}}}
         )
@@ -165,7 +165,7 @@ class Rows(unittest.TestCase):
             with self.subTest(text):
                 with open(login, "w", encoding="utf-8") as file:
                     file.write(text)
-                codex.prepare(Credentials(OPENAI, SECRET), {})
+                codex.prepare_files(Credentials(OPENAI, SECRET), {})
                 self.assertEqual(os.path.exists(login), stays)
 
     def test_credentials_are_found_where_the_agents_users_have_them(self) -> None:
@@ -181,7 +181,7 @@ class Rows(unittest.TestCase):
     def test_a_login_without_a_key_is_refused(self) -> None:
         for id, kind in (("claude", ANTHROPIC), ("opencode", OPENAI), ("codex", OPENAI)):
             with self.subTest(id), self.assertRaises(AgentError):
-                CLIS[id](self.home, False).check(Credentials(kind))
+                CLIS[id](self.home, False).check_credentials(Credentials(kind))
 
     def test_with_the_users_own_login_they_run_as_in_a_terminal_and_have_no_key_of_ours(
         self,
@@ -190,29 +190,29 @@ class Rows(unittest.TestCase):
         for cli, kind in ((ClaudeAgent, ANTHROPIC), (OpenCode, OPENAI), (Codex, OPENAI)):
             with self.subTest(cli.id), mock.patch.dict(os.environ, variables):
                 made, ours = self.prepared(cli, kind)
-                made.check(own)
-                made.prepare(own, {})
-                environment = made.environment(own, {"MORE": "yes"})
+                made.check_credentials(own)
+                made.prepare_files(own, {})
+                environment = made.process_environment(own, {"MORE": "yes"})
                 self.assertEqual({**environment, **variables}, environment)
                 self.assertEqual(environment["MORE"], "yes")
                 self.assertNotIn(self.home, json.dumps(environment))
                 self.assertIn(self.home, json.dumps(ours))
-                self.assertIsNone(made.authentication(own, ()))
+                self.assertIsNone(made.authentication_request(own, ()))
                 for name in made.key_files:
                     self.assertFalse(os.path.exists(os.path.join(self.home, name)), name)
 
     def test_a_refusal_does_not_name_the_own_login_which_only_the_editor_offers(self) -> None:
         for id, kind in (("claude", OPENAI), ("opencode", ANTHROPIC), ("codex", ANTHROPIC)):
             with self.subTest(id), self.assertRaises(AgentError) as refused:
-                CLIS[id](self.home, False).check(Credentials(kind, SECRET))
+                CLIS[id](self.home, False).check_credentials(Credentials(kind, SECRET))
             self.assertNotIn(OWN, str(refused.exception.message))
 
     def test_with_the_users_own_login_they_ask_before_they_write(self) -> None:
         self.assertEqual(ClaudeAgent.asking_mode, "default")
-        codex = Codex(self.home, True).environment(Credentials(OWN), {})
+        codex = Codex(self.home, True).process_environment(Credentials(OWN), {})
         self.assertEqual(codex["INITIAL_AGENT_MODE"], Codex.asking_mode)
         for trusted in (False, True):
-            opencode = OpenCode(self.home, trusted).environment(Credentials(OWN), {})
+            opencode = OpenCode(self.home, trusted).process_environment(Credentials(OWN), {})
             # Patterns, so that they come after rules of the same names.
             rules = json.loads(opencode["OPENCODE_PERMISSION"])
             asked = ["edi?", "bas?", "shel?", "webfetc?", "websearc?", "?*_?*"]
@@ -223,9 +223,9 @@ class Rows(unittest.TestCase):
         for id in ("gemini", "qwen"):
             cli = CLIS[id](self.home, False)
             with self.subTest(id), self.assertRaisesRegex(AgentError, "got 'own-login'"):
-                cli.check(Credentials(OWN))
+                cli.check_credentials(Credentials(OWN))
             os.makedirs(self.home, exist_ok=True)
-            store = Store(self.home, cli.check)
+            store = Store(self.home, cli.check_credentials)
             store.save(Credentials(OWN))
             self.assertIsNone(store.load())
 
@@ -238,7 +238,7 @@ class Rows(unittest.TestCase):
                 (messages.AgentCapabilities(load=True), messages.LOAD),
                 (messages.AgentCapabilities(load=True, resume=True), messages.RESUME),
             ):
-                found = cli.session_files.resumption("/w", "new", "last", (), known)
+                found = cli.session_files.prepare_resumption("/w", "new", "last", (), known)
                 self.assertEqual(found and found.method, method)
                 self.assertEqual(found and found.session, method and "last")
 

@@ -18,9 +18,9 @@ from GeminiCompanion.companion.agent.sentence import (
     CHINESE,
     ENGLISH,
     PLACE,
-    restored,
-    said,
+    restore_words,
     sentence,
+    translated_text,
 )
 from GeminiCompanion.companion.agent.wording.chinese import CHINESE_SENTENCES
 
@@ -89,24 +89,26 @@ class Sentences(unittest.TestCase):
 
     def test_values_stand_where_the_language_wants_them(self) -> None:
         told = sentence("{path} cannot be written: {reason}.", path="a {reason} b", reason=7)
-        self.assertEqual(said(told, ENGLISH), "a {reason} b cannot be written: 7.")
-        self.assertEqual(said(told, CHINESE), "无法写入 a {reason} b：7。")
+        self.assertEqual(translated_text(told, ENGLISH), "a {reason} b cannot be written: 7.")
+        self.assertEqual(translated_text(told, CHINESE), "无法写入 a {reason} b：7。")
 
     def test_a_sentence_within_another_is_in_the_same_language(self) -> None:
         reason = sentence("the disk does not answer")
         told = sentence("{path} cannot be written: {reason}.", path="a", reason=reason)
-        self.assertEqual(said(told, CHINESE), "无法写入 a：磁盘没有响应。")
+        self.assertEqual(translated_text(told, CHINESE), "无法写入 a：磁盘没有响应。")
         self.assertEqual(str(told), "a cannot be written: the disk does not answer.")
 
     def test_what_the_cli_says_stays_as_it_is(self) -> None:
-        self.assertEqual(said("Reject", CHINESE), "Reject")
+        self.assertEqual(translated_text("Reject", CHINESE), "Reject")
 
     def test_one_comes_back_from_a_file_whole_and_an_unknown_one_is_told_in_english(self) -> None:
         reason = sentence("the disk does not answer")
         told = sentence("{path} cannot be written: {reason}.", path="a", reason=reason)
-        self.assertEqual(restored(json.loads(json.dumps(dataclasses.asdict(told)))), told)
+        self.assertEqual(restore_words(json.loads(json.dumps(dataclasses.asdict(told)))), told)
         later = {"template": "A later release {verb} this.", "values": {"verb": "says"}}
-        self.assertEqual(said(restored(later), CHINESE), "A later release says this.")
+        self.assertEqual(
+            translated_text(restore_words(later), CHINESE), "A later release says this."
+        )
 
 
 class Wire(unittest.TestCase):

@@ -15,7 +15,7 @@ from GeminiCompanion.companion.agent.supported import CLIS
 from GeminiCompanion.companion.agent.tool_servers import HTTP
 
 SECRET = {"name": "Authorization", "value": "Bearer secret"}
-HIDDEN, PLAIN, OWN = tool_servers.read(
+HIDDEN, PLAIN, OWN = tool_servers.read_servers(
     [
         {"type": HTTP, "name": "editor", "url": "http://127.0.0.1:1/", "headers": [SECRET]},
         {"type": HTTP, "name": "plain", "url": "http://127.0.0.1:2/"},
@@ -36,8 +36,10 @@ class ToldServers(unittest.IsolatedAsyncioTestCase):
             asked.extend(request.params["mcpServers"])
             return OpenedSession("session")
 
-        client: Any = SimpleNamespace(capabilities=AgentCapabilities(mcp_http=True), begin=begin)
-        await opener.open(client, "", "", None)
+        client: Any = SimpleNamespace(
+            capabilities=AgentCapabilities(mcp_http=True), send_request=begin
+        )
+        await opener.open_session(client, "", "", None)
         return [each["name"] for each in asked]
 
     async def test_an_agent_that_shows_headers_is_lent_no_tool_server_with_one(self) -> None:

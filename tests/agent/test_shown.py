@@ -14,7 +14,7 @@ from GeminiCompanion.companion.agent.acp.messages import (
     PermissionRequest,
     ToolCallUpdate,
 )
-from GeminiCompanion.companion.agent.events.tool_call import ended, read
+from GeminiCompanion.companion.agent.events.tool_call import read_call, unreported_result
 from GeminiCompanion.companion.agent.sentence import CHINESE, ENGLISH
 from GeminiCompanion.companion.agent.turn.outcomes import PendingPermission, choices_of
 from GeminiCompanion.companion.agent.turn_events import MODIFY
@@ -86,25 +86,25 @@ class OfOtherAgents(unittest.TestCase):
         ):
             with self.subTest(args):
                 update = ToolCallUpdate("1", "Build it", "execute", raw_input=args)
-                call = read(update, "execute", args)
+                call = read_call(update, "execute", args)
                 self.assertEqual((call.command, call.display_name), (command, "Shell"))
 
     def test_a_call_without_a_name_is_called_what_its_agent_calls_it(self) -> None:
         for name, title, shown in (("other", "doom_loop", "doom_loop"), ("tool", "", "Tool")):
             with self.subTest(name):
-                call = read(ToolCallUpdate("1", title, "other"), name, {})
+                call = read_call(ToolCallUpdate("1", title, "other"), name, {})
                 self.assertEqual((call.display_name, call.command), (shown, title or name))
 
     def test_a_command_that_comes_with_edits_is_no_edit(self) -> None:
         update = ToolCallUpdate("1", "t", "execute", diffs=(FileDiff("/a", "", "b"),))
-        self.assertEqual(read(update, "execute", {"command": "rm c"}).command, "rm c")
+        self.assertEqual(read_call(update, "execute", {"command": "rm c"}).command, "rm c")
 
 
 class OfCommands(unittest.TestCase):
     """What the agent's note tells of a command."""
 
     def args(self, note: str) -> dict[str, Any]:
-        call = read(ToolCallUpdate("run_shell_command__1", "ls", texts=(note,)))
+        call = read_call(ToolCallUpdate("run_shell_command__1", "ls", texts=(note,)))
         self.assertEqual(call.args["command"], "ls")
         return {name: value for name, value in call.args.items() if name != "command"}
 
@@ -157,8 +157,8 @@ class Ends(unittest.TestCase):
         self.assertEqual((plain["shown"], plain["rejected"]), ({}, False))
 
     def test_a_rejected_call_did_not_fail(self) -> None:
-        call = read(tool("run_shell_command", title="ls"))
-        data = told(ended(call, "No.", rejected=True))
+        call = read_call(tool("run_shell_command", title="ls"))
+        data = told(unreported_result(call, "No.", rejected=True))
         self.assertEqual((data["success"], data["rejected"], data["error"]), (False, True, "No."))
         self.assertNotIn("failed", data["displayResult"])
         at = told(events.ToolExecution("1", "t", events.FAILED, rejected=True))
@@ -185,8 +185,8 @@ def pending(call: ToolCallUpdate, is_changeable: bool = False) -> PendingPermiss
         PermissionOption("all", "All", "new"),
     )
     request = PermissionRequest("session", 1, call, options)
-    choices = choices_of(options, {}, read(call))
-    return PendingPermission(request, read(call), choices, is_changeable)
+    choices = choices_of(options, {}, read_call(call))
+    return PendingPermission(request, read_call(call), choices, is_changeable)
 
 
 class Options(unittest.TestCase):

@@ -17,7 +17,7 @@ from GeminiCompanion.companion.agent.conversations import transcript_reader, tra
 from GeminiCompanion.companion.agent.conversations.conversation_state import queue_text
 from GeminiCompanion.companion.agent.conversations.transcript_reader import History, TurnPage
 from GeminiCompanion.companion.agent.conversations.transcripts import TranscriptFile, Transcripts
-from GeminiCompanion.companion.agent.sentence import CHINESE, ENGLISH, said, sentence
+from GeminiCompanion.companion.agent.sentence import CHINESE, ENGLISH, sentence, translated_text
 from GeminiCompanion.companion.agent.turn_events import (
     END_TURN,
     Complete,
@@ -39,24 +39,24 @@ class Files(unittest.TestCase):
         temporary = tempfile.TemporaryDirectory()
         self.addCleanup(temporary.cleanup)
         self.transcripts = Transcripts(os.path.join(temporary.name, "conversations"))
-        self.transcript = self.transcripts.of(ID)
-        self.transcript.begin("/work", NOW)
-        self.transcript.write()
+        self.transcript = self.transcripts.file_of(ID)
+        self.transcript.begin_file("/work", NOW)
+        self.transcript.write_now()
 
     def again(self) -> TranscriptFile:
         """As another run of the server has it."""
-        return self.transcripts.of(ID)
+        return self.transcripts.file_of(ID)
 
     def history(self) -> History:
-        history = self.again().reader.read()
+        history = self.again().reader.read_history()
         assert history is not None
         return history
 
     def turn(self, id: str, *bodies: events.Body) -> None:
-        self.transcript.message(id, events.Message(f"message {id}"))
+        self.transcript.add_message(id, events.Message(f"message {id}"))
         for number, body in enumerate(bodies, 1):
-            self.transcript.event(TurnEvent(number, NOW, ID, id, body))
-        self.transcript.write()
+            self.transcript.add_event(TurnEvent(number, NOW, ID, id, body))
+        self.transcript.write_now()
 
     def damage(self, data: bytes) -> None:
         with open(self.transcript.path, "ab") as file:
@@ -66,9 +66,9 @@ class Files(unittest.TestCase):
         self.turn("one", OVER)
         self.damage(b'{"type":"mess')
         transcript = self.again()
-        transcript.message("two", events.Message("second"))
-        transcript.event(TurnEvent(1, NOW, ID, "two", OVER))
-        transcript.write()
+        transcript.add_message("two", events.Message("second"))
+        transcript.add_event(TurnEvent(1, NOW, ID, "two", OVER))
+        transcript.write_now()
         self.assertEqual([turn.text for turn in self.history().turns], ["message one", "second"])
         self.assertTrue(self.history().turns[1].is_over)
 
@@ -84,16 +84,18 @@ class Files(unittest.TestCase):
             + b'{"type":"message","turn":"x","time":"2026-01-01T00:00:00","text":"","files":[]}\n'
         )  # fmt: skip
         self.assertEqual([turn.id for turn in self.history().turns], ["one"])
-        self.assertIsNotNone(self.again().reader.summary())
+        self.assertIsNotNone(self.again().reader.read_summary())
 
     def test_our_sentences_are_told_in_any_language_and_old_texts_as_they_are(self) -> None:
         told = sentence("The turn took longer than {seconds} seconds.", seconds="5")
         self.turn("one", events.Thought("Warning", "as it was"), events.Error("TIMED_OUT", told))
         thought, error = (event.body for event in self.history().turns[0].events)
         assert isinstance(thought, events.Thought) and isinstance(error, events.Error)
-        self.assertEqual(said(thought.description, CHINESE), "as it was")
-        self.assertEqual(said(error.message, CHINESE), "对话超过了 5 秒。")
-        self.assertEqual(said(error.message, ENGLISH), "The turn took longer than 5 seconds.")
+        self.assertEqual(translated_text(thought.description, CHINESE), "as it was")
+        self.assertEqual(translated_text(error.message, CHINESE), "对话超过了 5 秒。")
+        self.assertEqual(
+            translated_text(error.message, ENGLISH), "The turn took longer than 5 seconds."
+        )
 
     def test_a_sentence_that_is_damaged_costs_its_line(self) -> None:
         self.turn("one", events.Error("TIMED_OUT", sentence("The message is empty.")), OVER)
@@ -135,24 +137,24 @@ class Files(unittest.TestCase):
             self.replace([damaged.rstrip(b"\n") + b"\n" if damaged else b"", *rest])
             with self.subTest(damaged[:40]):
                 with self.assertLogs("GeminiCompanion", "WARNING") as logs:
-                    summary = self.again().reader.summary()
+                    summary = self.again().reader.read_summary()
                 assert summary is not None
                 self.assertIn(ID, logs.output[0])
                 self.assertEqual((summary.id, summary.workspace), (ID, workspace))
                 self.assertEqual((summary.turns, summary.title), (2, "message one"))
                 with self.assertLogs("GeminiCompanion", "WARNING"):
                     self.assertEqual([turn.id for turn in self.history().turns], ["one", "two"])
-                self.assertEqual(self.ids(self.again().reader.page(3, None)), ["one", "two"])
+                self.assertEqual(self.ids(self.again().reader.read_page(3, None)), ["one", "two"])
 
     def test_what_is_of_a_later_release_or_nothing_is_left_is_no_conversation(self) -> None:
         head, *rest = self.lines_of("one")
         later = head.replace(b'"version":1', b'"version":2')
         for lines in ([later, *rest], [], [b"\0" * 300], [b"[]\n"]):
             self.replace(lines)
-            self.assertIsNone(self.again().reader.summary())
+            self.assertIsNone(self.again().reader.read_summary())
         other = os.path.join(self.transcripts.folder, "notes.jsonl")
         os.rename(self.transcript.path, other)
-        self.assertIsNone(self.transcripts.of("notes").reader.summary())
+        self.assertIsNone(self.transcripts.file_of("notes").reader.read_summary())
 
     def test_a_turn_whose_message_is_damaged_is_told_without_it(self) -> None:
         lines = self.lines_of("one", "two", "three")
@@ -161,7 +163,7 @@ class Files(unittest.TestCase):
             self.replace([*lines[:at], b"damaged\n", *lines[at + 1 :]])
             with self.subTest(lost), self.assertLogs("GeminiCompanion", "WARNING") as logs:
                 transcript = self.again()
-                turns = transcript.reader.page(3, None)
+                turns = transcript.reader.read_page(3, None)
                 self.assertEqual(self.ids(turns), ["one", "two", "three"])
                 assert turns is not None
                 self.assertEqual(
@@ -169,7 +171,7 @@ class Files(unittest.TestCase):
                 )
                 self.assertEqual([len(it.events) for it in turns.turns], [2, 2, 2])
                 self.assertEqual(turns.turns[lost].text, "")
-                summary = transcript.reader.summary()
+                summary = transcript.reader.read_summary()
                 assert summary is not None
                 self.assertEqual((summary.turns, summary.unfinished), (3, frozenset()))
                 # Once for each file.
@@ -186,32 +188,32 @@ class Files(unittest.TestCase):
 
     def test_what_the_disk_refuses_is_told_once_and_written_when_it_takes_it(self) -> None:
         refused: list[None] = []
-        transcript = self.transcripts.of(ID, lambda: refused.append(None))
+        transcript = self.transcripts.file_of(ID, lambda: refused.append(None))
         full = mock.patch.object(LineFile, "append", side_effect=OSError(28, "No space left"))
         with full, self.assertLogs("GeminiCompanion", "ERROR") as logs:
             for id in ("one", "two"):
-                transcript.message(id, events.Message(f"message {id}"))
-                transcript.event(TurnEvent(1, NOW, ID, id, OVER))
-                transcript.write(is_last=True)
+                transcript.add_message(id, events.Message(f"message {id}"))
+                transcript.add_event(TurnEvent(1, NOW, ID, id, OVER))
+                transcript.write_now(is_last=True)
                 self.assertEqual((transcript.is_saved, transcript.is_waiting), (False, True))
-            self.assertEqual(self.ids(transcript.reader.page(3, None)), ["one", "two"])
+            self.assertEqual(self.ids(transcript.reader.read_page(3, None)), ["one", "two"])
         self.assertEqual((len(logs.output), len(refused)), (1, 1))
         self.assertEqual(self.history().turns, [])
-        transcript.write(is_last=True)
+        transcript.write_now(is_last=True)
         self.assertEqual((transcript.is_saved, transcript.is_waiting), (True, False))
         self.assertEqual([turn.id for turn in self.history().turns], ["one", "two"])
         self.assertEqual([len(turn.events) for turn in self.history().turns], [1, 1])
 
     def test_a_conversation_that_begins_on_a_full_disk_is_written_whole_later(self) -> None:
-        transcript = self.transcripts.of("b" * 32)
+        transcript = self.transcripts.file_of("b" * 32)
         full = mock.patch.object(LineFile, "append", side_effect=OSError(28, "No space left"))
         with full, self.assertLogs("GeminiCompanion", "ERROR"):
-            transcript.begin("/work", NOW)
-            transcript.message("one", events.Message("hello"))
-            transcript.write()
-            self.assertEqual(self.ids(transcript.reader.page(3, None)), ["one"])
-        transcript.write(is_last=True)
-        summary = self.transcripts.of("b" * 32).reader.summary()
+            transcript.begin_file("/work", NOW)
+            transcript.add_message("one", events.Message("hello"))
+            transcript.write_now()
+            self.assertEqual(self.ids(transcript.reader.read_page(3, None)), ["one"])
+        transcript.write_now(is_last=True)
+        summary = self.transcripts.file_of("b" * 32).reader.read_summary()
         assert summary is not None
         self.assertEqual((summary.workspace, summary.turns), ("/work", 1))
 
@@ -220,26 +222,26 @@ class Files(unittest.TestCase):
     ) -> None:
         with mock.patch.object(transcripts, "MAX_UNWRITTEN", 4000):
             held = Transcripts(self.transcripts.folder)
-        transcript = held.of("b" * 32)
+        transcript = held.file_of("b" * 32)
         full = mock.patch.object(LineFile, "append", side_effect=OSError(28, "No space left"))
         turns = [str(number) for number in range(100)]
         with full, self.assertLogs("GeminiCompanion", "WARNING") as logs:
-            transcript.begin("/work", NOW)
-            transcript.change(title="A title")
+            transcript.begin_file("/work", NOW)
+            transcript.add_change(title="A title")
             for id in turns:
-                transcript.message(id, events.Message(f"message {id}"))
-                transcript.event(TurnEvent(1, NOW, "b" * 32, id, OVER))
-                transcript.write()
-            page = transcript.reader.page(1000, None)
+                transcript.add_message(id, events.Message(f"message {id}"))
+                transcript.add_event(TurnEvent(1, NOW, "b" * 32, id, OVER))
+                transcript.write_now()
+            page = transcript.reader.read_page(1000, None)
         told = [each for each in logs.output if "the oldest lines of" in each]
         self.assertEqual(len(told), 1)
         known = self.ids(page)
         self.assertEqual(known, turns[-len(known) :])
         self.assertLess(len(known), 20)
-        transcript.write(is_last=True)
+        transcript.write_now(is_last=True)
         # What was lost never comes to the disk; what is said now does.
         self.assertFalse(transcript.is_saved or transcript.is_refused or transcript.is_waiting)
-        history = self.transcripts.of("b" * 32).reader.read()
+        history = self.transcripts.file_of("b" * 32).reader.read_history()
         assert history is not None
         self.assertEqual([turn.id for turn in history.turns], known)
         self.assertEqual((history.workspace, history.title), ("/work", "A title"))
@@ -250,29 +252,29 @@ class Files(unittest.TestCase):
         with mock.patch.object(LineFile, "append", side_effect=full) as append:
             with self.assertLogs("GeminiCompanion", "ERROR"):
                 for number in range(100):
-                    self.transcript.event(TurnEvent(number, NOW, ID, "one", Content("x")))
-                    self.transcript.write()
+                    self.transcript.add_event(TurnEvent(number, NOW, ID, "one", Content("x")))
+                    self.transcript.write_now()
         self.assertLess(append.call_count, 50)
 
     def test_messages_and_ends_of_turns_outlive_a_power_cut(self) -> None:
         with mock.patch.object(os, "fsync") as fsync:
-            self.transcript.message("one", events.Message("hello"))
-            self.transcript.write()
+            self.transcript.add_message("one", events.Message("hello"))
+            self.transcript.write_now()
             # The file and its folder, which Windows cannot open.
             both = 1 if sys.platform == "win32" else 2
             self.assertEqual(fsync.call_count, both)
-            self.transcript.event(TurnEvent(1, NOW, ID, "one", Content("Hello")))
-            self.transcript.write()
+            self.transcript.add_event(TurnEvent(1, NOW, ID, "one", Content("Hello")))
+            self.transcript.write_now()
             self.assertEqual(fsync.call_count, both)
-            self.transcript.event(TurnEvent(2, NOW, ID, "one", OVER))
-            self.transcript.write()
+            self.transcript.add_event(TurnEvent(2, NOW, ID, "one", OVER))
+            self.transcript.write_now()
             self.assertEqual(fsync.call_count, both + 1)
 
     @unittest.skipUnless(hasattr(os, "mkfifo"), "Windows has no such files")
     def test_what_is_no_file_is_passed_over(self) -> None:
         os.mkfifo(os.path.join(self.transcripts.folder, "pipe.jsonl"))
         os.mkdir(os.path.join(self.transcripts.folder, "folder.jsonl"))
-        self.assertEqual(list(self.transcripts.stats()), [ID])
+        self.assertEqual(list(self.transcripts.read_stats()), [ID])
 
     def ids(self, page: TurnPage | None) -> list[str]:
         assert page is not None
@@ -282,15 +284,15 @@ class Files(unittest.TestCase):
         trap = Content('\n{"type":"message","turn":"0","text":"' + "ä" * 300)
         for number in range(7):
             self.turn(str(number), trap, OVER)
-            self.transcript.change(title=f"title {number}")
+            self.transcript.add_change(title=f"title {number}")
         # So that lines, and beginnings of lines, lie across blocks.
         for block in (1, 7, 64, 1 << 18):
             with self.subTest(block), mock.patch.object(transcript_reader, "BLOCK", block):
-                newest = self.again().reader.page(3, None)
+                newest = self.again().reader.read_page(3, None)
                 self.assertEqual(self.ids(newest), ["4", "5", "6"])
-                middle = self.again().reader.page(3, "4")
+                middle = self.again().reader.read_page(3, "4")
                 self.assertEqual(self.ids(middle), ["1", "2", "3"])
-                first = self.again().reader.page(3, "1")
+                first = self.again().reader.read_page(3, "1")
                 self.assertEqual(self.ids(first), ["0"])
                 assert newest is not None and middle is not None and first is not None
                 self.assertEqual(
@@ -298,15 +300,15 @@ class Files(unittest.TestCase):
                 )
                 whole = [*first.turns, *middle.turns, *newest.turns]
                 self.assertEqual(whole, self.history().turns)
-                self.assertEqual(self.again().reader.since("5"), tuple(whole[5:]))
+                self.assertEqual(self.again().reader.read_since("5"), tuple(whole[5:]))
 
     def test_a_page_before_a_turn_that_there_is_not_is_none(self) -> None:
-        self.assertEqual(self.again().reader.page(3, None), TurnPage((), False))
+        self.assertEqual(self.again().reader.read_page(3, None), TurnPage((), False))
         self.turn("one", OVER)
         for unknown in ("two", "on", 'one"', "\n", "ä"):
-            self.assertIsNone(self.again().reader.page(3, unknown))
-            self.assertIsNone(self.again().reader.since(unknown))
-        self.assertEqual(self.again().reader.page(3, "one"), TurnPage((), False))
+            self.assertIsNone(self.again().reader.read_page(3, unknown))
+            self.assertIsNone(self.again().reader.read_since(unknown))
+        self.assertEqual(self.again().reader.read_page(3, "one"), TurnPage((), False))
 
     def test_a_page_of_a_long_conversation_takes_the_memory_of_the_page_only(self) -> None:
         for number in range(200):
@@ -315,13 +317,13 @@ class Files(unittest.TestCase):
         transcript = self.again()
         tracemalloc.start()
         self.addCleanup(tracemalloc.stop)
-        transcript.reader.page(2, None)
+        transcript.reader.read_page(2, None)
         _now, peak = tracemalloc.get_traced_memory()
         self.assertLess(peak, size // 2)
 
     def test_what_is_told_is_on_disk_soon_and_in_its_order_without_anybody_asking(self) -> None:
         for number in range(1, 501):
-            self.transcript.event(TurnEvent(number, NOW, ID, "one", Content(str(number))))
+            self.transcript.add_event(TurnEvent(number, NOW, ID, "one", Content(str(number))))
         wait_for(lambda: self.lines() == 501)
         with open(self.transcript.path, "rb") as file:
             numbers = [json.loads(line)["number"] for line in file.read().splitlines()[1:]]
@@ -332,19 +334,19 @@ class Files(unittest.TestCase):
             return file.read().count(b"\n")
 
     def test_what_is_told_after_the_end_makes_no_file(self) -> None:
-        self.transcript.message("one", events.Message("hello"))
-        self.transcript.remove()
+        self.transcript.add_message("one", events.Message("hello"))
+        self.transcript.remove_files()
         self.turn("two", OVER)
         self.assertFalse(os.path.exists(self.transcript.path))
 
     def test_a_summary_tells_what_the_whole_file_tells(self) -> None:
         trap = Content('{"type":"event","body":{"type":"complete"')
         self.turn("one", Content("Hello"), trap, OVER)
-        self.transcript.change(session="s", title="A title")
-        self.transcript.write()
+        self.transcript.add_change(session="s", title="A title")
+        self.transcript.write_now()
         self.turn("two", Content("Hello"), events.Error("CODE", "It broke off."))
         self.turn("three", Content("Hello"))
-        summary = self.again().reader.summary()
+        summary = self.again().reader.read_summary()
         self.assertEqual(summary, self.history().summary)
         assert summary is not None
         self.assertEqual((summary.turns, summary.unfinished), (3, {"three"}))
@@ -353,23 +355,23 @@ class Files(unittest.TestCase):
     def test_a_message_that_was_sent_waits_no_more_wherever_the_server_was_killed(self) -> None:
         now = datetime(2026, 1, 2, tzinfo=timezone.utc)
         two = [events.QueuedMessage(id, f"Message {id}", now) for id in ("a", "b")]
-        self.transcript.change(queue=queue_text(two))
-        self.transcript.message("one", events.Message("Message a"), "a")
-        self.transcript.write()
+        self.transcript.add_change(queue=queue_text(two))
+        self.transcript.add_message("one", events.Message("Message a"), "a")
+        self.transcript.write_now()
         # The line that leaves it out of the queue is missing.
-        for summary in (self.again().reader.summary(), self.history().summary):
+        for summary in (self.again().reader.read_summary(), self.history().summary):
             assert summary is not None
             self.assertEqual((summary.state.queue, summary.turns), ((two[1],), 1))
-        self.transcript.change(queue=queue_text(two[1:]))
-        self.transcript.write()
+        self.transcript.add_change(queue=queue_text(two[1:]))
+        self.transcript.write_now()
         self.assertEqual(self.history().summary.state.queue, (two[1],))
 
     def test_one_that_was_passed_into_a_turn_waits_no_more_either(self) -> None:
         now = datetime(2026, 1, 2, tzinfo=timezone.utc)
         two = [events.QueuedMessage(id, f"Message {id}", now) for id in ("a", "b")]
-        self.transcript.change(queue=queue_text(two))
+        self.transcript.add_change(queue=queue_text(two))
         self.turn("one", Content("Hello"), events.MessageAdded("a", "Message a"))
-        for summary in (self.again().reader.summary(), self.history().summary):
+        for summary in (self.again().reader.read_summary(), self.history().summary):
             assert summary is not None
             self.assertEqual(summary.state.queue, (two[1],))
             self.assertEqual(summary.unfinished, {"one"})
@@ -380,6 +382,6 @@ class Files(unittest.TestCase):
         transcript = self.again()
         tracemalloc.start()
         self.addCleanup(tracemalloc.stop)
-        transcript.reader.summary()
+        transcript.reader.read_summary()
         _now, peak = tracemalloc.get_traced_memory()
         self.assertLess(peak, size // 2)

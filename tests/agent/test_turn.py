@@ -72,10 +72,10 @@ class Turns(unittest.IsolatedAsyncioTestCase):
 
     async def test_an_answer_is_told_in_its_order_and_ends_with_its_tokens(self) -> None:
         turn = self.started()
-        turn.update(messages.AgentThoughtChunk("**Look** around"))
+        turn.take_update(messages.AgentThoughtChunk("**Look** around"))
         quota = {"token_count": {"input_tokens": 3, "output_tokens": 2}}
         for text in ("Hel", "lo"):
-            turn.update(messages.AgentMessageChunk(text, {"quota": quota}))
+            turn.take_update(messages.AgentMessageChunk(text, {"quota": quota}))
         self.end(quota=quota)
         last = await self.over(turn)
         # Of all of it: Qwen Code tells them with its answers.
@@ -89,7 +89,7 @@ class Turns(unittest.IsolatedAsyncioTestCase):
     async def test_pieces_of_a_thought_are_told_with_the_blanks_between_them(self) -> None:
         turn = self.started()
         for text in (" ", "I lo", "ok", "\n\n", " around", "**Then**\nI go ", " "):
-            turn.update(messages.AgentThoughtChunk(text))
+            turn.take_update(messages.AgentThoughtChunk(text))
         self.end()
         await self.over(turn)
         told = [(it.subject, it.description) for it in self.stage.of(events.Thought)]
@@ -103,35 +103,35 @@ class Turns(unittest.IsolatedAsyncioTestCase):
             with self.subTest(meta):
                 self.setUp()
                 turn = self.started()
-                turn.update(messages.AgentMessageChunk("Hello"))
+                turn.take_update(messages.AgentMessageChunk("Hello"))
                 told = {"stopReason": "end_turn", "usage": {"inputTokens": 5}, "_meta": meta}
                 assert self.session.end is not None
-                self.session.end.set_result(messages.prompt("s", ()).read(told))
+                self.session.end.set_result(messages.prompt_request("s", ()).read(told))
                 self.assertEqual((await self.over(turn)).usage.input_tokens, expected)
 
     async def test_its_end_has_the_names_of_the_mode_and_the_model_it_had_then(self) -> None:
         turn = self.started()
-        turn.update(messages.AgentMessageChunk("Hello"))
+        turn.take_update(messages.AgentMessageChunk("Hello"))
         names = {MODE: "Plan mode", MODEL: "Flash"}
         told = [
             ConfigOption(it, it, "", it, SELECT, "v", (OptionChoice("v", name),))
             for it, name in names.items()
         ]
-        self.stage.agent.state.take(ConfigOptions(tuple(told)))
+        self.stage.agent.state.take_update(ConfigOptions(tuple(told)))
         self.end()
         last = await self.over(turn)
         self.assertEqual((last.mode, last.model), ("Plan mode", "Flash"))
 
     async def test_what_was_said_before_the_end_is_told_though_the_end_is_there(self) -> None:
         turn = self.started()
-        turn.update(messages.AgentMessageChunk("Hello"))
+        turn.take_update(messages.AgentMessageChunk("Hello"))
         self.end()
         await self.over(turn)
         self.assertEqual("".join(it.text for it in self.stage.of(events.Content)), "Hello")
 
     async def test_an_end_without_an_answer_says_so(self) -> None:
         turn = self.started()
-        turn.update(messages.AgentMessageChunk("[MODE_UPDATE] plan\n"))
+        turn.take_update(messages.AgentMessageChunk("[MODE_UPDATE] plan\n"))
         self.end()
         self.assertEqual((await self.over(turn)).reason, events.EMPTY)
 
@@ -140,7 +140,7 @@ class Turns(unittest.IsolatedAsyncioTestCase):
             with self.subTest(reason):
                 self.setUp()
                 turn = self.started()
-                turn.update(messages.AgentMessageChunk("Hello"))
+                turn.take_update(messages.AgentMessageChunk("Hello"))
                 self.end(reason)
                 self.assertEqual((await self.over(turn)).reason, expected)
 
@@ -153,20 +153,20 @@ class Turns(unittest.IsolatedAsyncioTestCase):
 
     async def test_a_bug_ends_the_turn_and_leaves_nobody_waiting(self) -> None:
         turn = self.started()
-        with mock.patch.object(self.stage.agent.cli, "usage", side_effect=ZeroDivisionError):
+        with mock.patch.object(self.stage.agent.cli, "read_usage", side_effect=ZeroDivisionError):
             with self.assertLogs(logger, "ERROR"):
-                turn.update(messages.AgentMessageChunk("Hello", {"quota": {}}))
+                turn.take_update(messages.AgentMessageChunk("Hello", {"quota": {}}))
                 last = await self.over(turn)
         self.assertEqual(last.code, failure.INTERNAL_ERROR)
         self.assertIn(("cancel",), self.session.told)
 
     async def test_questions_that_the_agent_takes_back_wait_no_more(self) -> None:
         turn = self.started()
-        turn.ask(ElicitationRequest("session", 8, URL, "Look", (), "https://a.example"))
-        turn.ask(self.stage.asked(shell()))
+        turn.take_question(ElicitationRequest("session", 8, URL, "Look", (), "https://a.example"))
+        turn.take_question(self.stage.asked(shell()))
         await until(lambda: turn.confirmations and turn.elicitations.waiting)
         for number in (8, 1):
-            turn.ask(messages.Withdrawal(number))
+            turn.take_question(messages.Withdrawal(number))
         await until(lambda: not turn.confirmations)
         self.assertEqual(turn.elicitations.waiting, ())
         self.assertIn((8, {"action": "cancel"}), self.session.told)
@@ -177,9 +177,11 @@ class Turns(unittest.IsolatedAsyncioTestCase):
     async def test_of_several_questions_the_one_that_is_taken_back_waits_no_more(self) -> None:
         turn = self.started()
         for number in (8, 9):
-            turn.ask(ElicitationRequest("session", number, URL, "Look", (), "https://a.example"))
+            turn.take_question(
+                ElicitationRequest("session", number, URL, "Look", (), "https://a.example")
+            )
         await until(lambda: len(turn.elicitations.waiting) == 2)
-        turn.ask(messages.Withdrawal(8))
+        turn.take_question(messages.Withdrawal(8))
         await until(lambda: (8, {"action": "cancel"}) in self.session.told)
         self.assertEqual(len(turn.elicitations.waiting), 1)
         self.end()
@@ -187,8 +189,8 @@ class Turns(unittest.IsolatedAsyncioTestCase):
 
     async def test_a_question_that_comes_after_the_end_is_answered_at_once(self) -> None:
         turn = self.started()
-        turn.elicitations.end()
-        turn.ask(ElicitationRequest("session", 8, URL, "Look", (), "https://a.example"))
+        turn.elicitations.end_all()
+        turn.take_question(ElicitationRequest("session", 8, URL, "Look", (), "https://a.example"))
         await until(lambda: (8, {"action": "cancel"}) in self.session.told)
         self.assertEqual(turn.elicitations.waiting, ())
         self.end()
@@ -197,14 +199,14 @@ class Turns(unittest.IsolatedAsyncioTestCase):
     async def test_a_form_is_not_taken_without_a_field_that_it_needs(self) -> None:
         turn = self.started()
         fields = Field("name", STRING, is_required=True), Field("more", STRING)
-        turn.ask(ElicitationRequest("session", 8, FORM, "Who?", fields))
+        turn.take_question(ElicitationRequest("session", 8, FORM, "Who?", fields))
         await until(lambda: turn.elicitations.waiting)
         (asked,) = turn.elicitations.waiting
         form: Any = asked.body
         for content in ({}, {"more": "x"}):
             with self.assertRaises(AgentError):
-                turn.elicitations.answer(form.id, ACCEPT, content)
-        turn.elicitations.answer(form.id, ACCEPT, {"name": "x"})
+                turn.elicitations.take_answer(form.id, ACCEPT, content)
+        turn.elicitations.take_answer(form.id, ACCEPT, {"name": "x"})
         told = {"action": "accept", "content": {"name": "x"}}
         self.assertEqual(self.session.told[-1], (8, told))
         self.end()
@@ -216,17 +218,19 @@ class Turns(unittest.IsolatedAsyncioTestCase):
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(lambda loop, context: failures.append(context))
         elicitations = Elicitations(self.stage.log, self.session, 60.0)  # type: ignore[arg-type]
-        elicitations.ask(ElicitationRequest("session", 8, URL, "Look", (), "https://a.example"))
+        elicitations.ask_user(
+            ElicitationRequest("session", 8, URL, "Look", (), "https://a.example")
+        )
         (asked,) = elicitations.waiting
         form: Any = asked.body
-        elicitations.answer(form.id, ACCEPT)
+        elicitations.take_answer(form.id, ACCEPT)
         await clock.advance(61.0)
         self.assertEqual(failures, [])
         self.assertEqual(self.session.told, [(8, {"action": "accept"})])
 
     async def test_a_question_that_is_left_alone_is_declined_and_the_turn_goes_on(self) -> None:
         turn = self.started(limits=Limits(confirmation=0.01))
-        turn.ask(ElicitationRequest("session", 8, URL, "Look", (), "https://a.example"))
+        turn.take_question(ElicitationRequest("session", 8, URL, "Look", (), "https://a.example"))
         await until(lambda: (8, {"action": "decline"}) in self.session.told)
         self.assertFalse(turn.is_over)
         self.end()
@@ -234,14 +238,14 @@ class Turns(unittest.IsolatedAsyncioTestCase):
 
     async def test_one_that_nobody_can_answer_is_cancelled(self) -> None:
         turn = self.started(asks=False)
-        turn.ask(ElicitationRequest("session", 8, URL, "Look", (), "https://a.example"))
+        turn.take_question(ElicitationRequest("session", 8, URL, "Look", (), "https://a.example"))
         await until(lambda: (8, {"action": "cancel"}) in self.session.told)
         self.end()
         await self.over(turn)
 
     async def test_a_cancelled_turn_is_ended_by_the_agent(self) -> None:
         turn = self.started()
-        turn.ask(self.stage.asked(shell()))
+        turn.take_question(self.stage.asked(shell()))
         await until(lambda: turn.confirmations)
         turn.cancel()
         turn.cancel()
@@ -280,7 +284,7 @@ class Turns(unittest.IsolatedAsyncioTestCase):
 
     async def test_a_call_that_runs_as_the_turn_ends_has_an_end_before_it(self) -> None:
         turn = self.started()
-        turn.update(messages.ToolCallStart(SHELL, "ls", "execute", "in_progress"))
+        turn.take_update(messages.ToolCallStart(SHELL, "ls", "execute", "in_progress"))
         self.end()
         await self.over(turn)
         kinds = [type(body) for body in self.stage.story]
@@ -288,7 +292,7 @@ class Turns(unittest.IsolatedAsyncioTestCase):
 
     async def test_where_nobody_is_there_to_decide_a_call_is_rejected(self) -> None:
         turn = self.started(asks=False)
-        turn.ask(self.stage.asked(shell()))
+        turn.take_question(self.stage.asked(shell()))
         await until(lambda: (1, "cancel") in self.session.told)
         self.assertEqual(turn.confirmations, ())
         self.end()
@@ -296,15 +300,15 @@ class Turns(unittest.IsolatedAsyncioTestCase):
 
     async def test_a_model_that_is_asked_again_is_told_only_where_a_turn_waits_for_it(self) -> None:
         turn = self.turn()
-        turn.retried(1, "503")
+        turn.report_retry(1, "503")
         turn.start([])
-        turn.retried(2, "503")
-        turn.update(messages.ToolCallStart(SHELL, "ls", "execute", "in_progress"))
+        turn.report_retry(2, "503")
+        turn.take_update(messages.ToolCallStart(SHELL, "ls", "execute", "in_progress"))
         await until(lambda: self.stage.of(events.ToolCall))
-        turn.retried(3, "503")
+        turn.report_retry(3, "503")
         self.end()
         await self.over(turn)
-        turn.retried(4, "503")
+        turn.report_retry(4, "503")
         told = [str(it.description) for it in self.stage.of(events.Thought)]
         self.assertEqual(len(told), 1)
         self.assertIn("attempt 2", told[0])
@@ -313,10 +317,10 @@ class Turns(unittest.IsolatedAsyncioTestCase):
         turn = self.started()
 
         async def read(after: int) -> list[int]:
-            return [event.number async for event in turn.events(after)]
+            return [event.number async for event in turn.read_events(after)]
 
         readers = [asyncio.ensure_future(read(after)) for after in (0, 0, 1)]
-        turn.update(messages.AgentMessageChunk("Hello"))
+        turn.take_update(messages.AgentMessageChunk("Hello"))
         self.end()
         found = await asyncio.wait_for(asyncio.gather(*readers), PATIENCE)
         self.assertEqual(found[0], found[1])

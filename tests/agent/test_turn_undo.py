@@ -9,7 +9,7 @@ from functools import partial
 from unittest import mock
 
 from GeminiCompanion.companion.agent import turn_undo
-from GeminiCompanion.companion.agent.turn.file_writes import DecidedEdit, before_edit, write
+from GeminiCompanion.companion.agent.turn.file_writes import DecidedEdit, before_edit, write_text
 from GeminiCompanion.companion.agent.turn_events import Diff
 from GeminiCompanion.companion.agent.turn_undo import (
     AS_LEFT,
@@ -45,32 +45,32 @@ class Undoing(unittest.TestCase):
 
     def writes(self, name: str, text: str, turn: str = TURN) -> None:
         """As the agent does through us."""
-        write(self.path(name), text, None, partial(self.edits.note, turn))
+        write_text(self.path(name), text, None, partial(self.edits.note_change, turn))
 
     def undone(self, turn: str = TURN) -> dict[str, tuple[str, str]]:
-        found = self.edits.undo(turn)
+        found = self.edits.undo_turn(turn)
         return {os.path.basename(it.path): (it.change, it.state) for it in found}
 
     def redone(self, turn: str = TURN) -> dict[str, str]:
-        return {os.path.basename(it.path): it.state for it in self.edits.redo(turn)}
+        return {os.path.basename(it.path): it.state for it in self.edits.redo_turn(turn)}
 
     def test_an_undone_turn_is_made_again_also_by_another_process(self) -> None:
         self.put("old.txt", b"one\r\n")
         self.writes("old.txt", "two")
         self.writes("new.txt", "new")
-        self.edits.undo(TURN)
+        self.edits.undo_turn(TURN)
         self.edits = TurnUndo(os.path.join(self.root, "state"))
         self.assertEqual(self.redone(), {"old.txt": AS_LEFT, "new.txt": AS_LEFT})
         self.assertEqual(self.read("old.txt"), b"two")
         self.assertEqual(self.read("new.txt"), b"new")
-        self.edits.undo(TURN)
+        self.edits.undo_turn(TURN)
         self.assertEqual(self.read("old.txt"), b"one\r\n")
         self.assertFalse(os.path.exists(self.path("new.txt")))
 
     def test_a_file_that_has_changed_since_it_was_undone_stays(self) -> None:
         self.put("old.txt", b"one")
         self.writes("old.txt", "two")
-        self.edits.undo(TURN)
+        self.edits.undo_turn(TURN)
         self.put("old.txt", b"by the user")
         self.assertEqual(self.redone(), {"old.txt": OTHER})
         self.assertEqual(self.read("old.txt"), b"by the user")
@@ -79,8 +79,8 @@ class Undoing(unittest.TestCase):
         self.put("old.txt", b"one")
         self.writes("old.txt", "two")
         self.writes("old.txt", "three", NEXT)
-        self.edits.undo(NEXT)
-        self.edits.undo(TURN)
+        self.edits.undo_turn(NEXT)
+        self.edits.undo_turn(TURN)
         self.assertEqual(self.read("old.txt"), b"one")
         self.assertEqual(self.redone(NEXT), {"old.txt": OTHER})
         self.assertEqual(self.redone(), {"old.txt": AS_LEFT})
@@ -92,7 +92,7 @@ class Undoing(unittest.TestCase):
         self.writes("old.txt", "two")
         self.writes("old.txt", "three")
         self.writes("new.txt", "new")
-        found = {os.path.basename(it.change.path): it for it in self.edits.texts(TURN)}
+        found = {os.path.basename(it.change.path): it for it in self.edits.changed_texts(TURN)}
         old, new = found["old.txt"], found["new.txt"]
         self.assertEqual((old.before, old.after, old.is_whole), (b"one", b"three", True))
         self.assertEqual((new.before, new.after, new.is_whole), (None, b"new", True))
@@ -103,7 +103,7 @@ class Undoing(unittest.TestCase):
         self.writes("old.txt", "two")
         self.writes("old.txt", "three")
         self.writes("new.txt", "new")
-        told = {os.path.basename(it.path): it.state for it in self.edits.files(TURN)}
+        told = {os.path.basename(it.path): it.state for it in self.edits.changed_files(TURN)}
         self.assertEqual(told, {"old.txt": AS_LEFT, "new.txt": AS_LEFT})
         undone = {"old.txt": (CHANGED, UNDONE), "new.txt": (CREATED, UNDONE)}
         self.assertEqual(self.undone(), undone)
@@ -164,7 +164,7 @@ class Undoing(unittest.TestCase):
     def test_what_the_user_made_of_an_edit_counts_as_what_the_turn_left(self) -> None:
         path = self.put("a.txt", b"zero\r\n")
         seen = DecidedEdit(Diff(path, "zero\n", "one\n"), "mine\n")
-        write(path, "one\r\n", seen, partial(self.edits.note, TURN))
+        write_text(path, "one\r\n", seen, partial(self.edits.note_change, TURN))
         self.assertEqual(self.read("a.txt"), b"mine\r\n")
         self.assertEqual(self.undone(), {"a.txt": (CHANGED, UNDONE)})
         self.assertEqual(self.read("a.txt"), b"zero\r\n")

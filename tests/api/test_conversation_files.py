@@ -55,14 +55,14 @@ class ConversationFiles(ApiTest):
         os.makedirs(os.path.join(folder, "agent"), mode=0o700)
         os.chmod(folder, 0o700)
         cls.transcripts = Transcripts(os.path.join(folder, "agent", "conversations"))
-        transcript = cls.transcripts.of(ID)
-        transcript.begin(cls.workspace, NOW)
-        transcript.change(session="12345678-session")
+        transcript = cls.transcripts.file_of(ID)
+        transcript.begin_file(cls.workspace, NOW)
+        transcript.add_change(session="12345678-session")
         attached = (events.Attachment("b" * 32, "a.png", "image/png", 3),)
-        transcript.message(TURN, events.Message("hello", (), attached))
+        transcript.add_message(TURN, events.Message("hello", (), attached))
         over = events.Complete(events.END_TURN, events.Usage(0, 0, {}))
-        transcript.event(TurnEvent(1, NOW, ID, TURN, over))
-        transcript.write()
+        transcript.add_event(TurnEvent(1, NOW, ID, TURN, over))
+        transcript.write_now()
         cls.files = transcript.folder
         cls.conversation = cls.another_server(folder)
 
@@ -210,12 +210,14 @@ class Attaching(ConversationFiles):
                 each.start()
             for each in threads:
                 each.join(PATIENCE)
-        self.assertEqual(len(found.all()), 2)
+        self.assertEqual(len(found.list_all()), 2)
 
     def test_a_disk_that_does_not_answer_is_named(self) -> None:
         answers = threading.Event()
         self.addCleanup(answers.set)
-        wait = mock.patch.object(attachments.Attachments, "all", lambda _: answers.wait(PATIENCE))
+        wait = mock.patch.object(
+            attachments.Attachments, "list_all", lambda _: answers.wait(PATIENCE)
+        )
         with wait, mock.patch.object(attachment_handlers, "SECONDS", 0.01):
             reply = self.ask("GET", f"/sessions/{ID}/attachments")
         self.refused(reply, 500, "FILE_ERROR")
@@ -299,7 +301,7 @@ class Undoing(ConversationFiles):
         made = TurnUndo(self.files)
         mine, theirs = self.write("mine.txt", "after"), self.write("theirs.txt", "after")
         for path in (mine, theirs):
-            made.note(TURN, path, b"before", b"after")
+            made.note_change(TURN, path, b"before", b"after")
         self.write("theirs.txt", "meanwhile")
         reply = self.ask("POST", f"/sessions/{ID}/turns/{TURN}/undo", {})
         expected = [
@@ -356,20 +358,20 @@ class Leaving(ConversationFiles):
 class LeavingAnUndo(Leaving):
     def test_an_undo_comes_to_its_end_and_is_told_to_the_model(self) -> None:
         path = self.write("a.txt", "after")
-        TurnUndo(self.files).note(TURN, path, b"before", b"after")
+        TurnUndo(self.files).note_change(TURN, path, b"before", b"after")
         undo = f"/sessions/{ID}/turns/{TURN}/undo"
-        answers = self.left(TurnUndo, "undo", "POST", undo)
+        answers = self.left(TurnUndo, "undo_turn", "POST", undo)
         self.assertTrue(self.ask("GET", "/sessions")["sessions"][0]["isBusy"])
         answers.set()
         wait_for(lambda: not self.ask("GET", "/sessions")["sessions"][0]["isBusy"])
         self.assertEqual(self.read("a.txt"), b"before")
-        known = self.conversation.agent.conversations.known(ID)
+        known = self.conversation.agent.conversations.known_conversation(ID)
         self.assertEqual(known.record.state.undone, (path,))
 
 
 class LeavingADeletion(Leaving):
     def test_the_conversation_is_gone_once_the_disk_has_answered(self) -> None:
-        answers = self.left(conversation, "forget", "DELETE", f"/sessions/{ID}")
+        answers = self.left(conversation, "delete_conversation_files", "DELETE", f"/sessions/{ID}")
         answers.set()
         wait_for(lambda: not self.ask("GET", "/sessions")["sessions"])
         self.assertEqual(os.listdir(self.transcripts.folder), [])
@@ -381,7 +383,7 @@ class LeavingADeletion(Leaving):
 class Deleting(ConversationFiles):
     def test_all_of_it_goes_with_the_conversation(self) -> None:
         self.upload(form())
-        TurnUndo(self.files).note(TURN, self.path("x"), b"before", b"after")
+        TurnUndo(self.files).note_change(TURN, self.path("x"), b"before", b"after")
         self.assertEqual(self.ask("DELETE", f"/sessions/{ID}").status, 200)
         self.assertEqual(os.listdir(self.transcripts.folder), [])
         self.refused(self.upload(form()), 404, "SESSION_NOT_FOUND")

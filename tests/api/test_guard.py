@@ -496,7 +496,7 @@ class Limits(ApiTest):
         self.assertIn(b"connection: close", head.lower())
 
     def test_a_bug_is_logged_and_told_without_its_details(self) -> None:
-        with mock.patch.object(self.server.agent, "sessions", side_effect=KeyError("inner")):
+        with mock.patch.object(self.server.agent, "list_sessions", side_effect=KeyError("inner")):
             with self.assertLogs(logger, "ERROR") as logs:
                 reply = self.ask("GET", "/sessions")
         self.refused(reply, 500, "INTERNAL_ERROR")
@@ -511,7 +511,7 @@ class Texts(ApiTest):
 
     def test_an_error_with_half_a_character_is_told(self) -> None:
         error = AgentError(failure.GEMINI_ERROR, self.HALF, self.HALF)
-        with mock.patch.object(self.server.agent, "sessions", side_effect=error):
+        with mock.patch.object(self.server.agent, "list_sessions", side_effect=error):
             reply = self.ask("GET", "/sessions")
         self.refused(reply, 500, "GEMINI_ERROR")
         self.assertEqual((reply["message"], reply["details"]), ("bad ? half", "bad <U+D83D> half"))
@@ -524,7 +524,7 @@ class Texts(ApiTest):
             for number, body in enumerate(bodies, 1):
                 yield events.TurnEvent(number, time, "session", "turn", body)
 
-        turn = mock.Mock(id="turn", is_over=True, last_number=2, events=told)
+        turn = mock.Mock(id="turn", is_over=True, last_number=2, read_events=told)
         for accepted in ("text/event-stream", "application/x-ndjson"):
             with mock.patch.object(self.server.agent.turns, "by_id", return_value=turn):
                 reply = self.ask("GET", "/chat/turn/events", headers={"Accept": accepted})

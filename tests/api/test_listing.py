@@ -48,28 +48,28 @@ class ListingCase(ApiTest):
         cls.transcripts = Transcripts(os.path.join(folder, "agent", "conversations"))
         for number in range(COUNT):
             cls.written(number)
-        cls.transcripts.write()
+        cls.transcripts.write_all()
         cls.kept = cls.another_server(folder)
 
     @classmethod
     def written(cls, number: int) -> TranscriptFile:
-        transcript = cls.transcripts.of(id_of(number))
+        transcript = cls.transcripts.file_of(id_of(number))
         at = NOW + timedelta(minutes=number)
-        transcript.begin(cls.workspace, at)
-        transcript.change(session="12345678-session", model="a-model", title=f"Title {number}")
+        transcript.begin_file(cls.workspace, at)
+        transcript.add_change(session="12345678-session", model="a-model", title=f"Title {number}")
         for turn in ("first", "second"):
             said = events.Message(f"Question of the {turn} turn, {number}")
             with mock.patch(f"{Transcripts.__module__}.datetime") as clock:
                 clock.now.return_value = at
-                transcript.message(turn, said)
+                transcript.add_message(turn, said)
             pieces = ("Die Antwort ist süß und 'z", f"erteilt-{number}'.\n")
             for place, text in enumerate(pieces, 1):
                 body = events.Content(text, place < len(pieces))
-                transcript.event(TurnEvent(place, at, id_of(number), turn, body))
+                transcript.add_event(TurnEvent(place, at, id_of(number), turn, body))
             added = events.MessageAdded("queued", f"More of the {turn} turn, {number}")
-            transcript.event(TurnEvent(3, at, id_of(number), turn, added))
+            transcript.add_event(TurnEvent(3, at, id_of(number), turn, added))
             over = events.Complete(events.END_TURN, events.Usage(5, 1, {}))
-            transcript.event(TurnEvent(4, at, id_of(number), turn, over))
+            transcript.add_event(TurnEvent(4, at, id_of(number), turn, over))
         return transcript
 
     def ask(self, *arguments: Any, **more: Any) -> Reply:
@@ -114,7 +114,8 @@ class Pages(ListingCase):
 
     def test_a_page_costs_the_same_however_many_there_are(self) -> None:
         with mock.patch(
-            f"{ListingCase.__module__}.Transcripts.of", side_effect=AssertionError("read a file")
+            f"{ListingCase.__module__}.Transcripts.file_of",
+            side_effect=AssertionError("read a file"),
         ):
             self.assertEqual(len(self.page("limit=5")[0]), 5)
 
@@ -154,7 +155,7 @@ class Changing(ListingCase):
                 later += timedelta(seconds=1)
                 if number not in gone and chance.random() < 0.7:
                     used.add(number)
-                    index.put(index.summaries[id_of(number)]._replace(last_used=later))
+                    index.put_summary(index.summaries[id_of(number)]._replace(last_used=later))
                 elif len(gone) < 5:
                     gone.add(number)
                     index.summaries.pop(id_of(number), None)
@@ -205,7 +206,7 @@ class Search(ListingCase):
             self.assertEqual(self.pages(f"q={quote('turn, 20')}"), [20])
 
     def test_damaged_lines_hide_only_what_is_in_them(self) -> None:
-        path = self.transcripts.of(id_of(5)).path
+        path = self.transcripts.file_of(id_of(5)).path
         with open(path, "rb") as file:
             whole = file.read()
         self.addCleanup(self.restore, path, whole)
@@ -246,26 +247,26 @@ class Fork(ListingCase):
 
     def test_it_is_on_disk_for_this_user_alone_and_has_no_session_of_the_agent(self) -> None:
         id = self.fork(8)["sessionId"]
-        transcript = self.transcripts.of(id)
+        transcript = self.transcripts.file_of(id)
         self.assertEqual(os.stat(transcript.path).st_mode & 0o777, 0o600)
-        summary = transcript.reader.summary()
+        summary = transcript.reader.read_summary()
         self.assertTrue(summary is not None and summary.state.is_owned)
         self.assertEqual(summary.state.session if summary else "", "")
 
     def test_images_of_its_messages_come_along_and_edits_stay(self) -> None:
-        transcript = self.transcripts.of(id_of(50))
+        transcript = self.transcripts.file_of(id_of(50))
         attachments = Attachments(transcript.folder)
         one, other = attachments.add("one.png", PNG), attachments.add("other.png", PNG)
-        transcript.begin(self.workspace, NOW)
-        transcript.message("turn", events.Message("look", (), (one,)))
+        transcript.begin_file(self.workspace, NOW)
+        transcript.add_message("turn", events.Message("look", (), (one,)))
         over = events.Complete(events.END_TURN, events.Usage(0, 0, {}))
-        transcript.event(TurnEvent(1, NOW, id_of(50), "turn", over))
-        self.transcripts.write()
-        TurnUndo(transcript.folder).note("turn", self.path("file.txt"), None, b"new")
-        summary = transcript.reader.summary()
+        transcript.add_event(TurnEvent(1, NOW, id_of(50), "turn", over))
+        self.transcripts.write_all()
+        TurnUndo(transcript.folder).note_change("turn", self.path("file.txt"), None, b"new")
+        summary = transcript.reader.read_summary()
         if summary is None:
             self.fail("there is no summary")
-        self.kept.agent.conversations.index.put(summary)
+        self.kept.agent.conversations.index.put_summary(summary)
         id = self.fork(50)["sessionId"]
         found = self.ask("GET", f"/sessions/{id}/attachments")["attachments"]
         self.assertEqual([it["attachmentId"] for it in found], [one.id])
@@ -277,7 +278,7 @@ class Fork(ListingCase):
     def test_there_has_to_be_such_a_turn_that_is_over(self) -> None:
         self.refused(self.fork(7, turnId="third"), 404, "TURN_NOT_FOUND")
         self.refused(self.ask("POST", "/sessions/nobody/fork", {}), 404, "SESSION_NOT_FOUND")
-        known = self.kept.agent.conversations.known(id_of(7))
+        known = self.kept.agent.conversations.known_conversation(id_of(7))
         known.reserve()
         self.addCleanup(known.reservation.release)
         self.refused(self.fork(7), 409, "SESSION_BUSY")
@@ -329,12 +330,12 @@ class Compressing(ListingCase):
         """The id of a conversation with long texts."""
         transcript = self.written(60)
         for number in range(20):
-            transcript.message(f"turn {number}", events.Message("A long question. " * 1000))
-        self.transcripts.write()
-        summary = transcript.reader.summary()
+            transcript.add_message(f"turn {number}", events.Message("A long question. " * 1000))
+        self.transcripts.write_all()
+        summary = transcript.reader.read_summary()
         if summary is None:
             self.fail("there is no summary")
-        self.kept.agent.conversations.index.put(summary)
+        self.kept.agent.conversations.index.put_summary(summary)
         return id_of(60)
 
     def test_what_may_have_a_secret_is_not_nor_are_streams_and_errors(self) -> None:
@@ -367,7 +368,7 @@ class Compressing(ListingCase):
 
 class Deleting(ListingCase):
     def test_many_go_at_once_and_each_that_stays_says_why(self) -> None:
-        known = self.kept.agent.conversations.known(id_of(2))
+        known = self.kept.agent.conversations.known_conversation(id_of(2))
         known.reserve()
         self.addCleanup(known.reservation.release)
         wanted = [id_of(number) for number in (1, 2, 3, 3)] + ["nobody"]
@@ -377,7 +378,7 @@ class Deleting(ListingCase):
                          [(id_of(2), "SESSION_BUSY"), ("nobody", "SESSION_NOT_FOUND")])  # fmt: skip
         self.assertEqual(self.pages("limit=100"),
                          [it for it in range(COUNT - 1, -1, -1) if it not in (1, 3)])  # fmt: skip
-        self.assertFalse(os.path.exists(self.transcripts.of(id_of(1)).path))
+        self.assertFalse(os.path.exists(self.transcripts.file_of(id_of(1)).path))
         for ids in ([], ["x"] * 1001):
             reply = self.ask("POST", "/sessions/delete", {"sessionIds": ids})
             self.refused(reply, 400, "VALIDATION_ERROR")

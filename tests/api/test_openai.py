@@ -276,8 +276,8 @@ class Keeping(unittest.IsolatedAsyncioTestCase):
         self.agent = mock.MagicMock()
         self.agent.new_session = self.new_session
         self.agent.remove_when_over = self.remove
-        self.agent.change = mock.AsyncMock(side_effect=lambda id, *_: mock.Mock(id=id))
-        self.agent.conversations.known = self.known
+        self.agent.change_session = mock.AsyncMock(side_effect=lambda id, *_: mock.Mock(id=id))
+        self.agent.conversations.known_conversation = self.known
 
     async def new_session(self, folder: str, agent: Any, is_temporary: bool) -> Any:
         id = f"id{len(self.opened)}"
@@ -379,7 +379,7 @@ class Keeping(unittest.IsolatedAsyncioTestCase):
 
     async def test_a_model_that_is_not_there_is_refused_and_leaves_nothing(self) -> None:
         kept = KeptConversations(self.agent, "/w")
-        self.agent.change.side_effect = AgentError(failure.VALIDATION_ERROR, "No.")
+        self.agent.change_session.side_effect = AgentError(failure.VALIDATION_ERROR, "No.")
         with self.assertRaises(Refusal) as caught:
             await kept.find("token", wanted("a", model="none"))
         self.assertEqual(caught.exception.code, "MODEL_NOT_FOUND")

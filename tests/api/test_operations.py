@@ -51,7 +51,7 @@ class Health(ApiTest):
         self.program()
         reply = self.ask("GET", "/readyz", headers={"Authorization": ""})
         self.assertEqual((reply.status, reply["message"]), (200, "The server is ready."))
-        self.assertEqual(self.server.agent.info().starts, 0)
+        self.assertEqual(self.server.agent.process_info().starts, 0)
 
     def test_it_is_not_ready_where_the_program_is_gone_and_does_not_tell_its_path(self) -> None:
         reply = self.ask("GET", "/readyz", headers={"Authorization": ""})
@@ -128,7 +128,9 @@ class Figures(ApiTest):
                 story: list[tuple[int, events.Body]] = [(0, events.Message("hello", ())), (7, last)]
                 for seconds, body in story:
                     time = begun + timedelta(seconds=seconds)
-                    server.agent.feed.publish(events.TurnEvent(seconds, time, "session", id, body))
+                    server.agent.feed.publish_event(
+                        events.TurnEvent(seconds, time, "session", id, body)
+                    )
 
         self.on_loop(tell())
         wait_for(lambda: self.figures(server)["gemini_api_turn_seconds_count"] == 3)
@@ -180,7 +182,9 @@ class Log(ApiTest):
         logger.addHandler(handler)
         self.addCleanup(logger.removeHandler, handler)
         logger.warning("nobody's \ud800\nline")
-        with mock.patch.object(self.server.agent, "sessions", side_effect=RuntimeError("a bug")):
+        with mock.patch.object(
+            self.server.agent, "list_sessions", side_effect=RuntimeError("a bug")
+        ):
             headers = {"X-Request-Id": "mine-1"}
             reply = self.ask("GET", "/sessions", headers=headers)
         self.assertEqual((reply.status, reply.headers["X-Request-Id"]), (500, "mine-1"))

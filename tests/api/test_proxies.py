@@ -180,7 +180,7 @@ class Behind(ApiTest):
             await gate.wait()
             yield events.TurnEvent(2, now, "session", "turn", events.Content("second", False))
 
-        turn = mock.Mock(id="turn", is_over=True, last_number=2, events=told)
+        turn = mock.Mock(id="turn", is_over=True, last_number=2, read_events=told)
         for accepted in ("text/event-stream", "application/x-ndjson"):
             gate.clear()
             with mock.patch.object(self.server.agent.turns, "by_id", return_value=turn):

@@ -485,7 +485,7 @@ class Audited(ApiTest):
         waiting = events.TurnEvent(1, now, "the-session", "turn", body)
         turns = self.server.agent.turns
         with mock.patch.object(type(turns), "confirmations", [waiting]):
-            with mock.patch.object(turns, "confirm"):
+            with mock.patch.object(turns, "confirm_call"):
                 decision = {"callId": "call", "outcome": "proceed_once"}
                 self.assertEqual(self.ask("POST", "/tool-confirmation", decision).status, 200)
         (line,) = self.lines(1)

@@ -130,10 +130,10 @@ class Commands(TokenCase):
         os.makedirs(agents, mode=0o700)
         os.chmod(folder, 0o700)
         transcripts = Transcripts(os.path.join(agents, "conversations"))
-        transcript = transcripts.of(CONVERSATION)
-        transcript.begin(cls.workspace, datetime.now(timezone.utc))
-        transcript.change(session="a-session", owned="yes", agent="codex")
-        transcripts.write()
+        transcript = transcripts.file_of(CONVERSATION)
+        transcript.begin_file(cls.workspace, datetime.now(timezone.utc))
+        transcript.add_change(session="a-session", owned="yes", agent="codex")
+        transcripts.write_all()
         cls.server = cls.another_server(folder, others=["codex", "claude", "opencode"])
 
     def send(self, token: str, message: str, **more: Any) -> Reply:

@@ -30,13 +30,13 @@ class Hidden(ApiTest):
         os.chmod(self.folder, 0o700)
         transcripts = Transcripts(os.path.join(self.folder, "agent", "conversations"))
         for id, in_chat in ((OURS, ""), (CHATS, "yes")):
-            transcript = transcripts.of(id)
-            transcript.begin(self.workspace, NOW)
-            transcript.change(session="12345678-session", owned="yes", in_chat=in_chat)
-            transcript.message("turn", events.Message("about apples"))
+            transcript = transcripts.file_of(id)
+            transcript.begin_file(self.workspace, NOW)
+            transcript.add_change(session="12345678-session", owned="yes", in_chat=in_chat)
+            transcript.add_message("turn", events.Message("about apples"))
             over = events.Complete(events.END_TURN, events.Usage(0, 0, {}))
-            transcript.event(TurnEvent(1, NOW, id, "turn", over))
-        transcripts.write()
+            transcript.add_event(TurnEvent(1, NOW, id, "turn", over))
+        transcripts.write_all()
 
     def listed(self, server: Server, query: str = "") -> list[str]:
         reply = self.ask("GET", "/sessions" + query, server=server)

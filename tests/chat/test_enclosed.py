@@ -124,17 +124,17 @@ class Enclosing(unittest.TestCase):
 
     def test_images_become_attachments_of_the_conversation(self) -> None:
         made = self.enclose("look", self.write("a.png", PNG))
-        (found,) = self.attachments.all()
+        (found,) = self.attachments.list_all()
         self.assertEqual((made.attachments, found.name), ((found.id,), "a.png"))
         asyncio.run(discard(made, self.attachments))
-        self.assertEqual(self.attachments.all(), [])
+        self.assertEqual(self.attachments.list_all(), [])
 
     def test_one_image_that_cannot_be_read_leaves_none_behind(self) -> None:
         good, gone = self.write("a.png", PNG), os.path.join(self.folder, "gone.png")
         for bad in (gone, self.folder, self.write("b.png", b"text")):
             with self.subTest(bad), self.assertRaises(AgentError):
                 self.enclose("look", good, bad)
-            self.assertEqual(self.attachments.all(), [])
+            self.assertEqual(self.attachments.list_all(), [])
 
     def test_an_image_that_is_too_large_is_not_read_as_a_whole(self) -> None:
         large = self.write("a.png")

@@ -27,7 +27,7 @@ class Past:
         self.may_be_read, self.is_asked = asyncio.Event(), False
         self.turns: Sequence[PastTurn] = turns
 
-    async def history(self) -> Any:
+    async def read_history(self) -> Any:
         self.is_asked = True
         await self.may_be_read.wait()
         return SimpleNamespace(turns=self.turns)
@@ -47,7 +47,7 @@ class Loading(unittest.IsolatedAsyncioTestCase):
             session=SimpleNamespace(state=SimpleNamespace(options=None)),
             record=SimpleNamespace(turns=2),
             past=self.past,
-            edits=SimpleNamespace(files=lambda turn: [FileChange("/w/a", CHANGED, UNDONE)]),
+            edits=SimpleNamespace(changed_files=lambda turn: [FileChange("/w/a", CHANGED, UNDONE)]),
         )
 
     def changed(self) -> None:
@@ -69,11 +69,11 @@ class Loading(unittest.IsolatedAsyncioTestCase):
 
     async def test_what_happens_while_the_past_is_read_is_in_the_document(self) -> None:
         loading = await self.load()
-        coming = self.feed.follow("c", None)
+        coming = self.feed.follow_events("c", None)
         following = asyncio.ensure_future(self.document.follow(self.conversation, coming))
         self.addCleanup(following.cancel)
         for turn, said in (("b", "second"), ("c", "third")):
-            self.feed.publish(TurnEvent(0, BEGIN, "c", turn, Message(said)))
+            self.feed.publish_event(TurnEvent(0, BEGIN, "c", turn, Message(said)))
         await until(lambda: self.changes == 2)
         self.past.may_be_read.set()
         await loading
@@ -81,11 +81,11 @@ class Loading(unittest.IsolatedAsyncioTestCase):
 
     async def test_each_file_that_a_call_has_changed_is_told_once(self) -> None:
         following = asyncio.ensure_future(
-            self.document.follow(self.conversation, self.feed.follow("c", None))
+            self.document.follow(self.conversation, self.feed.follow_events("c", None))
         )
         self.addCleanup(following.cancel)
         result = ToolResult("1", "edit", {}, "", "", True, changed=("/w/a.py", "/w/b.py"))
-        self.feed.publish(TurnEvent(1, BEGIN, "c", "a", result))
+        self.feed.publish_event(TurnEvent(1, BEGIN, "c", "a", result))
         await until(lambda: self.changes)
         told = self.document.take(ChatUpdate("c", READY))
         self.assertEqual(told.changed, ("/w/a.py", "/w/b.py"))

@@ -29,7 +29,7 @@ class Past:
 
     error: AgentError | None = None
 
-    async def history(self) -> Any:
+    async def read_history(self) -> Any:
         if self.error is not None:
             raise self.error
         return SimpleNamespace(turns=())
@@ -52,7 +52,7 @@ class Following(unittest.IsolatedAsyncioTestCase):
         return self.conversation
 
     def say(self, turn: str) -> None:
-        self.feed.publish(TurnEvent(0, BEGIN, "c", turn, Message(turn)))
+        self.feed.publish_event(TurnEvent(0, BEGIN, "c", turn, Message(turn)))
 
     def is_shown(self, words: str) -> bool:
         patches = [patch for update in self.told for patch in update.patches]
@@ -84,7 +84,7 @@ class Following(unittest.IsolatedAsyncioTestCase):
         await self.chat.ready()
         edits = (Diff("/w/a.txt", "", "new"),)
         result = ToolResult("call", "write", {}, "", "", True, unasked=edits)
-        self.feed.publish(TurnEvent(1, BEGIN, "c", "turn", result))
+        self.feed.publish_event(TurnEvent(1, BEGIN, "c", "turn", result))
         self.say("after")
         await until(lambda: self.is_shown("after"))
         self.assertEqual(sum(len(update.unasked) for update in self.told), 1)
@@ -161,14 +161,16 @@ class Saying(unittest.IsolatedAsyncioTestCase):
     def setUp(self) -> None:
         self.is_held, self.kept = False, 0
         self.changed: list[tuple[bool, bool]] = []
-        hold = SimpleNamespace(held=self.held, keep=self.keep, give_soon=self.give_soon)
+        hold = SimpleNamespace(
+            exclusive_use=self.held, keep_held=self.keep, give_soon=self.give_soon
+        )
         state = ConversationState()
-        record = SimpleNamespace(has_begun=False, turns=0, state=state, change=self.change)
+        record = SimpleNamespace(has_begun=False, turns=0, state=state, change_state=self.change)
         self.conversation: Any = SimpleNamespace(
             id="c", record=record, hold=hold, is_busy=False, queue=SimpleNamespace(messages=())
         )
         self.unsaid = Unsaid(self.conversation)
-        self.agent: Any = SimpleNamespace(remove=mock.AsyncMock())
+        self.agent: Any = SimpleNamespace(delete_session=mock.AsyncMock())
 
     @asynccontextmanager
     async def held(self) -> AsyncIterator[None]:
@@ -201,7 +203,7 @@ class Saying(unittest.IsolatedAsyncioTestCase):
 
     async def test_it_goes_with_its_chat(self) -> None:
         await self.unsaid.remove(self.agent)
-        self.agent.remove.assert_called_once_with("c")
+        self.agent.delete_session.assert_called_once_with("c")
 
     async def test_it_stays_where_a_message_waits_or_runs_or_was_said(self) -> None:
         conversation = self.conversation
@@ -212,12 +214,12 @@ class Saying(unittest.IsolatedAsyncioTestCase):
         ):
             with self.subTest(name), mock.patch.object(owner, name, value):
                 await self.unsaid.remove(self.agent)
-                self.agent.remove.assert_not_called()
+                self.agent.delete_session.assert_not_called()
 
     async def test_one_that_another_program_began_stays_with_it(self) -> None:
         self.conversation.record.has_begun = True
         await Unsaid(self.conversation).remove(self.agent)
-        self.agent.remove.assert_not_called()
+        self.agent.delete_session.assert_not_called()
 
 
 async def in_turn() -> None:

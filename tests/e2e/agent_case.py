@@ -96,7 +96,7 @@ class AgentCase(unittest.TestCase):
     @classmethod
     def command(cls) -> tuple[str, ...]:
         """Of the CLI."""
-        return GeminiCli.program.find(HERE) if cls.real else COMMAND
+        return GeminiCli.program.find_command(HERE) if cls.real else COMMAND
 
     @classmethod
     def setUpClass(cls) -> None:
@@ -134,7 +134,7 @@ class AgentCase(unittest.TestCase):
         agent = Agent(Options(launch, state, **{**cls.options, **options}))
         cls.addClassCleanup(lambda: cls.run_soon(agent.stop()))
         if credentials is not None:
-            await agent.account.configure(credentials)
+            await agent.account.configure_credentials(credentials)
         return agent
 
     @classmethod
@@ -157,7 +157,7 @@ class AgentCase(unittest.TestCase):
             return file.read()
 
     async def chat(self, message: str, **options: Any) -> Turn:
-        return await self.agent.chat(self.workspace, message, **options)
+        return await self.agent.send_message(self.workspace, message, **options)
 
     async def tell(self, message: str, decide: str = "", **options: Any) -> list[Any]:
         """All that comes of a message; every question is answered with `decide`."""
@@ -170,24 +170,24 @@ class AgentCase(unittest.TestCase):
         marker = self.path("running")
         line = f"echo $$ > '{marker}.new'; mv '{marker}.new' '{marker}'; sleep 1234.5"
         self.model.will_play("sleep", [call("run_shell_command", command=line)], ["Slept."])
-        turn = await agent.chat(self.workspace, "sleep")
+        turn = await agent.send_message(self.workspace, "sleep")
         asked = await self.until(turn, events.ToolConfirmation)
-        agent.turns.confirm(asked.call_id, CallDecision("proceed_once"))
+        agent.turns.confirm_call(asked.call_id, CallDecision("proceed_once"))
         await until(lambda: os.path.exists(marker))
         return turn, int(self.read("running"))
 
     async def rest(self, turn: Turn, decide: str = "", after: int = 0) -> list[Any]:
         story = []
-        async for event in turn.events(after):
+        async for event in turn.read_events(after):
             story.append(event.body)
             if decide and isinstance(event.body, events.ToolConfirmation):
-                self.agent.turns.confirm(event.body.call_id, CallDecision(decide))
+                self.agent.turns.confirm_call(event.body.call_id, CallDecision(decide))
         return story
 
     async def until(self, turn: Turn, kind: type[T]) -> T:
         """The first body of the kind. Raises AssertionError where none comes."""
         story = []
-        async for event in turn.events():
+        async for event in turn.read_events():
             if isinstance(event.body, kind):
                 return event.body
             story.append(event.body)

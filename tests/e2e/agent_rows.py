@@ -125,7 +125,7 @@ class Agent:
 
     def command(self) -> tuple[str, ...]:
         """Raises AgentError where it is not installed."""
-        found = CLIS[self.id].program.find(self.folder)
+        found = CLIS[self.id].program.find_command(self.folder)
         if self.folder != NEWEST:
             return found
         if not os.path.exists(NODE):

@@ -104,7 +104,7 @@ class ApiCase(AgentCase):
         cls.client = cls.run_soon(cls._client())
         cls.addClassCleanup(lambda: cls.run_soon(cls.client.close()))
         if cls.key is not None:
-            cls.run_soon(cls.agent.account.configure(cls.key))
+            cls.run_soon(cls.agent.account.configure_credentials(cls.key))
 
     @classmethod
     async def another_agent(cls, *arguments: Any, **more: Any) -> Agent:

@@ -120,9 +120,9 @@ class PageCase(ApiCase):
         """Nothing of a test is there for the next one: neither tabs nor conversations."""
         for context in self.browser.contexts:
             await context.close()
-        await self.agent.turns.end()
-        while self.agent.sessions():
-            for info in self.agent.sessions():
+        await self.agent.turns.cancel_and_wait()
+        while self.agent.list_sessions():
+            for info in self.agent.list_sessions():
                 # One whose session is just being opened can be removed a moment later.
                 with suppress(AgentError):
                     await self.agent.remove_when_over(info.id)

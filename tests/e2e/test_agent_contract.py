@@ -32,10 +32,10 @@ class Tab(OpenFiles):
         self.path = ""
         self.text: str | None = None
 
-    async def unsaved(self, path: str) -> str | None:
+    async def unsaved_text(self, path: str) -> str | None:
         return self.text if path == self.path else None
 
-    async def save(self, path: str, text: str) -> Saved | None:
+    async def save_text(self, path: str, text: str) -> Saved | None:
         if path != self.path or self.text is None:
             return None
         before, self.text = self.text, None
@@ -114,10 +114,10 @@ class Contract(AgentCase):
 
     async def test_it_says_its_version_its_models_and_its_modes(self) -> None:
         info = await self.agent.new_session(self.workspace)
-        self.assertEqual(self.agent.info().version, self.version)
+        self.assertEqual(self.agent.process_info().version, self.version)
         self.assertIn(self.row.mode, info.modes)
         self.assertEqual(info.mode, self.row.mode)
-        models = await self.agent.models(self.workspace, info.id)
+        models = await self.agent.list_models(self.workspace, info.id)
         self.assertIn(models.current, [model.id for model in models.available])
 
     async def test_a_text_is_told_with_its_tokens(self) -> None:
@@ -130,7 +130,7 @@ class Contract(AgentCase):
         self.plan("write it", "Written.", "one\n")
         turn, call = await self.begin("write it")
         self.assertFalse(os.path.exists(self.file))
-        self.agent.turns.confirm(call, CallDecision("proceed_once"))
+        self.agent.turns.confirm_call(call, CallDecision("proceed_once"))
         story = await self.rest(turn)
         self.assert_said(story, "Written.")
         self.assertEqual(self.read("file.txt"), "one\n")
@@ -154,7 +154,7 @@ class Contract(AgentCase):
     async def test_a_call_that_waits_as_the_turn_is_cancelled_does_not_run(self) -> None:
         self.plan("write it", "Written.", "one\n")
         turn, _call = await self.begin("write it")
-        self.assertEqual(self.agent.turns.cancel(turn.session_id), 1)
+        self.assertEqual(self.agent.turns.cancel_turns(turn.session_id), 1)
         story = await self.rest(turn)
         self.assertEqual(story[-1].reason, events.CANCELLED)
         self.assertFalse(os.path.exists(self.file))
@@ -166,7 +166,7 @@ class Contract(AgentCase):
         self.assert_said(await self.tell("first words"), "First answer.")
         self.plan("write it", "Written.", "one\n")
         turn, _call = await self.begin("write it")
-        before = self.agent.info().pid or 0
+        before = self.agent.process_info().pid or 0
         # With its children: what a CLI's launcher has started goes on without that.
         os.killpg(before, signal.SIGKILL)
         story = await self.rest(turn)
@@ -175,7 +175,7 @@ class Contract(AgentCase):
         self.plan("what then", "I remember.")
         story = await self.tell("what then")
         self.assert_said(story, "I remember.")
-        self.assertNotEqual(self.agent.info().pid, before)
+        self.assertNotEqual(self.agent.process_info().pid, before)
         self.assertIn("First answer.", json.dumps(self.model.last_request()))
         # It would warn that the agent was given a text to read instead.
         self.assertEqual(of(events.Thought, story), [])
@@ -192,7 +192,7 @@ class WritesThroughUs(Contract):
         self.assertEqual(is_read, self.row.reads_tabs)
         assert asked.diff is not None
         self.assertEqual(asked.diff.old_text, "saved\ntyped\n")
-        self.agent.turns.confirm(asked.call_id, CallDecision("proceed_once"))
+        self.agent.turns.confirm_call(asked.call_id, CallDecision("proceed_once"))
         self.assert_said(await self.rest(turn), "Done.")
         self.assertEqual((self.read("file.txt"), self.tab.text), ("saved\nedited\n", None))
 
@@ -205,7 +205,7 @@ class WritesByItself(Contract):
         asked = await self.until(turn, events.ToolConfirmation)
         assert asked.diff is not None
         self.assertEqual(asked.diff.old_text, "saved" if self.row.tells_pieces else "saved\n")
-        self.agent.turns.confirm(asked.call_id, CallDecision("proceed_once"))
+        self.agent.turns.confirm_call(asked.call_id, CallDecision("proceed_once"))
         self.assert_said(await self.rest(turn), "Done.")
         self.assertEqual((self.read("file.txt"), self.tab.text), ("edited\n", "saved\ntyped\n"))
 

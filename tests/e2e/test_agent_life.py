@@ -47,14 +47,14 @@ class Cancelling(AgentCase):
     async def test_a_message_that_waits_for_the_start_can_be_cancelled(self) -> None:
         agent = await self.another_agent()
         self.model.will_play("too soon", ["Here."])
-        telling = asyncio.ensure_future(agent.chat(self.workspace, "too soon"))
-        await until(lambda: agent.info().starts)
-        self.assertEqual(agent.turns.cancel(agent.sessions()[0].id), 1)
+        telling = asyncio.ensure_future(agent.send_message(self.workspace, "too soon"))
+        await until(lambda: agent.process_info().starts)
+        self.assertEqual(agent.turns.cancel_turns(agent.list_sessions()[0].id), 1)
         with self.assertRaises(AgentError) as told:
             await telling
         self.assertEqual(told.exception.code, failure.NOT_SENT)
         # Only that one.
-        again = await agent.chat(self.workspace, "too soon")
+        again = await agent.send_message(self.workspace, "too soon")
         self.assertEqual(text(await self.rest(again)), "Here.")
 
     async def test_a_cancelled_command_is_ended_and_no_success(self) -> None:
@@ -94,8 +94,8 @@ class Hanging(AgentCase):
 class Dying(AgentCase):
     async def test_a_bug_of_ours_in_the_reader_ends_the_cli_and_leaves_nobody_waiting(self) -> None:
         await self.tell("hello")
-        pid = self.agent.info().pid or 0
-        with mock.patch.object(Turn, "update", side_effect=LookupError("a bug")):
+        pid = self.agent.process_info().pid or 0
+        with mock.patch.object(Turn, "take_update", side_effect=LookupError("a bug")):
             with self.assertLogs("GeminiCompanion", "ERROR") as logged:
                 story = await self.tell("hello")
         self.assertEqual(story[-1].code, failure.STREAM_ERROR)
@@ -106,30 +106,30 @@ class Dying(AgentCase):
 
     async def test_a_cli_that_does_not_answer_is_ended_and_the_next_message_works(self) -> None:
         agent = await self.another_agent()
-        await agent.prepare()
-        pid = agent.info().pid or 0
+        await agent.start_usual_cli()
+        pid = agent.process_info().pid or 0
         os.kill(pid, signal.SIGSTOP)
         with mock.patch.object(session_opener, "OPENING", 0.5):
             with self.assertRaises(AgentError) as caught:
-                await agent.chat(self.workspace, "hello")
+                await agent.send_message(self.workspace, "hello")
         self.assertEqual(caught.exception.code, failure.CLIENT_NOT_INITIALIZED)
         self.assertIn("did not answer", str(caught.exception))
         await self.until_gone(pid)
         self.model.will_play("hello again", ["Here."])
-        again = await agent.chat(self.workspace, "hello again")
+        again = await agent.send_message(self.workspace, "hello again")
         self.assertEqual(text(await self.rest(again)), "Here.")
 
     async def test_a_cli_that_is_stuck_ends_with_its_command_and_is_replaced(self) -> None:
         agent = await self.another_agent()
         turn, command = await self.run_command(agent)
-        pid = agent.info().pid or 0
+        pid = agent.process_info().pid or 0
         os.kill(pid, signal.SIGSTOP)
         with mock.patch.object(turn_module, "CANCELLING", 0.5):
             turn.cancel()
             story = await self.rest(turn)
         self.assertEqual(story[-1].reason, events.CANCELLED)
         self.model.will_play("go on", ["Here."])
-        again = await agent.chat(self.workspace, "go on")
+        again = await agent.send_message(self.workspace, "go on")
         self.assertEqual(text(await self.rest(again)), "Here.")
         await self.until_gone(pid)
         await self.until_gone(command)
@@ -141,13 +141,13 @@ class Dying(AgentCase):
         )
         turn = await self.chat("make d.txt")
         asked = await self.until(turn, ToolConfirmation)
-        os.kill(self.agent.info().pid or 0, signal.SIGKILL)
+        os.kill(self.agent.process_info().pid or 0, signal.SIGKILL)
         story = await self.rest(turn)
         self.assertEqual(self.agent.turns.confirmations, ())
         self.assertFalse(of(ToolResult, story)[0].success)
         self.assertIsInstance(story[-1], Error)
         with self.assertRaises(AgentError):
-            self.agent.turns.confirm(asked.call_id, CallDecision("proceed_once"))
+            self.agent.turns.confirm_call(asked.call_id, CallDecision("proceed_once"))
 
     async def test_a_stopped_agent_leaves_no_command_of_a_tool(self) -> None:
         agent = await self.another_agent()
@@ -159,7 +159,7 @@ class Dying(AgentCase):
     async def test_a_model_that_cannot_be_reached_is_told_in_words(self) -> None:
         nowhere = {"GOOGLE_GEMINI_BASE_URL": "http://127.0.0.1:9", "NO_PROXY": "127.0.0.1"}
         agent = await self.another_agent(variables=nowhere)
-        turn = await agent.chat(self.workspace, "anybody?")
+        turn = await agent.send_message(self.workspace, "anybody?")
         story = await self.rest(turn)
         self.assertEqual({body.subject for body in of(Thought, story)}, {"Retrying"})
         self.assertEqual(story[-1].code, failure.NETWORK_ERROR)
@@ -178,9 +178,9 @@ class Trusting(AgentCase):
             file.write("FROM_ABOVE=found\n")
         agent = await self.another_agent(os.path.join(above, "state"), trusts_workspaces=True)
         self.model.will_play("env", [call("run_shell_command", command="env; true")], ["Ran."])
-        turn = await agent.chat(self.workspace, "env")
+        turn = await agent.send_message(self.workspace, "env")
         asked = await self.until(turn, ToolConfirmation)
-        agent.turns.confirm(asked.call_id, CallDecision("proceed_once"))
+        agent.turns.confirm_call(asked.call_id, CallDecision("proceed_once"))
         result = of(ToolResult, await self.rest(turn))[0].result
         self.assertIn("PATH=", result)
         self.assertNotIn("FROM_ABOVE", result)
@@ -196,7 +196,7 @@ class Many(AgentCase):
         self.addCleanup(gate.set)
         self.model.will_play("meanwhile", ["One ", gate, "two"])
         turn = await self.chat("meanwhile")
-        models = await self.agent.models(self.workspace)
+        models = await self.agent.list_models(self.workspace)
         self.assertIn(models.current, [it.id for it in models.available])
         with self.assertRaises(AgentError) as caught:
             await self.agent.set_model(models.current, self.workspace)
@@ -208,20 +208,20 @@ class Many(AgentCase):
         agent = await self.another_agent()
         self.model.will_play("at once", ["Here."])
         models, begun, turn = await asyncio.gather(
-            agent.models(self.workspace),
+            agent.list_models(self.workspace),
             agent.new_session(self.workspace),
-            agent.chat(self.workspace, "at once"),
+            agent.send_message(self.workspace, "at once"),
         )
         self.assertTrue(models.available)
         self.assertNotEqual(turn.session_id, begun.id)
         self.assertEqual(text(await self.rest(turn)), "Here.")
-        self.assertEqual((agent.info().starts, len(agent.sessions())), (1, 2))
+        self.assertEqual((agent.process_info().starts, len(agent.list_sessions())), (1, 2))
 
     async def test_models_that_are_asked_for_first_cost_the_conversation_nothing(self) -> None:
         await self.tell("my first words")
-        os.kill(self.agent.info().pid or 0, signal.SIGKILL)
-        await until(lambda: not self.agent.info().is_running)
-        await self.agent.models(self.workspace)
+        os.kill(self.agent.process_info().pid or 0, signal.SIGKILL)
+        await until(lambda: not self.agent.process_info().is_running)
+        await self.agent.list_models(self.workspace)
         self.assertEqual(of(Thought, await self.tell("hello")), [])
         self.assertIn("my first words", str(self.model.last_request()["contents"]))
 
@@ -231,7 +231,7 @@ class Many(AgentCase):
 
     async def test_a_harmless_command_is_answered_by_the_cli_itself(self) -> None:
         story = await self.tell("/about")
-        self.assertIn(self.agent.info().version, text(story))
+        self.assertIn(self.agent.process_info().version, text(story))
 
 
 class LoggingIn(AgentCase):
@@ -243,33 +243,34 @@ class LoggingIn(AgentCase):
         self.assertEqual(os.stat(kept).st_mode & 0o777, 0o600)
         self.assertEqual(os.stat(state).st_mode & 0o777, 0o700)
         second = await self.another_agent(state, credentials=None)
-        self.assertTrue(second.account.status().is_authenticated)
+        self.assertTrue(second.account.auth_status().is_authenticated)
         self.model.will_play("kept", ["Yes."])
-        await self.rest(await second.chat(self.workspace, "kept"))
+        await self.rest(await second.send_message(self.workspace, "kept"))
         self.assertEqual(self.model.keys[-1], "kept-key")
         await second.account.logout()
         await second.account.logout()
         self.assertFalse(os.path.exists(kept))
         third = await self.another_agent(state, credentials=None)
-        self.assertIsNone(third.account.status().kind)
+        self.assertIsNone(third.account.auth_status().kind)
 
     async def test_credentials_that_come_while_others_are_cleared_are_kept(self) -> None:
         state = os.path.join(self.workspace, "state")
         agent = await self.another_agent(state)
-        await agent.prepare()
+        await agent.start_usual_cli()
         await asyncio.gather(
-            agent.account.clear(), agent.account.configure(Credentials(API_KEY, "new-key"))
+            agent.account.clear_credentials(),
+            agent.account.configure_credentials(Credentials(API_KEY, "new-key")),
         )
-        self.assertEqual(agent.account.status().kind, API_KEY)
+        self.assertEqual(agent.account.auth_status().kind, API_KEY)
         again = await self.another_agent(state, credentials=None)
-        self.assertEqual(again.account.status().kind, API_KEY)
+        self.assertEqual(again.account.auth_status().kind, API_KEY)
 
     async def test_a_fallback_counts_until_somebody_logs_out(self) -> None:
         fallback = Credentials(API_KEY, "from-outside")
         agent = await self.another_agent(credentials=None, fallback=fallback)
-        self.assertTrue(agent.account.status().is_authenticated)
-        await agent.account.clear()
-        self.assertFalse(agent.account.status().is_authenticated)
+        self.assertTrue(agent.account.auth_status().is_authenticated)
+        await agent.account.clear_credentials()
+        self.assertFalse(agent.account.auth_status().is_authenticated)
 
     async def test_a_key_stands_in_no_text_of_ours(self) -> None:
         self.assertNotIn("s3cret", repr(Credentials(API_KEY, "s3cret")))

@@ -68,19 +68,19 @@ class Codes(GoogleCase):
                 await agent.account.finish_login(code)
             self.assertEqual(caught.exception.code, refused)
         self.assertIn("https://accounts.google.com/", caught.exception.details)
-        self.assertFalse(agent.account.status().is_authenticated)
+        self.assertFalse(agent.account.auth_status().is_authenticated)
         await agent.account.finish_login("4/right")
-        status = agent.account.status()
+        status = agent.account.auth_status()
         self.assertEqual((status.is_authenticated, status.account), (True, EMAIL))
-        turn = await agent.chat(self.workspace, "hello")
+        turn = await agent.send_message(self.workspace, "hello")
         self.assertEqual(text(await self.rest(turn)), ANSWER)
         await agent.stop()
         again = await self.google_agent(state)
         self.assertIsNone(await again.account.begin_login())
-        turn = await again.chat(self.workspace, "hello")
+        turn = await again.send_message(self.workspace, "hello")
         self.assertEqual(text(await self.rest(turn)), ANSWER)
         await again.account.logout()
-        self.assertFalse(again.account.status().is_authenticated)
+        self.assertFalse(again.account.auth_status().is_authenticated)
         home = os.path.join(state, "home", ".gemini")
         self.assertNotIn("oauth_creds.json", os.listdir(home))
 
@@ -95,7 +95,7 @@ class CodesAtGoogle(Codes):
         await agent.account.begin_login()
         with self.assertRaises(AgentError) as caught:
             await agent.account.finish_login("4/right")
-            turn = await agent.chat(self.workspace, "hello")
+            turn = await agent.send_message(self.workspace, "hello")
             await self.rest(turn)
         self.assertEqual(caught.exception.code, failure.AUTH_REQUIRED)
         self.assertIn("no longer supported", str(caught.exception))
@@ -122,19 +122,19 @@ class Waiting(GoogleCase):
             agent.account.begin_login(), agent.account.begin_login()
         )
         self.assertTrue(first is not None)
-        self.assertEqual((first, agent.info().starts), (second, 1))
+        self.assertEqual((first, agent.process_info().starts), (second, 1))
         await agent.account.finish_login("4/right")
-        self.assertTrue(agent.account.status().is_authenticated)
+        self.assertTrue(agent.account.auth_status().is_authenticated)
 
     async def test_a_login_that_waits_ends_with_its_credentials(self) -> None:
         agent = await self.google_agent()
         for change in (
             agent.account.logout,
-            agent.account.clear,
-            lambda: agent.account.configure(Credentials(API_KEY, "another")),
+            agent.account.clear_credentials,
+            lambda: agent.account.configure_credentials(Credentials(API_KEY, "another")),
         ):
             with self.subTest(change):
-                await agent.account.configure(Credentials(GOOGLE, project="project"))
+                await agent.account.configure_credentials(Credentials(GOOGLE, project="project"))
                 before = children()
                 await agent.account.begin_login()
                 self.assertNotEqual(children(), before)
@@ -148,7 +148,7 @@ class Waiting(GoogleCase):
         agent = await self.google_agent()
         before = children()
         beginning = asyncio.ensure_future(agent.account.begin_login())
-        await until(lambda: agent.info().starts)
+        await until(lambda: agent.process_info().starts)
         await agent.account.logout()
         with self.assertRaises(AgentError) as caught:
             await beginning
@@ -159,7 +159,7 @@ class Waiting(GoogleCase):
         agent = await self.google_agent()
         await agent.account.begin_login()
         await agent.account.finish_login("4/right")
-        await self.rest(await agent.chat(self.workspace, "hello"))
-        pid = agent.info().pid
+        await self.rest(await agent.send_message(self.workspace, "hello"))
+        pid = agent.process_info().pid
         self.assertIsNone(await agent.account.begin_login())
-        self.assertEqual(agent.info().pid, pid)
+        self.assertEqual(agent.process_info().pid, pid)

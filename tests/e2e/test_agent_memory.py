@@ -31,9 +31,11 @@ class GivenBack(AgentCase):
         self.model.will_play("and the word", ["Plum."])
         with mock.patch.multiple(idle, LARGE=0, IDLE=0.2):
             await self.tell("the word is plum")
-            await until(lambda: not self.agent.info().is_running)
+            await until(lambda: not self.agent.process_info().is_running)
         self.assertEqual(text(await self.tell("and the word")), "Plum.")
-        self.assertEqual((self.agent.info().starts, len(self.agent.sessions())), (2, 1))
+        self.assertEqual(
+            (self.agent.process_info().starts, len(self.agent.list_sessions())), (2, 1)
+        )
         self.assertIn("the word is plum", json.dumps(self.model.last_request()))
 
 
@@ -45,16 +47,16 @@ class Lasting(AgentCase):
     async def started(self) -> Agent:
         """The server's agent, as after a start of the machine."""
         agent = await self.another_agent(self.state)
-        await agent.load()
+        await agent.load_conversations()
         return agent
 
     async def told(self, agent: Agent, message: str, **options: Any) -> tuple[Turn, list[Any]]:
-        turn = await agent.chat(self.workspace, message, **options)
+        turn = await agent.send_message(self.workspace, message, **options)
         story = []
-        async for event in turn.events():
+        async for event in turn.read_events():
             story.append(event.body)
             if isinstance(event.body, events.ToolConfirmation):
-                agent.turns.confirm(event.body.call_id, CallDecision("proceed_once"))
+                agent.turns.confirm_call(event.body.call_id, CallDecision("proceed_once"))
         return turn, story
 
     def sent(self) -> list[tuple[str, str]]:
@@ -77,7 +79,7 @@ class Lasting(AgentCase):
         turn, _story = await self.told(first, "read the note")
         await first.stop()
         second = await self.started()
-        info = second.sessions()[0]
+        info = second.list_sessions()[0]
         self.assertEqual((info.id, info.turns), (turn.session_id, 1))
         self.assertEqual((info.title, info.is_busy), ("read the note", False))
         self.model.will_play("and now", ["Go on."])
@@ -101,10 +103,10 @@ class Lasting(AgentCase):
         self.model.will_play("count", ["Yes."])
         turn, _story = await self.told(first, "count 1")
         for number in (2, 3):
-            pid = first.info().pid
+            pid = first.process_info().pid
             assert pid is not None
             os.kill(pid, signal.SIGKILL)
-            await until(lambda: not first.info().is_running)
+            await until(lambda: not first.process_info().is_running)
             _turn, story = await self.told(first, f"count {number}", session_id=turn.session_id)
             self.assertEqual(text(story), "Yes.")
         said = [shown for role, shown in self.sent() if role == "user"]
@@ -129,8 +131,8 @@ class Lasting(AgentCase):
         turn, _story = await self.told(agent, "my secret")
         path = os.path.join(self.state, "conversations", turn.session_id + ".jsonl")
         self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o600)
-        await agent.remove(turn.session_id)
-        self.assertEqual(agent.sessions(), ())
+        await agent.delete_session(turn.session_id)
+        self.assertEqual(agent.list_sessions(), ())
         for folder, _folders, names in os.walk(self.state):
             for name in names:
                 with open(os.path.join(folder, name), "rb") as file:
@@ -143,11 +145,11 @@ class Lasting(AgentCase):
         first = await self.started()
         turn, _story = await self.told(first, "hello")
         id = turn.session_id
-        info = await first.change(id, "A title", "gemini-2.5-pro", "plan")
+        info = await first.change_session(id, "A title", "gemini-2.5-pro", "plan")
         self.assertEqual((info.title, info.model, info.mode), ("A title", "gemini-2.5-pro", "plan"))
         with self.assertRaises(AgentError):
-            await first.change(id, None, None, "no such mode")
+            await first.change_session(id, None, None, "no such mode")
         await first.stop()
         second = await self.started()
-        info = second.sessions()[0]
+        info = second.list_sessions()[0]
         self.assertEqual((info.title, info.model, info.mode), ("A title", "gemini-2.5-pro", "plan"))

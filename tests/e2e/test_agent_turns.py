@@ -86,7 +86,7 @@ class Turns(AgentCase):
         self.model.will_play("count", ["One."])
         story = await self.tell("count")
         self.assertEqual(story[-1].usage.by_model, {"gemini-2.5-flash": (1, 1)})
-        info = next(each for each in self.agent.sessions() if each.workspace == self.workspace)
+        info = next(each for each in self.agent.list_sessions() if each.workspace == self.workspace)
         self.assertEqual((info.turns, info.usage.input_tokens), (1, 1))
 
     async def test_a_refused_key_asks_for_another_one(self) -> None:
@@ -95,7 +95,7 @@ class Turns(AgentCase):
         self.assertEqual(
             story, [Error(failure.AUTH_REQUIRED, "API key not valid.", story[-1].details)]
         )
-        self.assertFalse(self.agent.account.status().is_authenticated)
+        self.assertFalse(self.agent.account.auth_status().is_authenticated)
 
     async def test_a_model_that_does_not_answer_is_asked_again_and_that_is_told(self) -> None:
         self.model.will_play("busy", Failure(503, "overloaded", "UNAVAILABLE"), ["Yes."])
@@ -119,11 +119,11 @@ class Turns(AgentCase):
 
     async def test_an_error_in_many_levels_of_json_ends_the_turn_and_not_the_cli(self) -> None:
         await self.tell("hello")
-        before = self.agent.info()
+        before = self.agent.process_info()
         self.model.will_play("deep", Failure(400, '{"a":' * 60_000, "INVALID_ARGUMENT"))
         story = await self.tell("deep")
         self.assertEqual(story[-1].code, failure.GEMINI_REFUSED)
-        self.assertEqual(self.agent.info(), before)
+        self.assertEqual(self.agent.process_info(), before)
 
     async def test_a_broken_connection_is_an_error_of_the_network(self) -> None:
         self.model.will_play("hi", ["Half a sen", BREAK])
@@ -246,16 +246,20 @@ class Turns(AgentCase):
         self.model.will_play(message, [edit], ["Done."])
         turn = await self.chat(message)
         story = []
-        async for event in turn.events():
+        async for event in turn.read_events():
             story.append(event.body)
             if isinstance(event.body, ToolConfirmation):
                 with self.assertRaises(AgentError):
-                    self.agent.turns.confirm(event.body.call_id, CallDecision("modify_with_editor"))
+                    self.agent.turns.confirm_call(
+                        event.body.call_id, CallDecision("modify_with_editor")
+                    )
                 with self.assertRaises(AgentError):
-                    self.agent.turns.confirm(event.body.call_id, CallDecision("proceed_once", new))
+                    self.agent.turns.confirm_call(
+                        event.body.call_id, CallDecision("proceed_once", new)
+                    )
                 if self.meddling:
                     self.write(name, self.meddling)
-                self.agent.turns.confirm(
+                self.agent.turns.confirm_call(
                     event.body.call_id, CallDecision("modify_with_editor", new)
                 )
         return story
@@ -310,11 +314,11 @@ class Turns(AgentCase):
         self.model.will_play("edit f", [edit], ["Done."])
         turn = await self.chat("edit f")
         story = []
-        async for event in turn.events():
+        async for event in turn.read_events():
             story.append(event.body)
             if isinstance(event.body, ToolConfirmation):
                 self.write("f.txt", "one\nthree\n")
-                self.agent.turns.confirm(event.body.call_id, CallDecision("proceed_once"))
+                self.agent.turns.confirm_call(event.body.call_id, CallDecision("proceed_once"))
         self.assertEqual(self.raw("f.txt"), b"one\nthree\n", story)
         self.assertFalse(of(ToolResult, story)[0].success)
 

@@ -543,7 +543,7 @@ class Failing(ApiCase):
         body = {"message": "dead", "workspacePath": self.workspace}
         asking = asyncio.ensure_future(self.post("/chat", body))
         await until(gate.reached.is_set)
-        os.kill(self.agent.info().pid or 0, signal.SIGKILL)
+        os.kill(self.agent.process_info().pid or 0, signal.SIGKILL)
         reply = await asking
         self.assertEqual((reply.status, reply["code"]), (500, "STREAM_ERROR"))
 
@@ -643,7 +643,7 @@ class Living(ApiCase):
         self.model.will_play("stop", ["one ", gate, "two"])
         async with self.stream({"message": "stop"}, server=server) as stream:
             await stream.until("content")
-            pid = server.agent.info().pid or 0
+            pid = server.agent.process_info().pid or 0
             stopping = asyncio.ensure_future(server.stop())
             last = (await stream.rest())[-1]
             await stopping

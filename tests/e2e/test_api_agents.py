@@ -32,7 +32,7 @@ class Qwen(ApiCase):
         cls.addClassCleanup(cls.openai.__exit__)
         # The program that it brings for this is none before the package's install script has run.
         settings = {"tools": {"useRipgrep": False}}
-        command = QwenCode.program.find(HERE)
+        command = QwenCode.program.find_command(HERE)
         launch = Launch(command, {"NO_PROXY": "127.0.0.1"}, settings, agent=QwenCode.id)
         cls.options = {"others": (launch,)}
         cls.folder = cls.another_folder()

@@ -150,7 +150,7 @@ class Remembering(OpenAiCase):
     async def test_conversations_behind_it_are_not_listed_and_not_left_behind(self) -> None:
         self.model.will_play("unlisted", ["Yes."])
         server = await self.another_server()
-        await server.agent.account.configure(self.agent.account.credentials)
+        await server.agent.account.configure_credentials(self.agent.account.credentials)
         reply = await self.post(
             PATH, {"model": "gemini", "messages": [user("unlisted")]}, server=server
         )

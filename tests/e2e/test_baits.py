@@ -72,7 +72,7 @@ class Baited(AgentCase):
         cls.addClassCleanup(cls.proxy.server_close)
         cls.addClassCleanup(cls.proxy.shutdown)
         super().setUpClass()
-        cls.run_soon(cls.agent.account.configure(cls.row.key(cls.model.url)))
+        cls.run_soon(cls.agent.account.configure_credentials(cls.row.key(cls.model.url)))
 
     @classmethod
     def launch(cls, *_given: Any, **more: Any) -> Launch:
@@ -140,11 +140,11 @@ class Baited(AgentCase):
 
     async def test_the_baits_spring_where_the_workspace_is_trusted(self) -> None:
         trusting = await self.another_agent(trusts_workspaces=True)
-        await trusting.account.configure(self.row.key(self.model.url))
+        await trusting.account.configure_credentials(self.row.key(self.model.url))
         wanted = FALLS_FOR[self.row.id]
         self.lay(*(it for it in BAITS if it.name in (self.row.id, wanted)))
         # Some of them keep the agent from answering.
-        asked = asyncio.ensure_future(trusting.chat(self.workspace, "greet who trusts"))
+        asked = asyncio.ensure_future(trusting.send_message(self.workspace, "greet who trusts"))
         try:
             await until(lambda: wanted in self.marks.seen())
         finally:

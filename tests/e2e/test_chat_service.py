@@ -850,7 +850,7 @@ engine.quit()
 class WithTheRealCli(ChatCase):
     def test_it_talks_without_the_libraries_of_the_server(self) -> None:
         self.model.will_play("hello", ["Hi there."])
-        given = json.dumps([GeminiCli.program.find(HERE), self.model.url, self.root])
+        given = json.dumps([GeminiCli.program.find_command(HERE), self.model.url, self.root])
         command = [sys.executable, "-c", ALONE, HERE, os.path.dirname(HERE), given]
         done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
         self.assertEqual((done.stdout, done.stderr), ("True []\n", ""))

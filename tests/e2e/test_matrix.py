@@ -428,13 +428,13 @@ class Cells(ApiCase):
         agent = self.server.agent
         for number in range(2):
             key = f"configured-{number}-{os.urandom(8).hex()}"
-            await agent.account.configure(replace(first, api_key=key))
+            await agent.account.configure_credentials(replace(first, api_key=key))
             self.plan(f"greet me {number}", "Hello to you.")
             self.assertEqual(said(await self.talk(f"greet me {number}")), "Hello to you.")
             self.assertEqual(self.model.keys[-1], key)
-        await agent.account.clear()
+        await agent.account.clear_credentials()
         self.assertEqual(self.having(b"configured-"), [])
-        await agent.account.configure(first)
+        await agent.account.configure_credentials(first)
 
     async def test_the_users_own_files_neither_allow_nor_say_anything(self) -> None:
         """Except skills for all agents, which some read in any home."""
@@ -445,13 +445,13 @@ class Cells(ApiCase):
                 file.write(text)
         account = self.server.agent.account
         with mock.patch.dict(os.environ, HOME=home):
-            await account.configure(self.row.key(self.model.url))
+            await account.configure_credentials(self.row.key(self.model.url))
             self.plan("write it", "Not written.", "one\n")
             story = await self.talk("write it", NO)
         self.assertEqual((len(data(story, "tool_confirmation")), self.files()), (1, {}))
         self.assertNotIn("plum words", str(self.model.last_request()))
         self.assertEqual("skill for all" in str(self.model.last_request()), self.row.sees_skills)
-        await account.configure(self.row.key(self.model.url))
+        await account.configure_credentials(self.row.key(self.model.url))
 
     def having(self, key: bytes) -> list[str]:
         """The files of the server's state that have the key."""

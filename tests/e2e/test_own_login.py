@@ -22,7 +22,7 @@ from agent_rows import Agent as Row
 from any_model_server import MODEL
 from editor import Editor
 from GeminiCompanion.companion.agent.agent import Agent, Options
-from GeminiCompanion.companion.agent.agents.cli_home import inherited
+from GeminiCompanion.companion.agent.agents.cli_home import inherited_variables
 from GeminiCompanion.companion.agent.conversations.held_session import REMINDED
 from GeminiCompanion.companion.agent.conversations.repeated_turns import TAKEN_OVER
 from GeminiCompanion.companion.agent.credentials import OWN, Credentials
@@ -102,7 +102,7 @@ def make_home(row: Row, home: str, url: str, proxy: Proxy) -> Any:
         with open(path, "w", encoding="utf-8") as file:
             file.write(content if isinstance(content, str) else json.dumps(content))
     # What else there is on this machine may be for another agent.
-    variables = {**inherited(), "HOME": home, **proxy.variables}
+    variables = {**inherited_variables(), "HOME": home, **proxy.variables}
     return mock.patch.dict(os.environ, variables, clear=True)
 
 
@@ -111,11 +111,11 @@ async def in_terminal(launch: Launch, root: str, folder: str, words: str) -> Non
     state = os.path.join(tempfile.mkdtemp(dir=root), "state")
     other = Agent(Options(launch, state))
     try:
-        await other.account.configure(LOGIN)
-        turn = await other.chat(folder, words)
-        async for event in turn.events():
+        await other.account.configure_credentials(LOGIN)
+        turn = await other.send_message(folder, words)
+        async for event in turn.read_events():
             if isinstance(event.body, ToolConfirmation):
-                other.turns.confirm(event.body.call_id, CallDecision(ONCE))
+                other.turns.confirm_call(event.body.call_id, CallDecision(ONCE))
     finally:
         await other.stop()
 
@@ -185,7 +185,7 @@ class WithOwnLogin(AgentCase):
         account = self.agent.account
         await self.say("the word is plum", ["I see."])
         for login in (self.row.key(self.model.url), LOGIN):
-            await account.configure(login)
+            await account.configure_credentials(login)
             story = await self.say(f"and now with {login.kind}", ["Here."])
             self.assertIn("Here.", text(story))
             self.assertIn("the word is plum", str(self.model.told()))
@@ -197,12 +197,12 @@ class WithOwnLogin(AgentCase):
         await in_terminal(self.launch(), self.root, self.workspace, "the word is plum")
         self.assertTrue(os.path.exists(self.file))
         backend, known = self.agent.backends[None], self.agent.conversations
-        (session,) = await own_sessions.listed(backend, known, self.workspace)
+        (session,) = await own_sessions.list_own_sessions(backend, known, self.workspace)
         self.assertTrue(session.title)
         assert session.updated is not None
         self.assertLess(datetime.now(timezone.utc) - session.updated, timedelta(minutes=5))
         taken = await own_sessions.take_over(backend, known, self.workspace, session)
-        (turn,) = (await taken.past.history()).turns
+        (turn,) = (await taken.past.read_history()).turns
         self.assertEqual(turn.text, "the word is plum")
         bodies = [it.body for it in turn.events]
         self.assertEqual(text(bodies), "I see.")
@@ -210,7 +210,7 @@ class WithOwnLogin(AgentCase):
         story = await self.say("and now", ["Here."], session_id=taken.id)
         self.assertEqual((text(story), of(Thought, story)), ("Here.", []))
         self.assertIn("the word is plum", str(self.model.told()))
-        self.assertEqual(await own_sessions.listed(backend, known, self.workspace), ())
+        self.assertEqual(await own_sessions.list_own_sessions(backend, known, self.workspace), ())
 
     async def test_the_users_settings_and_login_stay_as_they_are(self) -> None:
         await self.say("hello", ["Hi."])
@@ -256,13 +256,13 @@ class WithoutLogin(unittest.TestCase):
         folder = os.path.join(root, "work")
         os.mkdir(folder)
         with Proxy() as proxy:
-            variables = {**inherited(), "HOME": root, **proxy.variables}
+            variables = {**inherited_variables(), "HOME": root, **proxy.variables}
             with mock.patch.dict(os.environ, variables, clear=True):
                 agent = Agent(Options(launch, os.path.join(root, "state")))
-                await agent.account.configure(LOGIN)
+                await agent.account.configure_credentials(LOGIN)
                 try:
-                    turn = await agent.chat(folder, "hello")
-                    last = [event.body async for event in turn.events()][-1]
+                    turn = await agent.send_message(folder, "hello")
+                    last = [event.body async for event in turn.read_events()][-1]
                     return str(last.message if isinstance(last, Error) else last)
                 except AgentError as error:
                     return str(error)

@@ -824,13 +824,13 @@ class Many(PageCase):
         transcripts = Transcripts(os.path.join(folder, "agent", "conversations"))
         for number in range(count):
             id, turn = f"{number:032x}", f"turn {number}"
-            transcript = transcripts.of(id)
-            transcript.begin(self.workspace, datetime.now(timezone.utc))
-            transcript.message(turn, events.Message(f"question {number}"))
+            transcript = transcripts.file_of(id)
+            transcript.begin_file(self.workspace, datetime.now(timezone.utc))
+            transcript.add_message(turn, events.Message(f"question {number}"))
             said = events.TurnEvent(1, datetime.now(timezone.utc), id, turn,
                                     events.Content(f"the answer is {number}."))  # fmt: skip
-            transcript.event(said)
-        transcripts.write()
+            transcript.add_event(said)
+        transcripts.write_all()
         server = await self.another_server(folder)
         page = await self.open(f"{server.url}/#token={server.token}")
         items = page.locator("#conversations .open span")
@@ -1333,7 +1333,7 @@ class OtherPages(PageCase):
         self.model.will_play("hello", ["Hi."])
         with self.somebody() as origin:
             server = await self.another_server(origins=frozenset([origin]))
-            await server.agent.account.configure(KEY)
+            await server.agent.account.configure_credentials(KEY)
             page = await self.open(f"{origin}/README.md")
             talk = [server.url, server.token]
             self.assertEqual(await page.evaluate(TALK, talk), ["Hi.", "Hi.", "mine"])
@@ -1344,7 +1344,7 @@ class OtherPages(PageCase):
 class RealThing(PageCase):
     @unittest.skipUnless(os.path.exists(PROGRAM), "the CLI is not installed: make setup")
     async def test_gemini_cli_answers_asks_and_writes(self) -> None:
-        command = GeminiCli.program.find(HERE)
+        command = GeminiCli.program.find_command(HERE)
         server = await self.another_server(command=command, fallback=KEY)
         write = call("write_file", file_path=self.path("a.txt"), content="new\n")
         self.model.will_play("write it", [thought("Planning", "it"), "Well. ", write], ["Done."])

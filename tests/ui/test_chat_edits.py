@@ -621,24 +621,24 @@ class WithUnsavedChanges(EditCase):
     def test_an_accepted_edit_may_replace_what_is_not_saved_once(self) -> Steps:
         file = yield from self.ask_about_typed()
         with self.assertRaises(NeedsUser):
-            yield from self.on_loop(self.open_tabs.save(self.path, NEW))
+            yield from self.on_loop(self.open_tabs.save_text(self.path, NEW))
         yield from self.accept(1)
         request = yield from self.sent()
         self.assertEqual(request, DecideEdits(self.id, "call", ONCE))
-        found = yield from self.on_loop(self.open_tabs.save(self.path, NEW))
+        found = yield from self.on_loop(self.open_tabs.save_text(self.path, NEW))
         self.assertEqual(found, Saved("one\nunsaved\n", NEW))
         self.assertEqual((text_of(file), file.is_dirty()), (NEW, False))
         file.run_command("undo")
         self.assertEqual(text_of(file), "one\nunsaved\n")
         with self.assertRaises(NeedsUser):
-            yield from self.on_loop(self.open_tabs.save(self.path, NEW))
+            yield from self.on_loop(self.open_tabs.save_text(self.path, NEW))
 
     def test_it_may_not_replace_what_was_typed_after_that(self) -> Steps:
         file = yield from self.ask_about_typed()
         yield from self.accept(1)
         file.run_command("append", {"characters": "more\n"})
         with self.assertRaises(NeedsUser):
-            yield from self.on_loop(self.open_tabs.save(self.path, NEW))
+            yield from self.on_loop(self.open_tabs.save_text(self.path, NEW))
         self.assertEqual(text_of(file), "one\nunsaved\nmore\n")
 
     def test_going_back_lets_nothing_be_replaced(self) -> Steps:
@@ -646,25 +646,25 @@ class WithUnsavedChanges(EditCase):
         yield from self.accept(-1)
         self.assertEqual(self.service.asked, [])
         with self.assertRaises(NeedsUser):
-            yield from self.on_loop(self.open_tabs.save(self.path, NEW))
+            yield from self.on_loop(self.open_tabs.save_text(self.path, NEW))
 
     def test_the_agent_is_told_of_no_tab_while_sharing_is_paused(self) -> Steps:
         yield from self.ask_about_typed()
-        told = yield from self.on_loop(self.open_tabs.unsaved(self.path))
+        told = yield from self.on_loop(self.open_tabs.unsaved_text(self.path))
         self.assertEqual(told, "one\nunsaved\n")
         sharing_settings.pause(self.window)
         self.addCleanup(sharing_settings.resume, self.window)
-        told = yield from self.on_loop(self.open_tabs.unsaved(self.path))
+        told = yield from self.on_loop(self.open_tabs.unsaved_text(self.path))
         self.assertIsNone(told)
 
     def test_an_excluded_file_is_known_by_its_rules(self) -> Steps:
         with self.assertRaises(Withheld):
-            yield from self.on_loop(self.open_tabs.unsaved(self.write("a.key", "x\n")))
-        told = yield from self.on_loop(self.open_tabs.unsaved(self.write("b.txt", "x\n")))
+            yield from self.on_loop(self.open_tabs.unsaved_text(self.write("a.key", "x\n")))
+        told = yield from self.on_loop(self.open_tabs.unsaved_text(self.write("b.txt", "x\n")))
         self.assertIsNone(told)
         for name, is_excluded in (("a.key", True), ("b.txt", False)):
             path = os.path.join(self.folder, name)
-            found = yield from self.on_loop(self.open_tabs.excludes(path))
+            found = yield from self.on_loop(self.open_tabs.excludes_file(path))
             self.assertEqual(found, is_excluded)
 
     def test_a_disk_that_does_not_answer_holds_nothing_up(self) -> Steps:
@@ -678,7 +678,7 @@ class WithUnsavedChanges(EditCase):
 
         self.replace(os.path, "samefile", samefile)
         elsewhere = os.path.join(self.folder, "elsewhere", "a.txt")
-        looking = background.start(lambda: asyncio.run(self.open_tabs.unsaved(elsewhere)))
+        looking = background.start(lambda: asyncio.run(self.open_tabs.unsaved_text(elsewhere)))
         yield asked.is_set
         self.assertFalse(looking.is_there)
         answers.set()
@@ -694,9 +694,9 @@ class WithUnsavedChanges(EditCase):
 
         with mock.patch.object(open_tabs, "_name_in_tabs", silent):
             with self.assertRaises(asyncio.TimeoutError):
-                yield from self.on_loop(self.open_tabs.save(self.path, NEW))
+                yield from self.on_loop(self.open_tabs.save_text(self.path, NEW))
         with self.assertRaises(NeedsUser):
-            yield from self.on_loop(self.open_tabs.save(self.path, NEW))
+            yield from self.on_loop(self.open_tabs.save_text(self.path, NEW))
         self.assertEqual(text_of(file), "one\nunsaved\n")
 
     @unittest.skipIf(sys.platform == "win32", "links need a privilege there")
@@ -708,7 +708,7 @@ class WithUnsavedChanges(EditCase):
         right = yield from self.right()
         self.assertEqual(text_of(right), NEW)
         self.open_tabs.accept(os.path.join(link, "a.txt"))
-        found = yield from self.on_loop(self.open_tabs.save(os.path.join(link, "a.txt"), NEW))
+        found = yield from self.on_loop(self.open_tabs.save_text(os.path.join(link, "a.txt"), NEW))
         self.assertEqual(found, Saved("one\nunsaved\n", NEW))
         self.assertEqual((text_of(file), file.is_dirty()), (NEW, False))
 
@@ -726,7 +726,7 @@ class WithUnsavedChanges(EditCase):
         self.assertFalse(sharing_settings.excluder(window, is_outside_too=False)(outside))
 
     def test_a_path_that_no_file_can_have_is_excluded_and_no_error(self) -> Steps:
-        found = yield from self.on_loop(self.open_tabs.excludes(self.path + "\0"))
+        found = yield from self.on_loop(self.open_tabs.excludes_file(self.path + "\0"))
         self.assertTrue(found)
 
 

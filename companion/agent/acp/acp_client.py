@@ -23,7 +23,7 @@ from ..failure import (
 )
 from ..sentence import Words, sentence
 from ..session_state import ConfigOption, ConfigOptions, StateUpdate
-from ..wording.surrogates import clean
+from ..wording.surrogates import clean_surrogates
 from . import messages, protocol_version
 from .members import Unreadable
 from .message_lines import MessageLines, OtherProtocol
@@ -48,48 +48,48 @@ class Listener(ABC):
     """What the agent sends of its own accord, in order."""
 
     @abstractmethod
-    def update(self, session: str, update: messages.SessionUpdate) -> None:
+    def take_update(self, session: str, update: messages.SessionUpdate) -> None:
         """Something happened in the session (the agent's id)."""
 
     @abstractmethod
-    def permission(self, request: messages.PermissionRequest) -> None:
-        """A session asks. `Client.answer` must be called once with the request's id."""
+    def take_permission_request(self, request: messages.PermissionRequest) -> None:
+        """A session asks. `AcpClient.answer_request` must be called once with the request's id."""
 
     @abstractmethod
-    def elicitation(self, request: ElicitationRequest) -> None:
-        """The agent asks the user something. `Client.answer` must be called once with the request's
-        id."""
+    def take_elicitation_request(self, request: ElicitationRequest) -> None:
+        """The agent asks the user something. `AcpClient.answer_request` must be called once with
+        the request's id."""
 
     @abstractmethod
-    def withdrawn(self, withdrawal: messages.Withdrawal) -> None:
+    def take_withdrawal(self, withdrawal: messages.Withdrawal) -> None:
         """The agent does not wait any more for the answer to one of its questions, which is still
         to be given."""
 
     @abstractmethod
     def read_file(self, request: messages.ReadTextFile) -> None:
-        """A session asks to read a file. `Client.answer` or `Client.refuse` must be called once
-        with the request's id, whatever happens: the agent waits for ever."""
+        """A session asks to read a file. `AcpClient.answer_request` or `AcpClient.refuse_request`
+        must be called once with the request's id, whatever happens: the agent waits for ever."""
 
     @abstractmethod
     def write_file(self, request: messages.WriteTextFile) -> None:
-        """A session asks to write a file. `Client.answer` or `Client.refuse` must be called once
-        with the request's id, whatever happens: the agent waits for ever."""
+        """A session asks to write a file. `AcpClient.answer_request` or `AcpClient.refuse_request`
+        must be called once with the request's id, whatever happens: the agent waits for ever."""
 
-    def other(self, request: jsonrpc.Request) -> bool:
-        """The agent asks what the protocol does not have. Whether `Client.answer` will be called;
-        otherwise it is refused."""
+    def take_other_request(self, request: jsonrpc.Request) -> bool:
+        """The agent asks what the protocol does not have. Whether `AcpClient.answer_request` will
+        be called; otherwise it is refused."""
         return False
 
     @abstractmethod
-    def noise(self, text: str) -> None:
+    def take_noise(self, text: str) -> None:
         """A line that is not part of the protocol."""
 
     @abstractmethod
-    def logged(self, text: str) -> None:
+    def take_log_text(self, text: str) -> None:
         """A line of the CLI's own log."""
 
     @abstractmethod
-    def ended(self) -> None:
+    def take_process_end(self) -> None:
         """The process has ended. Called once, as the last call."""
 
 
@@ -97,7 +97,7 @@ def take_log_line(listener: Listener, line: str) -> bool:
     """Whether a line of standard error is of the CLI's own log; if so, the listener gets it."""
     found = LOG_LINE.match(line)
     if found:
-        listener.logged(line[found.end() :])
+        listener.take_log_text(line[found.end() :])
     return found is not None
 
 
@@ -107,18 +107,18 @@ class OfferedCommands:
     def __init__(self) -> None:
         self._told: dict[str, asyncio.Future[Sequence[AvailableCommand]]] = {}
 
-    def of(self, session: str) -> asyncio.Future[Sequence[AvailableCommand]]:
+    def commands_of(self, session: str) -> asyncio.Future[Sequence[AvailableCommand]]:
         """The commands that the session offers, once the agent has sent them."""
         if session not in self._told:
             self._told[session] = asyncio.get_running_loop().create_future()
         return self._told[session]
 
-    def tell(self, session: str, commands: Sequence[AvailableCommand]) -> None:
-        if self.of(session).done():
+    def set_commands(self, session: str, commands: Sequence[AvailableCommand]) -> None:
+        if self.commands_of(session).done():
             del self._told[session]
-        self.of(session).set_result(commands)
+        self.commands_of(session).set_result(commands)
 
-    def forget(self, session: str) -> None:
+    def forget_session(self, session: str) -> None:
         """Nobody asks for the commands of the session any more."""
         self._told.pop(session, None)
 
@@ -130,11 +130,11 @@ class EarlyUpdates:
     def __init__(self) -> None:
         self._told: dict[str, dict[type, StateUpdate]] = {}
 
-    def keep(self, session: str, update: StateUpdate) -> None:
+    def keep_update(self, session: str, update: StateUpdate) -> None:
         if len(self._told) < MAX_EARLY or session in self._told:
             self._told.setdefault(session, {})[type(update)] = update
 
-    def take(self, session: str) -> tuple[StateUpdate, ...]:
+    def take_updates(self, session: str) -> tuple[StateUpdate, ...]:
         return tuple(self._told.pop(session, {}).values())
 
 
@@ -145,7 +145,7 @@ class UnreadableMessages:
         self._name = name
         self._kinds: set[str] = set()
 
-    def note(self, message: Unreadable) -> None:
+    def log_message(self, message: Unreadable) -> None:
         if message.kind not in self._kinds and len(self._kinds) < MAX_UNREADABLE:
             self._kinds.add(message.kind)
             logger.warning("%s sent a message that is not read: %s", self._name, message)
@@ -158,9 +158,11 @@ class _Waiting:
     answer: asyncio.Future[Any]
     read: Callable[[Mapping[str, Any]], Any]
 
-    def take(self, result: Any) -> None:
+    def set_result(self, result: Any) -> None:
         try:
-            self.answer.set_result(self.read(clean(result) if isinstance(result, dict) else {}))
+            self.answer.set_result(
+                self.read(clean_surrogates(result) if isinstance(result, dict) else {})
+            )
         except Unreadable as unreadable:
             told = sentence("The agent gave an answer that cannot be read.")
             self.answer.set_exception(AgentError(GEMINI_ERROR, told, str(unreadable)))
@@ -196,7 +198,7 @@ class AcpClient:
         self._waiting: dict[jsonrpc.Id, _Waiting] = {}
         self._next_id = 1
         self._is_given_up = False
-        self.lines = MessageLines(listener.noise)
+        self.lines = MessageLines(listener.take_noise)
         self._unreadable = UnreadableMessages(name)
         self.capabilities = messages.AgentCapabilities()
         self.auth_methods: tuple[messages.AuthMethod, ...] = ()
@@ -206,31 +208,33 @@ class AcpClient:
         self._writes = self._reads = False
         self.commands = OfferedCommands()
         self.early = EarlyUpdates()
-        self._reading = asyncio.ensure_future(self._read())
+        self._reading = asyncio.ensure_future(self._read_messages())
 
     @property
     def is_running(self) -> bool:
         """Whether the connection can be used."""
         return not (self._is_given_up or self._reading.done()) and self.process.is_running
 
-    def begin(self, request: messages.OutgoingRequest[T]) -> asyncio.Future[T]:
+    def send_request(self, request: messages.OutgoingRequest[T]) -> asyncio.Future[T]:
         """Send the request, before anything that is sent later. The future gets the result as it
         was read, or AgentError if the agent answers with an error or ends. Once it is cancelled,
         the agent is told that nobody waits for the answer."""
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         if not self.is_running:
-            answer.set_exception(self._gone())
+            answer.set_exception(self._process_end_error())
             return answer
         id, self._next_id = self._next_id, self._next_id + 1
 
-        def over(answer: asyncio.Future[T]) -> None:
+        def remove_waiting(answer: asyncio.Future[T]) -> None:
             del self._waiting[id]
             if answer.cancelled() and self.is_running:
-                self.notify(messages.cancel_request(id))
+                self.send_notification(messages.cancel_request(id))
 
         self._waiting[id] = _Waiting(answer, request.read)
-        answer.add_done_callback(over)
-        self._send({"jsonrpc": "2.0", "id": id, "method": request.method, "params": request.params})
+        answer.add_done_callback(remove_waiting)
+        self._send_message(
+            {"jsonrpc": "2.0", "id": id, "method": request.method, "params": request.params}
+        )
         return answer
 
     async def request(
@@ -239,7 +243,7 @@ class AcpClient:
         """The result as it was read. Raises AgentError if the agent answers with an error, ends, or
         takes longer than `timeout` seconds; in that case the process is ended."""
         try:
-            return await asyncio.wait_for(self.begin(request), timeout)
+            return await asyncio.wait_for(self.send_request(request), timeout)
         except asyncio.TimeoutError:
             await self.give_up()
             raise AgentError(
@@ -252,15 +256,15 @@ class AcpClient:
                 ),
             ) from None
 
-    def notify(self, message: messages.OutgoingNotification) -> None:
-        self._send({"jsonrpc": "2.0", "method": message.method, "params": message.params})
+    def send_notification(self, message: messages.OutgoingNotification) -> None:
+        self._send_message({"jsonrpc": "2.0", "method": message.method, "params": message.params})
 
-    def answer(self, request: jsonrpc.Id, result: Mapping[str, Any]) -> None:
-        self._send({"jsonrpc": "2.0", "id": request, "result": result})
+    def answer_request(self, request: jsonrpc.Id, result: Mapping[str, Any]) -> None:
+        self._send_message({"jsonrpc": "2.0", "id": request, "result": result})
 
-    def refuse(self, request: jsonrpc.Id, error: Any) -> None:
+    def refuse_request(self, request: jsonrpc.Id, error: Any) -> None:
         """Answer with an error, in the form that the agent expects."""
-        self._send({"jsonrpc": "2.0", "id": request, "error": error})
+        self._send_message({"jsonrpc": "2.0", "id": request, "error": error})
 
     def type_line(self, text: str) -> None:
         """Write a line as a person would type it, for a question of the CLI outside the
@@ -271,7 +275,7 @@ class AcpClient:
         """Must be called first. `writes` and `reads` say whether the agent is to write and read
         files through us. Raises AgentError."""
         self._writes, self._reads = writes, reads
-        told = await self.request(protocol_version.initialize(writes, reads), timeout)
+        told = await self.request(protocol_version.initialize_request(writes, reads), timeout)
         if not protocol_version.is_spoken(told):
             raise AgentError(
                 CLIENT_NOT_INITIALIZED,
@@ -301,14 +305,14 @@ class AcpClient:
         self._is_given_up = True
         return asyncio.ensure_future(self.kill())
 
-    def _send(self, message: Mapping[str, Any]) -> None:
+    def _send_message(self, message: Mapping[str, Any]) -> None:
         self.process.write(jsonrpc.encode(message) + b"\n")
 
-    async def _read(self) -> None:
+    async def _read_messages(self) -> None:
         """The boundary of a connection: a bug here ends it and leaves nobody waiting."""
         try:
-            async for line in self.process.lines():
-                message = self.lines.message(line)
+            async for line in self.process.read_lines():
+                message = self.lines.read_message(line)
                 if message is not None:
                     self._dispatch(message)
         except (TooLong, OtherProtocol) as error:
@@ -319,8 +323,8 @@ class AcpClient:
         await self.process.kill_unread()
         for waiting in list(self._waiting.values()):
             if not waiting.answer.done():
-                waiting.answer.set_exception(self._gone())
-        self._listener.ended()
+                waiting.answer.set_exception(self._process_end_error())
+        self._listener.take_process_end()
 
     def _dispatch(self, message: jsonrpc.Message) -> None:
         try:
@@ -331,9 +335,9 @@ class AcpClient:
             elif message.method == messages.UPDATE:
                 self._take_update(message)
             elif message.method == messages.CANCEL_REQUEST:
-                self._listener.withdrawn(messages.withdrawal(message.params))
+                self._listener.take_withdrawal(messages.read_withdrawal(message.params))
         except Unreadable as unreadable:
-            self._unreadable.note(unreadable)
+            self._unreadable.log_message(unreadable)
 
     def _take_answer(self, message: jsonrpc.Response) -> None:
         waiting = self._waiting.get(message.id) if message.id is not None else None
@@ -345,41 +349,41 @@ class AcpClient:
                 error = AgentError(AUTH_REQUIRED, self.advice, str(error))
             waiting.answer.set_exception(error)
         else:
-            waiting.take(message.result)
+            waiting.set_result(message.result)
 
     def _take_update(self, message: jsonrpc.Notification) -> None:
         session, update = messages.session_update(message.params)
         if isinstance(update, AvailableCommands):
-            self.commands.tell(session, update.commands)
-        self._listener.update(session, update)
+            self.commands.set_commands(session, update.commands)
+        self._listener.take_update(session, update)
 
     def _take_request(self, message: jsonrpc.Request) -> None:
         try:
             request = messages.agent_request(message)
         except Unreadable as unreadable:
-            self.refuse(message.id, _error(jsonrpc.INVALID_PARAMS, str(unreadable)))
+            self.refuse_request(message.id, _error_object(jsonrpc.INVALID_PARAMS, str(unreadable)))
             raise
         if isinstance(request, messages.PermissionRequest):
-            self._listener.permission(request)
+            self._listener.take_permission_request(request)
         elif isinstance(request, ElicitationRequest):
-            self._listener.elicitation(request)
+            self._listener.take_elicitation_request(request)
         elif isinstance(request, messages.WriteTextFile) and self._writes:
             self._listener.write_file(request)
         elif isinstance(request, messages.ReadTextFile) and self._reads:
             self._listener.read_file(request)
-        elif request is not None or not self._listener.other(message):
+        elif request is not None or not self._listener.take_other_request(message):
             told = f"There is no method {message.method}."
-            self.refuse(message.id, _error(jsonrpc.METHOD_NOT_FOUND, told))
+            self.refuse_request(message.id, _error_object(jsonrpc.METHOD_NOT_FOUND, told))
 
-    def _gone(self) -> AgentError:
+    def _process_end_error(self) -> AgentError:
         if self.lines.strays.are_too_many:
-            told = OTHER_PROTOCOL.filled(cli=self.name, count=self.lines.strays.count)
+            told = OTHER_PROTOCOL.with_values(cli=self.name, count=self.lines.strays.count)
             return AgentError(CLIENT_NOT_INITIALIZED, told)
         told = sentence("{cli} ended unexpectedly.", cli=self.name)
         return AgentError(STREAM_ERROR, told, self.process.last_errors)
 
 
-def _error(code: int, text: str) -> Mapping[str, Any]:
+def _error_object(code: int, text: str) -> Mapping[str, Any]:
     return {"code": code, "message": text}
 
 
@@ -393,17 +397,19 @@ class AcpSession:
 
     def prompt(self, blocks: Sequence[messages.Block]) -> asyncio.Future[messages.TurnEnd]:
         """A turn. The future is done when the turn is over, or gets its AgentError."""
-        return self.client.begin(messages.prompt(self.id, blocks))
+        return self.client.send_request(messages.prompt_request(self.id, blocks))
 
     def cancel(self) -> None:
-        self.client.notify(messages.cancel(self.id))
+        self.client.send_notification(messages.cancel_notification(self.id))
 
-    def decide(self, request: messages.PermissionRequest, option: str | None) -> None:
+    def answer_permission(self, request: messages.PermissionRequest, option: str | None) -> None:
         """Answer with the option's id; None if the turn is cancelled."""
-        self.client.answer(request.id, messages.decision(option))
+        self.client.answer_request(request.id, messages.permission_result(option))
 
-    async def choose(
+    async def set_option(
         self, option: ConfigOption, wanted: str | bool, timeout: float
     ) -> ConfigOptions:
         """All options, none if the agent does not tell them. Raises AgentError."""
-        return await self.client.request(messages.choose(self.id, option, wanted), timeout)
+        return await self.client.request(
+            messages.set_option_request(self.id, option, wanted), timeout
+        )

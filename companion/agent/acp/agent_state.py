@@ -23,23 +23,23 @@ class AgentState:
     """`plan` and `usage` are None as long as the agent has told none."""
 
     def __init__(self) -> None:
-        self.begin()
+        self.reset_state()
 
-    def begin(self) -> None:
+    def reset_state(self) -> None:
         """Another session is being opened, of which nothing is known."""
         self.plan: Plan | None = None
         self.usage: ContextUsage | None = None
         self.options = ConfigOptions()
 
-    def open(self, options: ConfigOptions, early: Sequence[StateUpdate]) -> None:
+    def open_session(self, options: ConfigOptions, early: Sequence[StateUpdate]) -> None:
         """The session was opened with these options. `early` came after them, and so did those
         that are known already."""
         told = self.options
-        self.options = options.renewed(told) if told.options else options
+        self.options = options.updated_by(told) if told.options else options
         for update in early:
-            self.take(update)
+            self.take_update(update)
 
-    def take(self, update: StateUpdate) -> bool:
+    def take_update(self, update: StateUpdate) -> bool:
         """Whether it tells anything new."""
         before = self.plan, self.usage, self.options
         if isinstance(update, Plan):
@@ -47,7 +47,7 @@ class AgentState:
         elif isinstance(update, ContextUsage):
             self.usage = update
         elif isinstance(update, ConfigOptions):
-            self.options = self.options.renewed(update)
+            self.options = self.options.updated_by(update)
         elif isinstance(update, CurrentMode):
             self._take_mode(update.mode)
         return before != (self.plan, self.usage, self.options)
@@ -76,13 +76,15 @@ class AgentState:
         option = self.options.of_category(MODE)
         return () if option is None else tuple(each.value for each in option.choices)
 
-    def chosen(self, option: ConfigOption, value: str | bool, told: ConfigOptions) -> None:
+    def note_chosen_value(
+        self, option: ConfigOption, value: str | bool, told: ConfigOptions
+    ) -> None:
         """The agent has accepted a value; `told` are its options now, if it tells them."""
-        options = self.options.renewed(told) if told.options else self.options
+        options = self.options.updated_by(told) if told.options else self.options
         is_told = told.by_id(option.id) is not None
-        self.options = options if is_told else options.choosing(option.id, value)
+        self.options = options if is_told else options.with_choice(option.id, value)
 
     def _take_mode(self, mode: str) -> None:
         option = self.options.of_category(MODE)
         if option is not None and option.kind == SELECT:
-            self.options = self.options.choosing(option.id, mode)
+            self.options = self.options.with_choice(option.id, mode)

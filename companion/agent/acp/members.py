@@ -17,7 +17,7 @@ class Unreadable(Exception):
         self.kind = kind
 
 
-def needed(holder: Mapping[str, Any], name: str, kind: str) -> str:
+def required_text(holder: Mapping[str, Any], name: str, kind: str) -> str:
     """A text that is not empty. Raises Unreadable."""
     value = holder.get(name)
     if not isinstance(value, str) or not value:
@@ -25,7 +25,7 @@ def needed(holder: Mapping[str, Any], name: str, kind: str) -> str:
     return value
 
 
-def string(holder: Mapping[str, Any], name: str) -> str:
+def text_of(holder: Mapping[str, Any], name: str) -> str:
     value = holder.get(name)
     return value if isinstance(value, str) else ""
 
@@ -35,6 +35,6 @@ def object_of(holder: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def objects(holder: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+def objects_of(holder: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
     value = holder.get(name)
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []

@@ -29,7 +29,7 @@ class Strays:
         # Set by the first message.
         self.are_over = False
 
-    def add(self, line: bytes) -> None:
+    def add_line(self, line: bytes) -> None:
         """Raises OtherProtocol if there are too many."""
         text = line[:SHOWN_BYTES].decode("utf-8", "replace").strip()
         if self.are_over or not text:
@@ -52,22 +52,22 @@ class MessageLines:
         self.strays = Strays()
         self._noise = noise
 
-    def message(self, line: bytes) -> jsonrpc.Message | None:
+    def read_message(self, line: bytes) -> jsonrpc.Message | None:
         """The message in the line, if any. Raises OtherProtocol if too many lines have none."""
         start = line.find(OPENING)
-        message = _read(line[start:]) if start >= 0 else None
+        message = _parse_message(line[start:]) if start >= 0 else None
         noise = line if message is None else line[:start]
         text = noise.decode("utf-8", "replace").strip()
         if text:
             self._noise(text)
         if message is None:
-            self.strays.add(line)
+            self.strays.add_line(line)
         else:
             self.strays.are_over = True
         return message
 
 
-def _read(data: bytes) -> jsonrpc.Message | None:
+def _parse_message(data: bytes) -> jsonrpc.Message | None:
     try:
         return jsonrpc.message(json.loads(data.decode("utf-8", "replace")))
     except (ValueError, RecursionError, jsonrpc.RpcError):

@@ -16,8 +16,8 @@ from ...base import jsonrpc
 from .. import elicitation, session_state
 from ..elicitation import ElicitationRequest
 from ..session_state import BOOLEAN, ConfigOption, ConfigOptions, StateUpdate
-from ..wording.surrogates import clean
-from .members import SHOWN, Unreadable, needed, object_of, objects, string
+from ..wording.surrogates import clean_surrogates
+from .members import SHOWN, Unreadable, object_of, objects_of, required_text, text_of
 
 # Methods of the agent's requests, and its notification.
 ASK_PERMISSION = "session/request_permission"
@@ -111,7 +111,7 @@ class ToolCallStart(ToolCallUpdate):
     """The first message about a call."""
 
 
-def joined(known: ToolCallUpdate | None, news: ToolCallUpdate) -> ToolCallUpdate:
+def joined_call(known: ToolCallUpdate | None, news: ToolCallUpdate) -> ToolCallUpdate:
     """What is known of a call after the news. New content replaces all that was there; the end of a
     call keeps the diffs, but not the texts, which were about its beginning. The pieces of its
     output are not kept here."""
@@ -128,12 +128,12 @@ def joined(known: ToolCallUpdate | None, news: ToolCallUpdate) -> ToolCallUpdate
         news.diffs if has_content else known.diffs,
         news.paths or known.paths,
         news.raw_input or known.raw_input,
-        _with(known.meta, news.meta),
+        _joined_meta(known.meta, news.meta),
         known.raw_output if news.raw_output is None else news.raw_output,
     )
 
 
-def _with(known: Meta, news: Meta) -> Meta:
+def _joined_meta(known: Meta, news: Meta) -> Meta:
     """Both, and of members that are objects both, too."""
     inner = {
         name: {**known[name], **news[name]}
@@ -322,10 +322,10 @@ class OutgoingNotification:
 Block = Mapping[str, Any]
 
 
-def authenticate(method: str, meta: Meta | None = None) -> OutgoingRequest[None]:
+def authenticate_request(method: str, meta: Meta | None = None) -> OutgoingRequest[None]:
     """`meta` is the agent's own."""
     params = {"methodId": method, **({"_meta": meta} if meta else {})}
-    return OutgoingRequest("authenticate", params, _nothing)
+    return OutgoingRequest("authenticate", params, _read_nothing)
 
 
 def new_session(
@@ -333,7 +333,9 @@ def new_session(
 ) -> OutgoingRequest[OpenedSession]:
     """`servers` are the parameters made by `tool_servers`; `meta` is the agent's own."""
     params = {"cwd": folder, "mcpServers": servers, **({"_meta": meta} if meta else {})}
-    return OutgoingRequest("session/new", params, lambda result: _opened(result, _id(result)))
+    return OutgoingRequest(
+        "session/new", params, lambda result: _read_opened_session(result, _read_session_id(result))
+    )
 
 
 def reopen_session(
@@ -350,16 +352,16 @@ def reopen_session(
         "mcpServers": servers,
         **({"_meta": meta} if meta else {}),
     }
-    return OutgoingRequest(method, params, lambda result: _opened(result, session))
+    return OutgoingRequest(method, params, lambda result: _read_opened_session(result, session))
 
 
-def prompt(session: str, blocks: Sequence[Block]) -> OutgoingRequest[TurnEnd]:
+def prompt_request(session: str, blocks: Sequence[Block]) -> OutgoingRequest[TurnEnd]:
     """The request that begins a turn; in version 1 of the protocol, its answer is the turn's
     end."""
     return OutgoingRequest("session/prompt", {"sessionId": session, "prompt": blocks}, _turn_end)
 
 
-def choose(
+def set_option_request(
     session: str, option: ConfigOption, wanted: str | bool
 ) -> OutgoingRequest[ConfigOptions]:
     """The answer has all options; none where the agent's way to choose tells none."""
@@ -377,11 +379,11 @@ def cancel_request(request: jsonrpc.Id) -> OutgoingNotification:
     return OutgoingNotification(CANCEL_REQUEST, {"requestId": request})
 
 
-def cancel(session: str) -> OutgoingNotification:
+def cancel_notification(session: str) -> OutgoingNotification:
     return OutgoingNotification("session/cancel", {"sessionId": session})
 
 
-def decision(option: str | None) -> Mapping[str, Any]:
+def permission_result(option: str | None) -> Mapping[str, Any]:
     """The result that answers a PermissionRequest: an option's id, or None if the turn is
     cancelled."""
     if option is None:
@@ -413,7 +415,7 @@ def resource_block(
 # Reading messages from the agent.
 
 
-def initialized(result: Mapping[str, Any]) -> Initialized:
+def read_initialized(result: Mapping[str, Any]) -> Initialized:
     """The answer to `initialize`."""
     told = object_of(result, "agentCapabilities")
     said, servers = object_of(told, "promptCapabilities"), object_of(told, "mcpCapabilities")
@@ -427,27 +429,27 @@ def initialized(result: Mapping[str, Any]) -> Initialized:
         isinstance(sessions.get("list"), dict),
     )
     methods = tuple(
-        AuthMethod(string(each, "id"), clean(string(each, "name")))
-        for each in objects(result, "authMethods")
-        if string(each, "id")
+        AuthMethod(text_of(each, "id"), clean_surrogates(text_of(each, "name")))
+        for each in objects_of(result, "authMethods")
+        if text_of(each, "id")
     )
-    version = string(object_of(result, "agentInfo"), "version")
+    version = text_of(object_of(result, "agentInfo"), "version")
     return Initialized(result.get("protocolVersion"), capabilities, version, methods)
 
 
 def session_update(params: Mapping[str, Any]) -> tuple[str, SessionUpdate]:
     """The session's id and what happened in it. Raises Unreadable."""
     update = object_of(params, "update")
-    kind = string(update, "sessionUpdate")
+    kind = text_of(update, "sessionUpdate")
     if kind in UNUSED:
-        return needed(params, "sessionId", UPDATE), UnusedUpdate(kind)
+        return required_text(params, "sessionId", UPDATE), UnusedUpdate(kind)
     if kind not in _UPDATES:
         raise Unreadable(kind[:SHOWN] or UPDATE, f"one of {', '.join(_UPDATES)}", kind)
     told = _UPDATES[kind](update)
-    return needed(params, "sessionId", UPDATE), UnusedUpdate(kind) if told is None else told
+    return required_text(params, "sessionId", UPDATE), UnusedUpdate(kind) if told is None else told
 
 
-def withdrawal(params: Mapping[str, Any]) -> Withdrawal:
+def read_withdrawal(params: Mapping[str, Any]) -> Withdrawal:
     """Raises Unreadable."""
     id = params.get("requestId")
     if isinstance(id, bool) or not isinstance(id, (int, str)):
@@ -464,24 +466,26 @@ def agent_request(request: jsonrpc.Request) -> AgentRequest | None:
     if request.method == WRITE_FILE:
         return _write_text_file(request)
     if request.method == elicitation.METHOD:
-        return elicitation.read(request)
+        return elicitation.read_request(request)
     return None
 
 
 def session_of(request: jsonrpc.Request) -> str:
     """The session that a request beside the protocol is about; empty if it names none."""
-    return string(request.params, "sessionId")
+    return text_of(request.params, "sessionId")
 
 
 def _permission_request(request: jsonrpc.Request) -> PermissionRequest:
     params = request.params
-    session = needed(params, "sessionId", request.method)
+    session = required_text(params, "sessionId", request.method)
     options = tuple(
         PermissionOption(
-            string(each, "optionId"), clean(string(each, "name")), string(each, "kind")
+            text_of(each, "optionId"),
+            clean_surrogates(text_of(each, "name")),
+            text_of(each, "kind"),
         )
-        for each in objects(params, "options")
-        if string(each, "optionId")
+        for each in objects_of(params, "options")
+        if text_of(each, "optionId")
     )
     call = _tool_call(ToolCallUpdate, object_of(params, "toolCall"), request.method)
     return PermissionRequest(session, request.id, call, options)
@@ -491,9 +495,9 @@ def _read_text_file(request: jsonrpc.Request) -> ReadTextFile:
     params = request.params
     line, limit = (params.get(name) for name in ("line", "limit"))
     return ReadTextFile(
-        needed(params, "sessionId", request.method),
+        required_text(params, "sessionId", request.method),
         request.id,
-        clean(needed(params, "path", request.method)),
+        clean_surrogates(required_text(params, "path", request.method)),
         line if isinstance(line, int) else None,
         limit if isinstance(limit, int) else None,
     )
@@ -506,74 +510,74 @@ def _write_text_file(request: jsonrpc.Request) -> WriteTextFile:
         # If this counted as an empty text, it would empty the file.
         raise Unreadable(request.method, "content", content)
     return WriteTextFile(
-        needed(params, "sessionId", request.method),
+        required_text(params, "sessionId", request.method),
         request.id,
-        clean(needed(params, "path", request.method)),
-        clean(content),
+        clean_surrogates(required_text(params, "path", request.method)),
+        clean_surrogates(content),
         object_of(params, "_meta"),
     )
 
 
 def _user_chunk(update: Mapping[str, Any]) -> UserMessageChunk:
-    return UserMessageChunk(_chunk(update))
+    return UserMessageChunk(_read_chunk(update))
 
 
 def _message_chunk(update: Mapping[str, Any]) -> AgentMessageChunk:
-    return AgentMessageChunk(_chunk(update), object_of(update, "_meta"))
+    return AgentMessageChunk(_read_chunk(update), object_of(update, "_meta"))
 
 
 def _thought_chunk(update: Mapping[str, Any]) -> AgentThoughtChunk:
-    return AgentThoughtChunk(clean(_chunk(update)))
+    return AgentThoughtChunk(clean_surrogates(_read_chunk(update)))
 
 
-def _chunk(update: Mapping[str, Any]) -> str:
+def _read_chunk(update: Mapping[str, Any]) -> str:
     """The text of a chunk; empty for other content."""
     content = update.get("content")
     if not isinstance(content, dict):
-        raise Unreadable(string(update, "sessionUpdate"), "an object as content", content)
-    return string(content, "text")
+        raise Unreadable(text_of(update, "sessionUpdate"), "an object as content", content)
+    return text_of(content, "text")
 
 
 Call = TypeVar("Call", bound=ToolCallUpdate)
 
 
 def _tool_call(made: type[Call], told: Mapping[str, Any], kind: str) -> Call:
-    id = needed(told, "toolCallId", kind)
-    told = clean(told)
+    id = required_text(told, "toolCallId", kind)
+    told = clean_surrogates(told)
     raw_input = told.get("rawInput")
-    content = objects(told, "content")
+    content = objects_of(told, "content")
     blocks = [object_of(each, "content") for each in content if each.get("type") == "content"]
     return made(
-        clean(id),
-        string(told, "title"),
-        string(told, "kind"),
-        string(told, "status"),
-        tuple(string(block, "text") for block in blocks if "text" in block),
+        clean_surrogates(id),
+        text_of(told, "title"),
+        text_of(told, "kind"),
+        text_of(told, "status"),
+        tuple(text_of(block, "text") for block in blocks if "text" in block),
         tuple(_file_diff(each) for each in content if each.get("type") == "diff"),
-        tuple(string(each, "path") for each in objects(told, "locations")),
+        tuple(text_of(each, "path") for each in objects_of(told, "locations")),
         raw_input if isinstance(raw_input, dict) else None,
         object_of(told, "_meta"),
         told.get("rawOutput"),
         isinstance(told.get("content"), list),
-        string(object_of(object_of(told, "_meta"), OUTPUT_DELTA), "data"),
+        text_of(object_of(object_of(told, "_meta"), OUTPUT_DELTA), "data"),
     )
 
 
 def _file_diff(told: Mapping[str, Any]) -> FileDiff:
-    return FileDiff(string(told, "path"), string(told, "oldText"), string(told, "newText"))
+    return FileDiff(text_of(told, "path"), text_of(told, "oldText"), text_of(told, "newText"))
 
 
-def _commands(update: Mapping[str, Any]) -> AvailableCommands:
-    told = clean(update)
+def _read_commands(update: Mapping[str, Any]) -> AvailableCommands:
+    told = clean_surrogates(update)
     return AvailableCommands(
         tuple(
             AvailableCommand(
-                string(each, "name"),
-                string(each, "description"),
-                string(object_of(each, "input"), "hint"),
+                text_of(each, "name"),
+                text_of(each, "description"),
+                text_of(object_of(each, "input"), "hint"),
             )
-            for each in objects(told, "availableCommands")
-            if string(each, "name")
+            for each in objects_of(told, "availableCommands")
+            if text_of(each, "name")
         )
     )
 
@@ -584,24 +588,27 @@ _UPDATES: Mapping[str, Callable[[Mapping[str, Any]], SessionUpdate | None]] = {
     "agent_thought_chunk": _thought_chunk,
     "tool_call": lambda update: _tool_call(ToolCallStart, update, "tool_call"),
     "tool_call_update": lambda update: _tool_call(ToolCallUpdate, update, "tool_call_update"),
-    "available_commands_update": _commands,
+    "available_commands_update": _read_commands,
     **session_state.UPDATES,
 }
 
 
-def _id(result: Mapping[str, Any]) -> str:
-    return needed(result, "sessionId", "session/new")
+def _read_session_id(result: Mapping[str, Any]) -> str:
+    return required_text(result, "sessionId", "session/new")
 
 
-def _opened(result: Mapping[str, Any], id: str) -> OpenedSession:
+def _read_opened_session(result: Mapping[str, Any], id: str) -> OpenedSession:
     return OpenedSession(id, session_state.opened_options(result))
 
 
 def _turn_end(result: Mapping[str, Any]) -> TurnEnd:
     told = object_of(result, "usage")
-    tokens = session_state.count(told, "inputTokens"), session_state.count(told, "outputTokens")
-    return TurnEnd(string(result, "stopReason"), object_of(result, "_meta"), tokens)
+    tokens = (
+        session_state.count_of(told, "inputTokens"),
+        session_state.count_of(told, "outputTokens"),
+    )
+    return TurnEnd(text_of(result, "stopReason"), object_of(result, "_meta"), tokens)
 
 
-def _nothing(result: Mapping[str, Any]) -> None:
+def _read_nothing(result: Mapping[str, Any]) -> None:
     """Reads nothing of an answer that only says that it was done."""

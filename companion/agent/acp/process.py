@@ -89,7 +89,7 @@ class AgentProcess:
         if stdin is not None and not stdin.is_closing():
             stdin.write(data)
 
-    async def lines(self) -> AsyncIterator[bytes]:
+    async def read_lines(self) -> AsyncIterator[bytes]:
         """Its output line by line, without the line feeds. Raises TooLong."""
         stdout = self._process.stdout
         parts: list[bytes] = []

@@ -14,7 +14,7 @@ from .messages import Initialized, OutgoingRequest
 VERSION = 1
 
 
-def initialize(writes: bool, reads: bool = False) -> OutgoingRequest[Initialized]:
+def initialize_request(writes: bool, reads: bool = False) -> OutgoingRequest[Initialized]:
     """`writes` and `reads` say whether the agent is to write and read files through us
     (docs/gemini-cli-acp.md 8.46). It answers with the version that it will speak: this one, or its
     own newest."""
@@ -26,7 +26,7 @@ def initialize(writes: bool, reads: bool = False) -> OutgoingRequest[Initialized
     return OutgoingRequest(
         "initialize",
         {"protocolVersion": VERSION, "clientCapabilities": capabilities},
-        messages.initialized,
+        messages.read_initialized,
     )
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any, Mapping
 
-from .members import objects, string
+from .members import objects_of, text_of
 from .messages import OutgoingRequest
 
 
@@ -36,26 +36,26 @@ def list_sessions(folder: str, cursor: str = "") -> OutgoingRequest[SessionPage]
     """The request for the sessions of a folder. Only for an agent that `lists`; which page is up to
     it."""
     params = {"cwd": folder, **({"cursor": cursor} if cursor else {})}
-    return OutgoingRequest("session/list", params, _page)
+    return OutgoingRequest("session/list", params, _read_page)
 
 
-def _page(result: Mapping[str, Any]) -> SessionPage:
-    found = (_session(each) for each in objects(result, "sessions"))
+def _read_page(result: Mapping[str, Any]) -> SessionPage:
+    found = (_read_session(each) for each in objects_of(result, "sessions"))
     return SessionPage(
-        tuple(session for session in found if session.id), string(result, "nextCursor")
+        tuple(session for session in found if session.id), text_of(result, "nextCursor")
     )
 
 
-def _session(told: Mapping[str, Any]) -> ListedSession:
+def _read_session(told: Mapping[str, Any]) -> ListedSession:
     return ListedSession(
-        string(told, "sessionId"),
-        string(told, "cwd"),
-        string(told, "title").strip(),
-        _time(string(told, "updatedAt")),
+        text_of(told, "sessionId"),
+        text_of(told, "cwd"),
+        text_of(told, "title").strip(),
+        _read_time(text_of(told, "updatedAt")),
     )
 
 
-def _time(text: str) -> datetime | None:
+def _read_time(text: str) -> datetime | None:
     try:
         # Before Python 3.11, "Z" is not read.
         time = datetime.fromisoformat(text.replace("Z", "+00:00"))

@@ -14,10 +14,10 @@ from .messages import AvailableCommand
 TELLING = 5.0
 
 
-async def offered(session: AcpSession, worded: Callable[[str], str]) -> Commands:
+async def offered_commands(session: AcpSession, worded: Callable[[str], str]) -> Commands:
     """Empty if the agent sends none in time. `worded` raises AgentError for commands that are
     refused."""
-    telling = session.client.commands.of(session.id)
+    telling = session.client.commands.commands_of(session.id)
     await asyncio.wait({telling}, timeout=TELLING)
     return as_offered(telling.result() if telling.done() else (), worded)
 

@@ -89,7 +89,7 @@ class ClaudeAgent(AgentCli):
 
     def session_meta(self, workspace: str) -> messages.Meta:
         """The workspace's own settings may have rules that allow tools, and commands to run."""
-        if self.trusts(workspace):
+        if self.trusts_workspace(workspace):
             return {}
         self.check_workspace(workspace)
         return {"claudeCode": {"options": {"settingSources": ["user"]}}}
@@ -108,4 +108,4 @@ class ClaudeAgent(AgentCli):
         name = str(own.get("toolName") or "") if isinstance(own, dict) else ""
         told = with_output(told)
         told = replace(told, texts=tuple(TAGGED.sub(r"\1\2\3", text) for text in told.texts))
-        return tool_call.read(told, name or told.kind or "tool", told.raw_input or {})
+        return tool_call.read_call(told, name or told.kind or "tool", told.raw_input or {})

@@ -20,7 +20,7 @@ from ..open_files import NO_EDITOR, OpenFiles
 from ..sentence import sentence
 from ..turn_events import PastTurn, Usage
 from . import untrusted_workspace
-from .cli_home import forget_keys, inherited, of_user, without_git_programs
+from .cli_home import forget_keys, inherited_variables, of_user, without_git_programs
 from .known_versions import KnownVersions
 from .message_text import BLANKS, after_slash
 from .program import Program
@@ -54,12 +54,12 @@ class Resumption:
 class NoRecording:
     """Reads no recording: the CLI's protocol gives everything."""
 
-    def skip(self) -> None:
+    def skip_earlier_turns(self) -> None:
         """Skip what was recorded before this turn. A call of an earlier turn may have the same id
         as a call of this one; and a long recording that was loaded would otherwise be read at the
         first call of a tool, while everybody waits."""
 
-    async def find(self, call_id: str, patience: float = PATIENCE) -> Record | None:
+    async def find_record(self, call_id: str, patience: float = PATIENCE) -> Record | None:
         """The record of the call. Waits for it, but at most `patience` seconds."""
         return None
 
@@ -97,11 +97,11 @@ def with_output(told: messages.ToolCallUpdate) -> messages.ToolCallUpdate:
 class SessionFiles:
     """What a CLI stores about its sessions; for one that opens them again as the protocol says."""
 
-    def recording(self, session: str) -> NoRecording:
+    def recording_of(self, session: str) -> NoRecording:
         """The recording with what the protocol leaves out about the session's calls."""
         return NoRecording()
 
-    def resumption(
+    def prepare_resumption(
         self,
         workspace: str,
         id: str,
@@ -116,7 +116,7 @@ class SessionFiles:
             return None
         return Resumption(messages.RESUME if capabilities.resume else messages.LOAD, last)
 
-    def remove(self, session: str) -> None:
+    def remove_session(self, session: str) -> None:
         """Remove everything that the CLI has stored about the session."""
 
 
@@ -175,18 +175,18 @@ class AgentCli:
     def name(self) -> str:
         return self.program.name
 
-    def trusts(self, workspace: str) -> bool:
+    def trusts_workspace(self, workspace: str) -> bool:
         """Whether it may use this workspace's own settings. Blocks."""
         return self.trusted or any(is_within(workspace, folder) for folder in self.trusted_folders)
 
     # The process.
 
-    def arguments(self, model: str) -> tuple[str, ...]:
+    def program_arguments(self, model: str) -> tuple[str, ...]:
         """The program's arguments for the protocol. `model` is that of new sessions, or "", and is
         also the model of the credentials."""
         return ()
 
-    def prepare(self, credentials: Credentials, more: Mapping[str, Any]) -> None:
+    def prepare_files(self, credentials: Credentials, more: Mapping[str, Any]) -> None:
         """Write its settings in our home again, with those in `more` on top. The user's own home
         stays as it is. Raises OSError, NotPrivate."""
         private_files.make_folder(self.folder)
@@ -198,13 +198,15 @@ class AgentCli:
     def prepare_home(self, credentials: Credentials, more: Mapping[str, Any]) -> None:
         """Write its settings in our home, which exists, for credentials that it keeps there."""
 
-    def environment(self, credentials: Credentials, more: Mapping[str, str]) -> dict[str, str]:
+    def process_environment(
+        self, credentials: Credentials, more: Mapping[str, str]
+    ) -> dict[str, str]:
         """The whole environment of the process; `more` takes precedence. With the user's own login
         it is theirs, as if they had started it."""
         if credentials.kind == OWN:
             found = {**of_user(), **self.own_variables(), **more}
         else:
-            found = {**inherited(), **self.home_variables(credentials), **more}
+            found = {**inherited_variables(), **self.home_variables(credentials), **more}
         return found if self.trusted else without_git_programs(found)
 
     def home_variables(self, credentials: Credentials) -> Mapping[str, str]:
@@ -215,20 +217,20 @@ class AgentCli:
         """The variables by which it asks before it writes, whatever the user's own settings say."""
         return {}
 
-    def retry(self, line: str) -> Retry | None:
+    def read_retry(self, line: str) -> Retry | None:
         """The retry that a line of its own log reports, if any. The line does not name the
         session."""
         return None
 
     @classmethod
-    def address(cls, url: str) -> dict[str, str]:
+    def address_variables(cls, url: str) -> dict[str, str]:
         """The variables that lead it to Gemini's API at another address."""
         return {}
 
     def session_meta(self, workspace: str) -> messages.Meta:
         """What it has to be told of its own with each session that is opened. May look at the
         workspace. Raises AgentError if no session may be opened there."""
-        if not self.trusts(workspace):
+        if not self.trusts_workspace(workspace):
             self.check_workspace(workspace)
         return {}
 
@@ -241,12 +243,12 @@ class AgentCli:
 
     # Credentials.
 
-    def check(self, credentials: Credentials) -> None:
+    def check_credentials(self, credentials: Credentials) -> None:
         """Raises AgentError if something is missing or cannot be passed on."""
         is_own = credentials.kind == OWN and bool(self.own_login)
         if not is_own and credentials.kind not in self.kinds:
             raise not_among(self.kinds, credentials.kind)
-        credentials.check()
+        credentials.check_texts()
         if credentials.kind != OWN:
             self.check_fields(credentials)
 
@@ -259,7 +261,7 @@ class AgentCli:
         """What a user of the CLI may have set already; None if nothing is set."""
         return None
 
-    def authentication(
+    def authentication_request(
         self, credentials: Credentials, methods: Sequence[messages.AuthMethod]
     ) -> messages.OutgoingRequest[None] | None:
         """The request that passes on the credentials, by one of the methods that it offers; None if
@@ -287,13 +289,13 @@ class AgentCli:
 
     def read_call(self, told: messages.ToolCallUpdate) -> Call:
         """The information about a call, also in a permission request."""
-        return tool_call.read(with_output(told), told.kind or "tool", told.raw_input or {})
+        return tool_call.read_call(with_output(told), told.kind or "tool", told.raw_input or {})
 
     def said_meanwhile(self, texts: Sequence[str]) -> Mapping[str, Any]:
         """The result that answers `asks_for_messages`."""
         return {}
 
-    def usage(self, meta: messages.Meta) -> Usage:
+    def read_usage(self, meta: messages.Meta) -> Usage:
         """The tokens in the `meta` of a piece of an answer or of a turn's end. They are added up
         for the turn."""
         return Usage()
@@ -306,10 +308,10 @@ class AgentCli:
         """The text for the file. Raises AgentError if it cannot be written in that form."""
         return request.content
 
-    def missing(self, path: str) -> Any:
+    def missing_file_error(self, path: str) -> Any:
         """The `error` of an answer that says that there is no such file."""
         return {"code": NOT_FOUND, "message": f"There is no file {path}."}
 
-    def refusal(self, text: str) -> Any:
+    def refusal_error(self, text: str) -> Any:
         """The `error` of an answer whose text the model is to read."""
         return {"code": jsonrpc.INTERNAL_ERROR, "message": text}

@@ -31,7 +31,7 @@ def path_uri(path: str) -> str:
     return "file://" + path
 
 
-def inherited() -> dict[str, str]:
+def inherited_variables() -> dict[str, str]:
     """The variables in INHERITED that are set."""
     return {name: os.environ[name] for name in INHERITED if name in os.environ}
 
@@ -61,7 +61,7 @@ def write_settings(
     private_files.make_folder(folder)
     # The CLI's search for variables ends here; otherwise it would continue in the folders above.
     private_files.write(os.path.join(home, ".env"), b"")
-    data = json.dumps(merged(settings, more), ensure_ascii=False).encode("utf-8")
+    data = json.dumps(merged_settings(settings, more), ensure_ascii=False).encode("utf-8")
     private_files.write(os.path.join(folder, "settings.json"), data)
 
 
@@ -79,12 +79,12 @@ def forget_keys(home: str, names: Sequence[str]) -> None:
             os.unlink(os.path.join(home, name))
 
 
-def merged(base: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+def merged_settings(base: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
     """`base` with the members of `more`, at every depth, on top."""
     result = dict(base)
     for name, value in more.items():
         known = result.get(name)
         if isinstance(known, dict) and isinstance(value, dict):
-            value = merged(known, value)
+            value = merged_settings(known, value)
         result[name] = value
     return result

@@ -17,7 +17,7 @@ from ..failure import VALIDATION_ERROR, AgentError
 from ..sentence import sentence
 from ..turn_events import CANCEL, ONCE
 from .cli import AgentCli
-from .cli_home import forget_keys, merged
+from .cli_home import forget_keys, merged_settings
 from .known_versions import KnownVersions
 from .program import Program
 from .untrusted_workspace import first_of
@@ -72,9 +72,9 @@ class Codex(AgentCli):
     key_files = (LOGIN,)
 
     def prepare_home(self, credentials: Credentials, more: Mapping[str, Any]) -> None:
-        private_files.make_folder(self._own)
+        private_files.make_folder(self._own_home)
         self._forget_other_keys(credentials)
-        private_files.write(os.path.join(self._own, "config.toml"), AT_START)
+        private_files.write(os.path.join(self._own_home, "config.toml"), AT_START)
         settings: dict[str, Any] = {
             "analytics": {"enabled": False},
             "check_for_update_on_startup": False,
@@ -91,13 +91,13 @@ class Codex(AgentCli):
                 "requires_openai_auth": True,
             }
             settings.update(model_provider=PROVIDER, model_providers={PROVIDER: provider})
-        self._settings = merged(settings, more)
+        self._settings = merged_settings(settings, more)
 
     def home_variables(self, credentials: Credentials) -> dict[str, str]:
         """Does not contain the API key, which its tools would see."""
         return {
             **self.own_variables(),
-            "CODEX_HOME": self._own,
+            "CODEX_HOME": self._own_home,
             "CODEX_CONFIG": json.dumps(self._settings),
             # A login must not open a browser on this machine.
             "NO_BROWSER": "1",
@@ -110,19 +110,19 @@ class Codex(AgentCli):
         """It trusts every workspace, and nothing keeps it from that."""
         path = first_of(workspace, OTHERS, (SETTINGS,), WORDS)
         if path:
-            raise AgentError(VALIDATION_ERROR, NAMES_COMMANDS.filled(path=path))
+            raise AgentError(VALIDATION_ERROR, NAMES_COMMANDS.with_values(path=path))
         super().check_workspace(workspace)
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Credentials | None:
         return Credentials.like_openai(environment)
 
-    def authentication(
+    def authentication_request(
         self, credentials: Credentials, methods: Sequence[messages.AuthMethod]
     ) -> messages.OutgoingRequest[None] | None:
         if not credentials.api_key:
             return None
-        return messages.authenticate(WITH_KEY, {WITH_KEY: {"apiKey": credentials.api_key}})
+        return messages.authenticate_request(WITH_KEY, {WITH_KEY: {"apiKey": credentials.api_key}})
 
     def _forget_other_keys(self, credentials: Credentials) -> None:
         """It asks for no key as long as it has one, whichever that is. Raises OSError."""
@@ -134,5 +134,5 @@ class Codex(AgentCli):
         forget_keys(self.folder, self.key_files)
 
     @property
-    def _own(self) -> str:
+    def _own_home(self) -> str:
         return os.path.join(self.folder, ".codex")

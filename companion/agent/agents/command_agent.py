@@ -56,7 +56,7 @@ def id_of(words: Sequence[str]) -> str:
     return NO_ID.sub("-", "-".join(names).lower()).strip("-._")[:64] or "agent"
 
 
-def find(words: Sequence[str]) -> tuple[str, ...]:
+def find_command(words: Sequence[str]) -> tuple[str, ...]:
     """The words with the path of the program. Raises AgentError if there is none."""
     path = shutil.which(words[0])
     if path is None:

@@ -18,7 +18,7 @@ from ..events.tool_call import Call
 from ..failure import VALIDATION_ERROR, AgentError
 from ..sentence import sentence
 from ..turn_events import CANCEL, ONCE, PastTurn, Usage
-from ..wording.surrogates import clean
+from ..wording.surrogates import clean_surrogates
 from . import gemini_resumption as resumption
 from .cli import AgentCli, NoGoogleLogin, Resumption, Retry, SessionFiles
 from .cli_home import acp_arguments, path_uri, write_settings, write_trusted
@@ -73,7 +73,7 @@ class GeminiCli(AgentCli):
         super().__init__(folder, trusted)
         self._own = os.path.join(folder, ".gemini")
         self.login = GeminiLogin(self._own)
-        self.session_files = GeminiSessionFiles(self._own, self.trusts)
+        self.session_files = GeminiSessionFiles(self._own, self.trusts_workspace)
 
     def prepare_home(self, credentials: Credentials, more: Mapping[str, Any]) -> None:
         """Writes the settings each time, because the CLI adds the kind of login to them. With that
@@ -114,10 +114,10 @@ class GeminiCli(AgentCli):
         }
 
     @classmethod
-    def address(cls, url: str) -> dict[str, str]:
+    def address_variables(cls, url: str) -> dict[str, str]:
         return {"GOOGLE_GEMINI_BASE_URL": url}
 
-    def retry(self, line: str) -> Retry | None:
+    def read_retry(self, line: str) -> Retry | None:
         found = RETRY.match(line)
         return found and Retry(int(found.group("attempt")), found.group("status") or "")
 
@@ -141,14 +141,14 @@ class GeminiCli(AgentCli):
             return Credentials(VERTEX, key, project, location)
         return None
 
-    def arguments(self, model: str) -> tuple[str, ...]:
+    def program_arguments(self, model: str) -> tuple[str, ...]:
         return acp_arguments(model)
 
-    def authentication(
+    def authentication_request(
         self, credentials: Credentials, methods: Sequence[messages.AuthMethod]
     ) -> messages.OutgoingRequest[None]:
         key = {"api-key": credentials.api_key} if credentials.kind == API_KEY else None
-        return messages.authenticate(credentials.kind, key)
+        return messages.authenticate_request(credentials.kind, key)
 
     def text_for(self, message: str) -> str:
         """A message that begins with "/" or "$" goes to the CLI's commands first, which run without
@@ -179,30 +179,30 @@ class GeminiCli(AgentCli):
         return path_uri(path)
 
     def read_call(self, told: messages.ToolCallUpdate) -> Call:
-        return tool_call.read(told)
+        return tool_call.read_call(told)
 
-    def usage(self, meta: messages.Meta) -> Usage:
+    def read_usage(self, meta: messages.Meta) -> Usage:
         """The tokens in `quota`, which comes with the end of a turn."""
         quota = meta.get("quota")
         if not isinstance(quota, dict):
             return Usage()
         by_model = {
-            str(each.get("model")): _tokens(each)
+            str(each.get("model")): _token_counts(each)
             for each in quota.get("model_usage") or []
             if isinstance(each, dict)
         }
-        return Usage(*_tokens(quota), by_model=by_model)
+        return Usage(*_token_counts(quota), by_model=by_model)
 
     def writes_through_us(self, path: str, folder: str) -> bool:
         """Not outside the folder, and not in the CLI's own folder in the user's home (8.47)."""
         own = os.path.join(os.path.expanduser("~"), ".gemini")
         return _is_within(path, folder) and not _is_within(path, own)
 
-    def missing(self, path: str) -> Any:
+    def missing_file_error(self, path: str) -> Any:
         """A text again: it knows a file that does not exist by this word (8.46)."""
         return f"ENOENT: no such file or directory, open '{path}'"
 
-    def refusal(self, text: str) -> Any:
+    def refusal_error(self, text: str) -> Any:
         """A text, although JSON-RPC expects an object: for an object the CLI tells the model
         "[object Object]" (8.48)."""
         return text
@@ -227,7 +227,7 @@ class GeminiLogin(NoGoogleLogin):
                 active = json.load(file)["active"]
         except (OSError, ValueError, KeyError, TypeError):
             return None
-        return clean(active) if isinstance(active, str) else None
+        return clean_surrogates(active) if isinstance(active, str) else None
 
     def is_asked_for(self, noise: str) -> bool:
         return LOGIN_MARK in noise
@@ -245,10 +245,10 @@ class GeminiSessionFiles(SessionFiles):
         self._folder = folder
         self._trusts = trusts
 
-    def recording(self, session: str) -> Recording:
+    def recording_of(self, session: str) -> Recording:
         return Recording(self._folder, session)
 
-    def resumption(
+    def prepare_resumption(
         self,
         workspace: str,
         id: str,
@@ -264,7 +264,7 @@ class GeminiSessionFiles(SessionFiles):
         updates = resumption.write_recording(self._folder, workspace, id, turns)
         return None if updates is None else Resumption(messages.LOAD, id, updates)
 
-    def remove(self, session: str) -> None:
+    def remove_session(self, session: str) -> None:
         resumption.remove_recordings(self._folder, session)
 
 
@@ -272,7 +272,7 @@ def _is_within(path: str, folder: str) -> bool:
     return os.path.normpath(path).startswith(os.path.join(os.path.normpath(folder), ""))
 
 
-def _tokens(holder: Mapping[str, Any]) -> tuple[int, int]:
+def _token_counts(holder: Mapping[str, Any]) -> tuple[int, int]:
     count = holder.get("token_count")
     if not isinstance(count, dict):
         return 0, 0

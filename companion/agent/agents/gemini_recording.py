@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import Any, Iterator, Mapping
 
 from ..events.tool_call import Record
-from ..wording.surrogates import clean
+from ..wording.surrogates import clean_surrogates
 from .cli import PATIENCE, NoRecording
 
 # Seconds between two checks.
@@ -42,38 +42,38 @@ class Recording(NoRecording):
         # and by then the CLI may have put other results into it.
         self._ended: dict[str, str] = {}
 
-    def skip(self) -> None:
+    def skip_earlier_turns(self) -> None:
         self._records.clear()
         self._rest = b""
-        self._open()
+        self._open_file()
         with suppress(OSError):
             self._read_to = os.path.getsize(self._path) if self._path else 0
 
-    async def find(self, call_id: str, patience: float = PATIENCE) -> Record | None:
+    async def find_record(self, call_id: str, patience: float = PATIENCE) -> Record | None:
         loop = asyncio.get_running_loop()
         end = loop.time() + patience
         while True:
             self._read_new()
             if call_id in self._records:
-                return self._take(call_id)
+                return self._take_record(call_id)
             if loop.time() >= end:
                 return None
             await asyncio.sleep(INTERVAL)
 
-    def _take(self, call_id: str) -> Record:
+    def _take_record(self, call_id: str) -> Record:
         oldest, *others = self._records.pop(call_id)
         if others:
             self._records[call_id] = others
         return oldest
 
-    def _open(self) -> None:
+    def _open_file(self) -> None:
         """Open the file if it exists by now."""
         if not self._path:
             self._path = next(iter(sorted(glob.glob(self._pattern), reverse=True)), "")
 
     def _read_new(self) -> None:
         """Read what was appended since the last check."""
-        self._open()
+        self._open_file()
         if not self._path:
             return
         try:
@@ -88,37 +88,37 @@ class Recording(NoRecording):
         for line in lines:
             # Most lines are texts; parsing their JSON would be useless.
             if b'"toolCalls"' in line:
-                for call_id, record in _calls(line):
-                    self._add(call_id, record)
+                for call_id, record in _read_calls(line):
+                    self._add_record(call_id, record)
 
-    def _add(self, call_id: str, record: Record) -> None:
+    def _add_record(self, call_id: str, record: Record) -> None:
         if self._ended.get(call_id) != record.ended:
             self._ended[call_id] = record.ended
             self._records.setdefault(call_id, []).append(record)
 
 
-def _calls(line: bytes) -> Iterator[tuple[str, Record]]:
+def _read_calls(line: bytes) -> Iterator[tuple[str, Record]]:
     try:
-        value = clean(json.loads(line.decode("utf-8", "replace")))
+        value = clean_surrogates(json.loads(line.decode("utf-8", "replace")))
     except (ValueError, RecursionError):
         return
-    for holder in _holders(value):
+    for holder in _call_holders(value):
         for call in holder.get("toolCalls") or []:
             # A call is there before it has run as well; only one with a result counts.
             if isinstance(call, dict) and isinstance(call.get("id"), str) and call.get("result"):
-                yield call["id"], _record(call)
+                yield call["id"], _read_record(call)
 
 
-def _holders(value: Any) -> Iterator[Mapping[str, Any]]:
+def _call_holders(value: Any) -> Iterator[Mapping[str, Any]]:
     """The line itself, and its members one level below: `{"$set": {...}}` changes a message."""
     if isinstance(value, dict):
         yield value
         yield from (member for member in value.values() if isinstance(member, dict))
 
 
-def _record(call: Mapping[str, Any]) -> Record:
+def _read_record(call: Mapping[str, Any]) -> Record:
     args, display = call.get("args"), call.get("resultDisplay")
-    output, error = _response(call.get("result"))
+    output, error = _read_response(call.get("result"))
     if isinstance(display, dict):
         display = display.get("fileDiff") or display.get("summary") or ""
     return Record(
@@ -133,7 +133,7 @@ def _record(call: Mapping[str, Any]) -> Record:
     )
 
 
-def _response(result: Any) -> tuple[str, str]:
+def _read_response(result: Any) -> tuple[str, str]:
     """Output and error from all parts of a result."""
     outputs, errors = [], []
     for part in result if isinstance(result, list) else []:
@@ -141,13 +141,13 @@ def _response(result: Any) -> tuple[str, str]:
         response = response.get("response") if isinstance(response, dict) else None
         if isinstance(response, dict):
             if "error" in response:
-                errors.append(_unwrapped(response["error"]))
+                errors.append(_unwrapped_output(response["error"]))
             elif "output" in response:
-                outputs.append(_unwrapped(response["output"]))
+                outputs.append(_unwrapped_output(response["output"]))
     return "\n".join(outputs), "\n".join(errors)
 
 
-def _unwrapped(value: Any) -> str:
+def _unwrapped_output(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     found = WRAPPER.match(text)
     return found.group(1) if found else text

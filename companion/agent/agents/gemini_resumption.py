@@ -29,8 +29,8 @@ def write_recording(
     """Write the recording that the CLI loads as `session`; `home` is its folder `.gemini`. Gives
     the number of updates that the load will repeat; None if the CLI does not know the workspace
     yet, or if nothing was said. Raises OSError."""
-    folder = _chats(home, workspace)
-    messages = list(_messages(turns))
+    folder = _chats_folder(home, workspace)
+    messages = list(_recorded_messages(turns))
     if not folder or not messages:
         return None
     # Any hash works, but there has to be one.
@@ -40,7 +40,7 @@ def write_recording(
     name = f"session-{MINUTE}-{session[:PREFIX]}.jsonl"
     data = ("\n".join(lines) + "\n").encode("utf-8", "replace")
     private_files.write(os.path.join(folder, name), data)
-    return sum(map(_updates, messages))
+    return sum(map(_update_count, messages))
 
 
 def remove_recordings(home: str, session: str) -> None:
@@ -51,7 +51,7 @@ def remove_recordings(home: str, session: str) -> None:
             os.unlink(path)
 
 
-def _chats(home: str, workspace: str) -> str:
+def _chats_folder(home: str, workspace: str) -> str:
     """The folder of the workspace's recordings, from the CLI's own list of them."""
     try:
         with open(os.path.join(home, "projects.json"), encoding="utf-8") as file:
@@ -62,7 +62,7 @@ def _chats(home: str, workspace: str) -> str:
     return os.path.join(home, "tmp", name, "chats") if is_name else ""
 
 
-def _messages(turns: Sequence[PastTurn]) -> Iterator[dict[str, Any]]:
+def _recorded_messages(turns: Sequence[PastTurn]) -> Iterator[dict[str, Any]]:
     number = 0
     for turn in turns:
         for message in _of_turn(turn):
@@ -73,27 +73,27 @@ def _messages(turns: Sequence[PastTurn]) -> Iterator[dict[str, Any]]:
 
 def _of_turn(turn: PastTurn) -> Iterator[dict[str, Any]]:
     """What was said, in order: an answer, the calls in it, the next answer."""
-    yield {"type": "user", "content": _harmless(turn.said)}
+    yield {"type": "user", "content": _harmless_text(turn.message_text)}
     said: list[str] = []
     calls: list[dict[str, Any]] = []
     for event in turn.events:
         body = event.body
         if isinstance(body, events.Content):
             if calls:
-                yield _answer(said, calls)
+                yield _answer_message(said, calls)
                 said, calls = [], []
             said.append(body.text)
         elif isinstance(body, events.ToolResult):
-            calls.append(_call(body, len(calls)))
+            calls.append(_recorded_call(body, len(calls)))
     if said or calls:
-        yield _answer(said, calls)
+        yield _answer_message(said, calls)
 
 
-def _answer(said: list[str], calls: list[dict[str, Any]]) -> dict[str, Any]:
+def _answer_message(said: list[str], calls: list[dict[str, Any]]) -> dict[str, Any]:
     return {"type": "gemini", "content": "".join(said), **({"toolCalls": calls} if calls else {})}
 
 
-def _call(body: events.ToolResult, number: int) -> dict[str, Any]:
+def _recorded_call(body: events.ToolResult, number: int) -> dict[str, Any]:
     error = str(body.error or body.result)
     response = {"output": body.result} if body.success else {"error": error}
     id = f"{body.call_id}-{number}"
@@ -106,11 +106,11 @@ def _call(body: events.ToolResult, number: int) -> dict[str, Any]:
     }
 
 
-def _updates(message: Mapping[str, Any]) -> int:
+def _update_count(message: Mapping[str, Any]) -> int:
     """The number of updates that the CLI sends for the message."""
     return bool(str(message["content"]).strip()) + len(message.get("toolCalls", ()))
 
 
-def _harmless(text: str) -> str:
+def _harmless_text(text: str) -> str:
     """A text with this beginning does not count as said by the user."""
     return NO_COMMAND + text if text.lstrip()[:1] in ("/", "?") else text

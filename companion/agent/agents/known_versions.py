@@ -28,16 +28,20 @@ class KnownVersions:
     def all(self) -> tuple[str, ...]:
         return tuple(version for version in (self.oldest, self.newest) if version)
 
-    def warning(self, program: str, version: str) -> Words:
+    def version_warning(self, program: str, version: str) -> Words:
         """What the user should know of the `program`, which says that it has this version; "" if it
         is not newer, or if nobody can tell."""
         known, found = NUMBERS.match(self.newest), NUMBERS.match(version)
-        if known is None or found is None or _counted(found.group()) <= _counted(known.group()):
+        if (
+            known is None
+            or found is None
+            or _version_numbers(found.group()) <= _version_numbers(known.group())
+        ):
             return ""
-        return NEWER.filled(program=program, version=found.group(), tested=self.newest)
+        return NEWER.with_values(program=program, version=found.group(), tested=self.newest)
 
 
-def _counted(numbers: str) -> tuple[int, ...]:
+def _version_numbers(numbers: str) -> tuple[int, ...]:
     """The numbers of a version, so that two versions can be compared.
 
     >>> _counted("0.101.0") > _counted("0.49.0")

@@ -18,7 +18,7 @@ from ..failure import VALIDATION_ERROR, AgentError
 from ..sentence import sentence
 from ..turn_events import CANCEL, ONCE
 from .cli import AgentCli
-from .cli_home import merged
+from .cli_home import merged_settings
 from .known_versions import KnownVersions
 from .program import Program
 from .untrusted_workspace import first_of
@@ -79,7 +79,7 @@ class OpenCode(AgentCli):
     options = OPTIONS
     key_files = (SETTINGS,)
 
-    def arguments(self, model: str) -> tuple[str, ...]:
+    def program_arguments(self, model: str) -> tuple[str, ...]:
         return ("acp",)
 
     def prepare_home(self, credentials: Credentials, more: Mapping[str, Any]) -> None:
@@ -102,8 +102,8 @@ class OpenCode(AgentCli):
             "autoupdate": False,
             "share": "disabled",
         }
-        data = json.dumps(merged(settings, more), ensure_ascii=False).encode("utf-8")
-        private_files.write(self._settings, data)
+        data = json.dumps(merged_settings(settings, more), ensure_ascii=False).encode("utf-8")
+        private_files.write(self._settings_path, data)
 
     def home_variables(self, credentials: Credentials) -> dict[str, str]:
         folders = {
@@ -112,7 +112,7 @@ class OpenCode(AgentCli):
         }
         return {
             **folders,
-            "OPENCODE_CONFIG": self._settings,
+            "OPENCODE_CONFIG": self._settings_path,
             # The settings in the user's .opencode would count before these, and allow everything.
             "OPENCODE_TEST_HOME": self.folder,
             "OPENCODE_DISABLE_AUTOUPDATE": "true",
@@ -130,7 +130,7 @@ class OpenCode(AgentCli):
         """No option of its keeps it from running a workspace's plugins."""
         path = first_of(workspace, FOLDERS, FILES, WORDS)
         if path:
-            raise AgentError(VALIDATION_ERROR, HAS_PLUGINS.filled(path=path))
+            raise AgentError(VALIDATION_ERROR, HAS_PLUGINS.with_values(path=path))
         super().check_workspace(workspace)
 
     @classmethod
@@ -151,5 +151,5 @@ class OpenCode(AgentCli):
         return {} if self.trusted else {"OPENCODE_DISABLE_PROJECT_CONFIG": "true"}
 
     @property
-    def _settings(self) -> str:
+    def _settings_path(self) -> str:
         return os.path.join(self.folder, SETTINGS)

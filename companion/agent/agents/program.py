@@ -33,16 +33,16 @@ class Program:
     file: str
     native: str = ""
 
-    def find(self, path: str = "") -> tuple[str, ...]:
+    def find_command(self, path: str = "") -> tuple[str, ...]:
         """The native program, or Node and the program for it. Started without the script in
         between, because that does not pass on signals.
 
         `path` is the program, its script, a folder with node_modules, or empty for a search in
         PATH. Raises AgentError.
         """
-        for candidate in self._candidates(path or shutil.which(self.script) or ""):
+        for candidate in self._candidate_paths(path or shutil.which(self.script) or ""):
             if candidate.endswith(".js") and os.path.isfile(candidate):
-                return (_node(), candidate)
+                return (_find_node(), candidate)
             if _is_native(candidate):
                 return (candidate,)
         self.check_node()
@@ -52,14 +52,14 @@ class Program:
     def check_node(self) -> None:
         """Raises AgentError if it needs Node and there is none."""
         if self.file.endswith(".js"):
-            _node()
+            _find_node()
 
     @property
-    def install(self) -> str:
+    def install_command(self) -> str:
         """The command that installs it."""
         return f"npm install -g {self.package}"
 
-    def _candidates(self, start: str) -> list[str]:
+    def _candidate_paths(self, start: str) -> list[str]:
         real = os.path.realpath(start)
         beside = os.path.dirname(os.path.abspath(start))
         places = (
@@ -71,14 +71,14 @@ class Program:
         )
         files = [f"{self.package}/{self.file}"]
         if self.native:
-            files.append(self.native.format(machine=_machine()))
+            files.append(self.native.format(machine=_machine_name()))
         return [
             real,
             *(os.path.join(place, *file.split("/")) for place in places for file in files),
         ]
 
 
-def _machine() -> str:
+def _machine_name() -> str:
     """npm's name for machines like this one."""
     system = {"win32": "windows"}.get(sys.platform, sys.platform)
     windows = os.environ.get("PROCESSOR_ARCHITECTURE", "")
@@ -86,7 +86,7 @@ def _machine() -> str:
     return f"{system}-{'arm64' if is_arm else 'x64'}"
 
 
-def _node() -> str:
+def _find_node() -> str:
     """Raises AgentError."""
     node = shutil.which("node")
     if node is None:

@@ -83,13 +83,13 @@ class QwenCode(AgentCli):
     def from_environment(cls, environment: Mapping[str, str]) -> Credentials | None:
         return Credentials.like_openai(environment)
 
-    def arguments(self, model: str) -> tuple[str, ...]:
+    def program_arguments(self, model: str) -> tuple[str, ...]:
         return acp_arguments(model)
 
-    def authentication(
+    def authentication_request(
         self, credentials: Credentials, methods: Sequence[messages.AuthMethod]
     ) -> messages.OutgoingRequest[None]:
-        return messages.authenticate(OPENAI)
+        return messages.authenticate_request(OPENAI)
 
     def text_for(self, message: str) -> str:
         inner = message.strip(BLANKS)
@@ -108,12 +108,14 @@ class QwenCode(AgentCli):
         return path_uri(path)
 
     def read_call(self, told: messages.ToolCallUpdate) -> Call:
-        return tool_call.read(told, str(told.meta.get("toolName") or "tool"), told.raw_input or {})
+        return tool_call.read_call(
+            told, str(told.meta.get("toolName") or "tool"), told.raw_input or {}
+        )
 
     def said_meanwhile(self, texts: Sequence[str]) -> Mapping[str, Any]:
         return {"messages": list(texts)}
 
-    def usage(self, meta: messages.Meta) -> Usage:
+    def read_usage(self, meta: messages.Meta) -> Usage:
         """It sends the tokens of each request with the last piece of the answer."""
         tokens = meta.get("usage")
         if not isinstance(tokens, dict):
@@ -138,7 +140,7 @@ class QwenSessionFiles(SessionFiles):
     def __init__(self, folder: str) -> None:
         self._folder = folder
 
-    def resumption(
+    def prepare_resumption(
         self,
         workspace: str,
         id: str,
@@ -147,13 +149,13 @@ class QwenSessionFiles(SessionFiles):
         capabilities: messages.AgentCapabilities,
     ) -> Resumption | None:
         """It has its own recordings and resumes them itself."""
-        return Resumption(messages.RESUME, last) if self._recordings(last) else None
+        return Resumption(messages.RESUME, last) if self._recording_paths(last) else None
 
-    def remove(self, session: str) -> None:
-        for path in self._recordings(session):
+    def remove_session(self, session: str) -> None:
+        for path in self._recording_paths(session):
             with suppress(OSError):
                 os.unlink(path)
 
-    def _recordings(self, session: str) -> list[str]:
+    def _recording_paths(self, session: str) -> list[str]:
         name = glob.escape(session) + ".jsonl"
         return glob.glob(os.path.join(glob.escape(self._folder), "projects", "*", "chats", name))

@@ -52,23 +52,23 @@ NOT_READ = sentence("git did not tell its settings in {path} within {seconds} se
 
 def check_files(workspace: str, cli: str) -> None:
     """Raises AgentError if the agent would read something without an end."""
-    for place in places(workspace):
+    for place in workspace_folders(workspace):
         for name in READ_AT_ONCE:
             path = str(place / name)
             if is_endless(path):
-                raise AgentError(VALIDATION_ERROR, HAS_NO_END.filled(path=path, cli=cli))
+                raise AgentError(VALIDATION_ERROR, HAS_NO_END.with_values(path=path, cli=cli))
 
 
 def check_git(workspace: str, cli: str) -> None:
     """Raises AgentError if git would start a program that is named in the settings of the
     workspace's repository, or of one in that."""
     try:
-        for folder, key in _settings(workspace):
+        for folder, key in _repository_settings(workspace):
             if PROGRAMS.fullmatch(key):
-                told = MAY_NAME_PROGRAMS.filled(path=folder, key=key, cli=cli)
+                told = MAY_NAME_PROGRAMS.with_values(path=folder, key=key, cli=cli)
                 raise AgentError(VALIDATION_ERROR, told)
     except subprocess.TimeoutExpired as error:
-        told = NOT_READ.filled(path=workspace, seconds=f"{PATIENCE:g}")
+        told = NOT_READ.with_values(path=workspace, seconds=f"{PATIENCE:g}")
         raise AgentError(VALIDATION_ERROR, told) from error
 
 
@@ -77,7 +77,7 @@ def first_of(
 ) -> str:
     """The first of these folders, or of these files with one of the words in it, in the workspace
     or above it; "" if there is none. A file that is too large to be read has them."""
-    for place in places(workspace):
+    for place in workspace_folders(workspace):
         for path in (str(place / name) for name in folders):
             if os.path.lexists(path):
                 return path
@@ -87,7 +87,7 @@ def first_of(
     return ""
 
 
-def places(workspace: str) -> Iterator[Path]:
+def workspace_folders(workspace: str) -> Iterator[Path]:
     """The workspace and the folders above it. Those from the user's own home on are theirs."""
     home = Path.home()
     for place in (Path(workspace), *Path(workspace).parents):
@@ -118,33 +118,33 @@ def _has_any(path: str, words: Sequence[bytes]) -> bool:
     return any(word in data for word in words)
 
 
-def _settings(workspace: str) -> Iterator[tuple[str, str]]:
+def _repository_settings(workspace: str) -> Iterator[tuple[str, str]]:
     """The keys of the settings of each repository, with its folder. Raises TimeoutExpired."""
     waiting = [workspace]
     for folder in waiting:
-        keys = _keys(folder, "--local")
+        keys = _setting_keys(folder, "--local")
         if WORK_TREE_TOO in keys:
-            keys += _keys(folder, "--worktree")
+            keys += _setting_keys(folder, "--worktree")
         yield from ((folder, key) for key in keys)
         waiting += _repositories_in(folder)[: MAX_REPOSITORIES - len(waiting)]
 
 
-def _keys(folder: str, scope: str) -> list[str]:
+def _setting_keys(folder: str, scope: str) -> list[str]:
     """The keys of the settings in this scope, in lower case but for the names in between. No file
     that the settings include is read."""
-    told = _output(folder, "config", scope, "--no-includes", "--name-only", "--list", "-z")
+    told = _git_output(folder, "config", scope, "--no-includes", "--name-only", "--list", "-z")
     return told.decode("utf-8", "replace").split("\0")
 
 
 def _repositories_in(folder: str) -> list[str]:
     """The folders of repositories that the index of this one names."""
-    rows = _output(folder, "ls-files", "--stage", "-z").split(b"\0")
+    rows = _git_output(folder, "ls-files", "--stage", "-z").split(b"\0")
     names = (os.fsdecode(row.partition(b"\t")[2]) for row in rows if row.startswith(REPOSITORY))
     found = (os.path.join(folder, name) for name in names)
     return [path for path in found if os.path.lexists(os.path.join(path, ".git"))]
 
 
-def _output(folder: str, *words: str) -> bytes:
+def _git_output(folder: str, *words: str) -> bytes:
     """Nothing where git fails, as it then does for the agent. Raises TimeoutExpired."""
     try:
         return subprocess.run(

@@ -45,14 +45,14 @@ class Choices:
         """The true one, or the one that the next session will have."""
         return self._state.mode or self._record.state.mode
 
-    def take(self, update: StateUpdate, in_turn: bool) -> bool:
+    def take_update(self, update: StateUpdate, in_turn: bool) -> bool:
         """The agent tells something of the session; whether it is new."""
-        is_new = self._state.take(update)
+        is_new = self._state.take_update(update)
         chosen = self._record.state.mode
         # Between turns it may still tell the mode that a new session has had at first.
         if in_turn and chosen and self._state.mode not in ("", chosen):
             # What the agent chose by itself is no choice for later sessions.
-            self._record.change(self._record.state.choosing({MODE: ""}))
+            self._record.change_state(self._record.state.with_choices({MODE: ""}))
         return is_new
 
     def take_refusals(self) -> tuple[Words, ...]:
@@ -60,15 +60,18 @@ class Choices:
         refused, self._refused = self._refused, ()
         return refused
 
-    async def choose(self, session: AcpSession, wanted: Mapping[str, str]) -> None:
+    async def choose_options(self, session: AcpSession, wanted: Mapping[str, str]) -> None:
         """Use a "model", a "mode" or both from now on. Raises AgentError; VALIDATION_ERROR if the
         agent does not offer one of them."""
         options = self._state.options
-        found = {what: _checked(options.of_category(what), value) for what, value in wanted.items()}
+        found = {
+            what: _checked_option(options.of_category(what), value)
+            for what, value in wanted.items()
+        }
         for what, option in found.items():
-            await self._set(session, option, wanted[what])
+            await self._set_option(session, option, wanted[what])
             # Each at once: the agent may refuse the next one.
-            self._record.change(self._record.state.choosing({what: wanted[what]}))
+            self._record.change_state(self._record.state.with_choices({what: wanted[what]}))
 
     async def choose_option(self, session: AcpSession, id: str, value: str | bool) -> None:
         """Use another value of one of the options from now on. Raises AgentError; OPTION_NOT_FOUND,
@@ -77,13 +80,13 @@ class Choices:
         option = options.by_id(id)
         if option is None:
             raise failure.no_option([each.id for each in options.options], id)
-        await self._set(session, _checked(option, value), value)
+        await self._set_option(session, _checked_option(option, value), value)
         state, category = self._record.state, option.category
         is_main = category in (MODEL, MODE) and option is options.of_category(category)
         if is_main and isinstance(value, str):
-            self._record.change(state.choosing({category: value}))
+            self._record.change_state(state.with_choices({category: value}))
         else:
-            self._record.change(state.choosing_option(id, value))
+            self._record.change_state(state.choosing_option(id, value))
 
     async def choose_again(self, session: AcpSession, asking_mode: str) -> None:
         """Apply the user's choices to a new session, and the CLI's `asking_mode` if there is no
@@ -92,15 +95,15 @@ class Choices:
         not ask."""
         state = self._record.state
         for what, name in {MODEL: state.model, MODE: state.mode}.items():
-            option = self._state.options.of_category(what) or _unknown(what)
+            option = self._state.options.of_category(what) or _unknown_option(what)
             if name and not await self._set_again(session, option, name, NOT_AGAIN[what]):
-                self._record.change(self._record.state.choosing({what: ""}))
+                self._record.change_state(self._record.state.with_choices({what: ""}))
         for id, value in state.options:
             known = self._state.options.by_id(id)
             # One that depends on the model may be gone.
             if known is None or await self._set_again(session, known, value, NO_LONGER):
                 continue
-            self._record.change(self._record.state.choosing_option(id, None))
+            self._record.change_state(self._record.state.choosing_option(id, None))
         # Last: another model may come with another mode.
         if asking_mode and self._record.state.mode in ("", asking_mode):
             await self._begin_asking(session, asking_mode)
@@ -109,10 +112,10 @@ class Choices:
         """Raises AgentError if the agent does not take this mode."""
         if self._state.mode == asking_mode:
             return
-        not_asking = NOT_ASKING.filled(cli=session.client.name, mode=asking_mode)
-        option = self._state.options.of_category(MODE) or _unknown(MODE)
+        not_asking = NOT_ASKING.with_values(cli=session.client.name, mode=asking_mode)
+        option = self._state.options.of_category(MODE) or _unknown_option(MODE)
         try:
-            await self._set(session, option, asking_mode)
+            await self._set_option(session, option, asking_mode)
         except AgentError as error:
             if not session.client.is_running:
                 raise
@@ -120,15 +123,17 @@ class Choices:
         if self._state.mode not in ("", asking_mode):
             raise AgentError(CLIENT_NOT_INITIALIZED, not_asking, self._state.mode)
 
-    async def _set(self, session: AcpSession, option: ConfigOption, value: str | bool) -> None:
+    async def _set_option(
+        self, session: AcpSession, option: ConfigOption, value: str | bool
+    ) -> None:
         try:
-            told = await session.choose(option, value, CHOOSING)
+            told = await session.set_option(option, value, CHOOSING)
         except AgentError as error:
             if error.code != GEMINI_ERROR:
                 raise
             # It offers modes that it refuses in a folder that is not trusted.
             raise AgentError(VALIDATION_ERROR, error.message, error.details) from error
-        self._state.chosen(option, value, told)
+        self._state.note_chosen_value(option, value, told)
 
     async def _set_again(
         self, session: AcpSession, option: ConfigOption, value: str | bool, refused: Sentence
@@ -136,23 +141,23 @@ class Choices:
         """Whether the agent accepts it; if not, the user is told. Raises AgentError if the agent
         has ended."""
         try:
-            told = await session.choose(option, value, CHOOSING)
+            told = await session.set_option(option, value, CHOOSING)
         except AgentError as error:
             if not session.client.is_running:
                 raise
             name = value if isinstance(value, str) else option.name
-            self._refused += (refused.filled(name=name, reason=error.message),)
+            self._refused += (refused.with_values(name=name, reason=error.message),)
             return False
-        self._state.chosen(option, value, told)
+        self._state.note_chosen_value(option, value, told)
         return True
 
 
-def _unknown(category: str) -> ConfigOption:
+def _unknown_option(category: str) -> ConfigOption:
     """An option that the agent does not tell."""
     return ConfigOption(category, category, "", category, SELECT, "", is_made=True)
 
 
-def _checked(option: ConfigOption | None, value: str | bool) -> ConfigOption:
+def _checked_option(option: ConfigOption | None, value: str | bool) -> ConfigOption:
     """Raises AgentError if the value cannot be chosen."""
     values = () if option is None else option.values
     if option is None or not any(known == value and type(known) is type(value) for known in values):

@@ -92,9 +92,9 @@ class Conversation:
         self.id, self.workspace = summary.id, summary.workspace
         self.cli = cli
         self.turn: Turn | None = None
-        self._known = partial(_known, cli, changed)
+        self._known = partial(_restored_parts, cli, changed)
         self.record, self.past, self.session = self._known(transcript, summary)
-        self.queue = MessageQueue(self.record, self._tell)
+        self.queue = MessageQueue(self.record, self._publish_body)
         self.hold = Hold(transcript, seen, partial(self._know_again, transcript))
         self.attachments = Attachments(transcript.folder)
         self.edits = TurnUndo(transcript.folder)
@@ -108,7 +108,7 @@ class Conversation:
 
     @property
     def is_busy(self) -> bool:
-        return self.reservation.is_held or self._runs
+        return self.reservation.is_held or self._has_running_turn
 
     @property
     def info(self) -> SessionInfo:
@@ -130,52 +130,52 @@ class Conversation:
         (docs/gemini-cli-acp.md 2.13).
         """
         if self.is_busy:
-            raise failure.busy()
+            raise failure.session_busy()
         self.reservation.take()
 
-    async def own(self) -> None:
+    async def mark_owned(self) -> None:
         """Make it belong to somebody from now on, who uses it by its id. Raises AgentError."""
         if not self.record.state.is_owned:
-            async with self.hold.held():
-                self.record.own()
+            async with self.hold.exclusive_use():
+                self.record.mark_owned()
 
-    def cancel(self) -> None:
+    def cancel_turn(self) -> None:
         """End the turn; or, if the conversation is reserved, keep its message from being sent."""
         self.reservation.cancel()
         if self.turn is not None:
             self.turn.cancel()
 
-    def update(self, update: messages.SessionUpdate) -> None:
+    def take_update(self, update: messages.SessionUpdate) -> None:
         """The agent reports something: of the session, part of a turn, or of the session that it
         loads."""
         if isinstance(update, messages.AvailableCommands):
-            self._tell(self.session.as_commands(update))
+            self._publish_body(self.session.as_commands(update))
         elif isinstance(update, session_state.KINDS):
-            self.hold.soon(partial(self._take, update))
-        elif self.turn is not None and self._runs:
-            self.turn.update(update)
+            self.hold.run_while_held(partial(self._take_state, update))
+        elif self.turn is not None and self._has_running_turn:
+            self.turn.take_update(update)
         else:
-            self.session.repeat(update)
+            self.session.take_repeated_update(update)
 
-    async def choose(self, wanted: Mapping[str, str]) -> None:
+    async def choose_options(self, wanted: Mapping[str, str]) -> None:
         """Use another "model", another "mode", or both from now on. Raises AgentError;
         VALIDATION_ERROR if the agent does not offer one of them, SESSION_BUSY while a turn runs."""
-        if self._runs:
-            raise failure.busy()
-        await self.session.choose(wanted)
-        self._tell(self.session.state.options)
+        if self._has_running_turn:
+            raise failure.session_busy()
+        await self.session.choose_options(wanted)
+        self._publish_body(self.session.state.options)
 
     async def choose_option(self, id: str, value: str | bool) -> None:
         """Use another value of an option of the agent from now on. Raises AgentError;
         VALIDATION_ERROR if the agent does not offer it, SESSION_BUSY for an option that the agent
         cannot change while a turn runs."""
         option = self.session.state.options.by_id(id)
-        if self._runs and option is not None and option.is_made:
-            raise failure.busy()
+        if self._has_running_turn and option is not None and option.is_made:
+            raise failure.session_busy()
         await self.session.choose_option(id, value)
-        self._tell(self.session.state.options)
+        self._publish_body(self.session.state.options)
 
-    async def begin(
+    async def begin_turn(
         self,
         said: PromptMessage,
         limits: Limits,
@@ -188,66 +188,68 @@ class Conversation:
         agent = _agent_for_turn(self.session, self.record)
         if self.turn is not None:
             self.record.usage = sum_of([self.record.usage, self.turn.usage])
-        log = self.log = EventLog(self.id, self._hear)
-        agent.recording.skip()
-        note = partial(self.edits.note, log.turn_id)
+        log = self.log = EventLog(self.id, self._take_event)
+        agent.recording.skip_earlier_turns()
+        note = partial(self.edits.note_change, log.turn_id)
         # Given back with the end of the turn.
-        self.hold.keep()
+        self.hold.keep_held()
         turn = self.turn = Turn(log, agent, limits, asks, ended, note)
         message = events.Message(said.text, said.files, said.attachments, said.additions)
         self.record.begin_turn(turn.id, message, queued, self._last_use())
-        self._told(log.note(message))
+        self._told(log.unnumbered_event(message))
         if queued:
             turn.is_detached = True
-            self.queue.taken(queued)
+            self.queue.remove_sent(queued)
             # If the server is killed, the message is either in the queue or was said, never both.
-            await self.record.write()
+            await self.record.write_to_disk()
         if self.reservation.is_cancelled:
             turn.cancel()
-        self._say(turn, agent, said)
+        self._send_prompt(turn, agent, said)
         return turn
 
     async def changed_files(self, turn: str) -> list[FileChange] | None:
         """The files that a turn changed, and their states; None if there is no such turn. Raises
         AgentError."""
-        files = await on_disk(partial(self.edits.files, turn))
-        return files if files or await self.past.since(turn) else None
+        files = await on_disk(partial(self.edits.changed_files, turn))
+        return files if files or await self.past.read_since(turn) else None
 
-    async def undo(self, turn: str, again: bool = False) -> list[FileChange] | None:
+    async def undo_turn(self, turn: str, again: bool = False) -> list[FileChange] | None:
         """Restore the files that are still as the turn left them; `again` does what was undone
         once more. Gives all of its files with their states afterwards; None if there is no such
         turn. The agent is told with the next message. Raises AgentError, code SESSION_BUSY while a
         turn runs."""
         self.reserve()
         try:
-            async with self.hold.held():
+            async with self.hold.exclusive_use():
                 # Without a time limit: nobody may change the files before the thread is done.
-                work = self.edits.redo if again else self.edits.undo
+                work = self.edits.redo_turn if again else self.edits.undo_turn
                 files = await on_disk(partial(work, turn), None)
                 wanted = AS_LEFT if again else UNDONE
                 self.record.tell_changed([file.path for file in files if file.state == wanted])
         finally:
             self.reservation.release()
         self.undos.emit((turn, files))
-        return files if files or await self.past.since(turn) else None
+        return files if files or await self.past.read_since(turn) else None
 
     async def remove(self) -> None:
         """Delete everything of it; it must not be used afterwards. Raises AgentError, OSError."""
-        async with self.hold.held():
+        async with self.hold.exclusive_use():
             session, record = self.session, self.record
             if session.is_closed:
                 raise failure.no_session(self.id)
             if self.is_busy or session.is_opening:
-                raise failure.busy()
+                raise failure.session_busy()
             session.is_closed = True
             try:
-                await in_thread(partial(forget, record.transcript, self.cli, record.state))
+                await in_thread(
+                    partial(delete_conversation_files, record.transcript, self.cli, record.state)
+                )
             except OSError:
                 session.is_closed = False
                 raise
-            session.forget()
+            session.forget_session()
         # Also where it is kept to its end.
-        await in_thread(self.hold.end)
+        await in_thread(self.hold.release_lock)
 
     def tell_unsaved(self) -> None:
         """Report once, in the running turn, that the disk refuses what is said."""
@@ -256,41 +258,41 @@ class Conversation:
             return
         if self._warned_in != log.turn_id:
             self._warned_in = log.turn_id
-            log.add(events.Thought(events.WARNING, UNSAVED))
+            log.add_event(events.Thought(events.WARNING, UNSAVED))
 
     def _know_again(self, transcript: TranscriptFile, summary: ConversationSummary) -> None:
         """Another server has gone on with it; the agent's session here does not know that."""
         before = self.session
-        before.forget()
+        before.forget_session()
         self.turn = None
         self.record, self.past, self.session = self._known(transcript, summary)
-        self.session.succeed(before)
-        self.queue = MessageQueue(self.record, self._tell)
+        self.session.continue_after(before)
+        self.queue = MessageQueue(self.record, self._publish_body)
         self._changed()
 
     @property
-    def _runs(self) -> bool:
+    def _has_running_turn(self) -> bool:
         """Whether a turn is under way."""
         return self.turn is not None and not self.turn.is_over
 
-    def _take(self, update: StateUpdate) -> None:
+    def _take_state(self, update: StateUpdate) -> None:
         if isinstance(update, SessionTitle):
             self.record.tell_title(update.title)
-            self._tell(SessionTitle(self.record.title))
-        elif not self.session.choices.take(update, self._runs):
+            self._publish_body(SessionTitle(self.record.title))
+        elif not self.session.choices.take_update(update, self._has_running_turn):
             return
         elif not isinstance(update, (Plan, ContextUsage)):
-            self._tell(self.session.state.options)
-        elif self.turn is not None and self._runs:
-            self.turn.update(update)
+            self._publish_body(self.session.state.options)
+        elif self.turn is not None and self._has_running_turn:
+            self.turn.take_update(update)
         else:
-            self._tell(update)
+            self._publish_body(update)
 
-    def _tell(self, body: events.Body) -> None:
+    def _publish_body(self, body: events.Body) -> None:
         """An event of the conversation that belongs to no turn."""
         self._told(events.TurnEvent(0, datetime.now(timezone.utc), self.id, "", body))
 
-    def _say(self, turn: Turn, agent: AgentSession, said: PromptMessage) -> None:
+    def _send_prompt(self, turn: Turn, agent: AgentSession, said: PromptMessage) -> None:
         """Send the message, after what the agent has to be told first."""
         record, session = self.record, self.session
         undone = "\n".join(record.state.undone)
@@ -305,17 +307,17 @@ class Conversation:
             # The reminder of a cancelled turn was not sent.
             session.reminder = ""
             agent.notes.clear()
-            record.change(replace(record.state, undone=()))
+            record.change_state(replace(record.state, undone=()))
 
-    def _hear(self, event: events.TurnEvent) -> None:
+    def _take_event(self, event: events.TurnEvent) -> None:
         if not isinstance(event.body, events.PASSING):
-            self.record.transcript.event(event)
+            self.record.transcript.add_event(event)
         self._told(event)
         if not event.is_last:
             self.tell_unsaved()
 
 
-async def attaching(
+async def message_with_attachments(
     conversation: Conversation, said: PromptMessage, ids: Sequence[str]
 ) -> PromptMessage:
     """The message with these attachments of the conversation, which needs a session. Raises
@@ -323,8 +325,8 @@ async def attaching(
     agent = conversation.session.agent
     if agent is None:
         return said
-    parts = partial(conversation.attachments.parts, ids, agent.session.client.capabilities)
-    return said.attaching(await on_disk(parts))
+    parts = partial(conversation.attachments.message_parts, ids, agent.session.client.capabilities)
+    return said.with_attachments(await on_disk(parts))
 
 
 def info_of(summary: ConversationSummary, agent: str) -> SessionInfo:
@@ -348,15 +350,17 @@ def info_of(summary: ConversationSummary, agent: str) -> SessionInfo:
     )
 
 
-def forget(transcript: TranscriptFile, cli: AgentCli, state: ConversationState) -> None:
+def delete_conversation_files(
+    transcript: TranscriptFile, cli: AgentCli, state: ConversationState
+) -> None:
     """Delete what is on disk of a conversation with this state, and the CLI's files of its
     sessions. Blocks. Raises OSError."""
-    transcript.remove()
+    transcript.remove_files()
     for session in filter(None, (state.session, state.loading)):
-        cli.session_files.remove(session)
+        cli.session_files.remove_session(session)
 
 
-def _known(
+def _restored_parts(
     cli: AgentCli,
     changed: Callable[[], None],
     transcript: TranscriptFile,
@@ -365,7 +369,7 @@ def _known(
     record = ConversationRecord(transcript, summary, changed)
     if not record.has_begun:
         # A message that waits may begin it, before there is a session.
-        record.change(replace(record.state, agent=cli.id))
+        record.change_state(replace(record.state, agent=cli.id))
     past = PastTurns(transcript.reader, summary)
     return record, past, HeldSession(cli, record, past)
 

@@ -50,16 +50,16 @@ class ConversationRecord:
             self._unfinished,
         )
 
-    def begin(self) -> None:
+    def begin_file(self) -> None:
         """Write the conversation down from now on."""
         if not self.has_begun:
-            self.transcript.begin(self.workspace, self.created)
+            self.transcript.begin_file(self.workspace, self.created)
             self.has_begun = True
 
-    async def write(self) -> None:
+    async def write_to_disk(self) -> None:
         """Return when the disk has what was said and set so far, or refuses it."""
         with suppress(AgentError):
-            await on_disk(self.transcript.write)
+            await on_disk(self.transcript.write_now)
 
     def begin_turn(
         self, turn: str, message: events.Message, queued: str = "", after: datetime = FIRST
@@ -70,45 +70,45 @@ class ConversationRecord:
         self.title = self.title or title_of(message.text)
         now = datetime.now(timezone.utc)
         self.last_used = now if now > after else after + timedelta(microseconds=1)
-        self.transcript.message(turn, message, queued, now, self.last_used)
+        self.transcript.add_message(turn, message, queued, now, self.last_used)
         self._changed()
 
     def take_over(self, session: str, title: str, agent: str, turns: Sequence[PastTurn]) -> None:
         """It goes on with a session that the agent with this id has held elsewhere, and with the
         turns of that, at least one."""
-        self.begin()
+        self.begin_file()
         for turn in turns:
-            self.transcript.past(turn)
+            self.transcript.add_past_turn(turn)
         self.turns = len(turns)
         self.title = title or title_of(turns[0].text)
         told = replace(self.state, session=session, agent=agent, agent_title=title)
-        self.change(replace(told, is_owned=True, in_chat=True))
+        self.change_state(replace(told, is_owned=True, in_chat=True))
 
-    def change(self, state: ConversationState) -> None:
+    def change_state(self, state: ConversationState) -> None:
         self.state = state
         changes = state.changes_since(self._written)
         if self.has_begun and changes:
             self._written = state
-            self.transcript.change(**changes)
+            self.transcript.add_change(**changes)
             self._changed()
 
     def tell_changed(self, paths: Sequence[str]) -> None:
         """The user has changed files of the agent's, which is told with the next message."""
         known = dict.fromkeys([*self.state.undone, *paths])
-        self.change(replace(self.state, undone=tuple(known)))
+        self.change_state(replace(self.state, undone=tuple(known)))
 
     def rename(self, title: str) -> None:
         self.title = title
-        self.change(replace(self.state, title=title))
+        self.change_state(replace(self.state, title=title))
 
     def tell_title(self, title: str) -> None:
         """The agent has a title of its own, or none any more; the user's counts before it."""
         if not self.state.title:
             self.title = title or self.title
-        self.change(replace(self.state, agent_title=title))
+        self.change_state(replace(self.state, agent_title=title))
 
-    def own(self, is_temporary: bool = False) -> None:
+    def mark_owned(self, is_temporary: bool = False) -> None:
         """Somebody uses the conversation by its id from now on. A temporary one is deleted when the
         server ends."""
         if not self.state.is_owned:
-            self.change(replace(self.state, is_owned=True, is_temporary=is_temporary))
+            self.change_state(replace(self.state, is_owned=True, is_temporary=is_temporary))

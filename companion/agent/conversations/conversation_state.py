@@ -46,7 +46,7 @@ class ConversationState:
     is_warned: bool = False
 
     @classmethod
-    def of(cls, changes: Mapping[str, str]) -> ConversationState:
+    def from_changes(cls, changes: Mapping[str, str]) -> ConversationState:
         """The state after the last changes of each kind in a file; kinds of a later release are
         skipped."""
         texts = ("title", "agent", "model", "mode", "session", "loading", "agent_title")
@@ -59,11 +59,11 @@ class ConversationState:
             # Nearly all have none of these, and thousands are read at a start.
             servers=tool_servers.from_text(changes["servers"]) if "servers" in changes else (),
             undone=tuple(filter(None, changes.get("undone", "").split("\n"))),
-            options=_options(changes["options"]) if "options" in changes else (),
+            options=_read_options(changes["options"]) if "options" in changes else (),
             queue=queue_of(changes["queue"]) if "queue" in changes else (),
         )
 
-    def choosing(self, wanted: Mapping[str, str]) -> ConversationState:
+    def with_choices(self, wanted: Mapping[str, str]) -> ConversationState:
         """The state with another "model", another "mode", or both."""
         model, mode = wanted.get("model", self.model), wanted.get("mode", self.mode)
         return replace(self, model=model, mode=mode)
@@ -75,11 +75,11 @@ class ConversationState:
 
     def changes_since(self, before: ConversationState) -> dict[str, str]:
         """The changes to write into a file that has the state `before`."""
-        mine, others = self._texts, before._texts
+        mine, others = self._state_texts, before._state_texts
         return {name: mine[name] for name in mine if mine[name] != others[name]}
 
     @property
-    def _texts(self) -> Mapping[str, str]:
+    def _state_texts(self) -> Mapping[str, str]:
         return {
             "title": self.title,
             "agent": self.agent,
@@ -99,7 +99,7 @@ class ConversationState:
         }
 
 
-def _options(text: str) -> tuple[tuple[str, str | bool], ...]:
+def _read_options(text: str) -> tuple[tuple[str, str | bool], ...]:
     try:
         found = json.loads(text)
     except ValueError:
@@ -138,8 +138,8 @@ def additions_of(stored: Mapping[str, Any]) -> tuple[Addition, ...]:
 
 
 def queue_text(messages: Sequence[QueuedMessage]) -> str:
-    return json.dumps([_values(each) for each in messages], ensure_ascii=False)
+    return json.dumps([_message_values(each) for each in messages], ensure_ascii=False)
 
 
-def _values(message: QueuedMessage) -> dict[str, Any]:
+def _message_values(message: QueuedMessage) -> dict[str, Any]:
     return {**dataclasses.asdict(message), "time": message.time.isoformat()}

@@ -21,7 +21,7 @@ COPIED = (MESSAGE[1:], b'{"type":"event",', GAP)
 LEFT_OUT = (b'{"type":"conversation",', b'{"type":"change",')
 
 
-def fork(
+def fork_transcript(
     source: TranscriptFile, summary: ConversationSummary, turn: str | None, target: TranscriptFile
 ) -> bool:
     """Write the file of `target`: with the turns of `source` up to this one, or all; False if there
@@ -29,56 +29,56 @@ def fork(
     the turns that made them, so only the source can undo them. Blocks. Raises OSError."""
     with FileLock(target.lock).held():
         # Servers that start meanwhile would remove files without a conversation.
-        return _fork(source, summary, turn, target)
+        return _write_fork(source, summary, turn, target)
 
 
-def _fork(
+def _write_fork(
     source: TranscriptFile, summary: ConversationSummary, turn: str | None, target: TranscriptFile
 ) -> bool:
     with source.reader.said_until(turn) as lines:
         if lines is None:
             return False
-        used = {id for line in lines for id in _attachments(line)}
-        Attachments(source.folder).copy(used, Attachments(target.folder))
+        used = {id for line in lines for id in _attachment_ids(line)}
+        Attachments(source.folder).copy_to(used, Attachments(target.folder))
     with source.reader.said_until(turn) as lines:
-        copied = filter(None, map(_copied, lines or ()))
+        copied = filter(None, map(_copied_line, lines or ()))
         # The last step: without this file, the next start removes the others.
-        private_files.write_pieces(target.path, chain(_head(target, summary), copied), True)
+        private_files.write_pieces(target.path, chain(_head_lines(target, summary), copied), True)
     return True
 
 
-def read(target: TranscriptReader) -> ConversationSummary:
+def read_summary(target: TranscriptReader) -> ConversationSummary:
     """The summary of what was written. Raises OSError."""
-    summary = target.summary()
+    summary = target.read_summary()
     if summary is None:
         raise OSError("The copy cannot be read.")
     return summary
 
 
-def _head(target: TranscriptFile, summary: ConversationSummary) -> Iterator[bytes]:
+def _head_lines(target: TranscriptFile, summary: ConversationSummary) -> Iterator[bytes]:
     created = datetime.now(timezone.utc).isoformat()
     first = {"type": "conversation", "version": VERSION, "id": target.id}
-    yield _line({**first, "workspace": summary.workspace, "created": created})
+    yield _json_line({**first, "workspace": summary.workspace, "created": created})
     # With its own files, and not with those of the source's sessions.
     # What waits in the source is sent there.
     own = replace(summary.state, session="", loading="", queue=())
     state = replace(own, is_owned=True, is_temporary=False)
-    yield _line({"type": "change", **state.changes_since(ConversationState())})
+    yield _json_line({"type": "change", **state.changes_since(ConversationState())})
 
 
-def _line(values: Any) -> bytes:
+def _json_line(values: Any) -> bytes:
     text = json.dumps(values, ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "replace") + b"\n"
 
 
-def _copied(line: bytes) -> bytes:
+def _copied_line(line: bytes) -> bytes:
     """Damaged lines leave a gap."""
     if line.startswith(COPIED) and line.endswith(b"\n"):
         return line
     return b"" if line.startswith(LEFT_OUT) or not line.strip() else GAP
 
 
-def _attachments(line: bytes) -> list[str]:
+def _attachment_ids(line: bytes) -> list[str]:
     """The ids of those that a message has."""
     if line.startswith(MESSAGE[1:]) and b'"attachments":[{' in line:
         with suppress(*DAMAGED):

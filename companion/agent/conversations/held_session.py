@@ -65,46 +65,47 @@ class HeldSession:
     def is_opening(self) -> bool:
         return self._opening.locked()
 
-    def bring(self, servers: Sequence[ToolServer]) -> None:
+    def use_servers(self, servers: Sequence[ToolServer]) -> None:
         """Use these tool servers in all sessions of the conversation. Must come before the
         first."""
         if servers:
             self._opener.servers = tuple(servers)
-            self._record.change(replace(self._record.state, servers=tuple(servers)))
+            self._record.change_state(replace(self._record.state, servers=tuple(servers)))
 
-    def lend(self, servers: Sequence[ToolServer]) -> None:
+    def lend_servers(self, servers: Sequence[ToolServer]) -> None:
         """Use these, too, from the next session on, as long as this server runs; not saved."""
         self._opener.lent = tuple(servers)
 
-    def succeed(self, before: HeldSession) -> None:
+    def continue_after(self, before: HeldSession) -> None:
         """Another server has gone on with the conversation, of which `before` knows nothing."""
         self.left = before.agent or before.left
-        self.lend(before._opener.lent)
+        self.lend_servers(before._opener.lent)
 
-    async def connect(self, client: AcpClient) -> None:
+    async def ensure_session(self, client: AcpClient) -> None:
         """Make sure that there is a session in this process; a turn needs it. Raises AgentError."""
         async with self._opening:
             if self.is_closed:
                 raise failure.no_session(self._record.id)
             if self.agent is None or self.agent.session.client is not client:
-                await self._open(client)
+                await self._open_session(client)
 
-    def repeat(self, update: messages.SessionUpdate) -> None:
+    def take_repeated_update(self, update: messages.SessionUpdate) -> None:
         """The agent repeats a piece of the session that it loads."""
-        self._opener.repeat(update)
+        self._opener.take_repeated_update(update)
 
-    async def choose(self, wanted: Mapping[str, str]) -> None:
-        """Use a "model", a "mode" or both from now on; after `connect`. Raises AgentError."""
-        await self.choices.choose(self._session(), wanted)
+    async def choose_options(self, wanted: Mapping[str, str]) -> None:
+        """Use a "model", a "mode" or both from now on; after `ensure_session`. Raises
+        AgentError."""
+        await self.choices.choose_options(self._current_session(), wanted)
 
     async def choose_option(self, id: str, value: str | bool) -> None:
-        """Use another value of one of the options from now on; after `connect`. Raises
+        """Use another value of one of the options from now on; after `ensure_session`. Raises
         AgentError."""
-        await self.choices.choose_option(self._session(), id, value)
+        await self.choices.choose_option(self._current_session(), id, value)
 
-    async def commands(self) -> Commands:
-        """The commands that the agent offers; after `connect`. Raises AgentError."""
-        return await slash_commands.offered(self._session(), self._cli.text_for)
+    async def offered_commands(self) -> Commands:
+        """The commands that the agent offers; after `ensure_session`. Raises AgentError."""
+        return await slash_commands.offered_commands(self._current_session(), self._cli.text_for)
 
     def as_commands(self, told: AvailableCommands) -> Commands:
         """The commands that the agent told, as they are offered here."""
@@ -113,50 +114,50 @@ class HeldSession:
     def take_warnings(self) -> tuple[Words, ...]:
         """What the user should know before the next turn; each warning once."""
         reminded = (REMINDED,) if self.reminder else ()
-        return (*self._newer(), *reminded, *self.choices.take_refusals())
+        return (*self._version_warnings(), *reminded, *self.choices.take_refusals())
 
-    def forget(self) -> None:
+    def forget_session(self) -> None:
         """The conversation was deleted."""
         if self.agent is not None:
             session = self.agent.session
-            session.client.commands.forget(session.id)
+            session.client.commands.forget_session(session.id)
 
-    def _newer(self) -> tuple[Words, ...]:
+    def _version_warnings(self) -> tuple[Words, ...]:
         """That the agent is newer than those that were tested; once in a conversation."""
         record, cli = self._record, self._cli
-        version = self._session().client.version
-        warning = cli.tested.warning(cli.program.script, version)
+        version = self._current_session().client.version
+        warning = cli.tested.version_warning(cli.program.script, version)
         if not warning or record.state.is_warned:
             return ()
-        record.change(replace(record.state, is_warned=True))
+        record.change_state(replace(record.state, is_warned=True))
         return (warning,)
 
-    def _session(self) -> AcpSession:
+    def _current_session(self) -> AcpSession:
         """Raises AgentError."""
         if self.agent is None:
-            raise failure.busy()
+            raise failure.session_busy()
         return self.agent.session
 
-    async def _open(self, client: AcpClient) -> None:
+    async def _open_session(self, client: AcpClient) -> None:
         record = self._record
-        turns = (await self._past.history()).turns if record.turns else None
+        turns = (await self._past.read_history()).turns if record.turns else None
         last = record.state.session
         loading = "" if turns is None else await self._announce_recording()
-        self.state.begin()
+        self.state.reset_state()
         # A tool server that does not start would delay all others. Ours runs already.
         alone: AsyncContextManager[None] = asyncio.Lock()
         async with alone if self._opener.servers else client.opening:
             known = "" if self._is_left(client, last) else last
-            opened = await self._opener.open(client, loading, known, turns)
+            opened = await self._opener.open_session(client, loading, known, turns)
         session, self.reminder = opened.session, opened.reminder
         self._opened = session.id
-        self.state.open(opened.options, client.early.take(session.id))
-        record.begin()
-        record.change(replace(record.state, session=session.id, agent=self._cli.id))
+        self.state.open_session(opened.options, client.early.take_updates(session.id))
+        record.begin_file()
+        record.change_state(replace(record.state, session=session.id, agent=self._cli.id))
         # The CLI's files of other sessions are useless now.
         await self._remove_recordings({last, loading} - {"", session.id})
         if loading:
-            record.change(replace(record.state, loading=""))
+            record.change_state(replace(record.state, loading=""))
         await self.choices.choose_again(session, self._cli.asking_mode)
         # Set only now: while the mode is not the announced one, nothing may be said.
         self.agent = AgentSession(session, self._cli, self.state)
@@ -173,10 +174,10 @@ class HeldSession:
         AgentError."""
         id = str(uuid.uuid4())
         await self._remove_recordings({self._record.state.loading} - {""})
-        self._record.change(replace(self._record.state, loading=id))
-        await on_disk(self._record.transcript.write)
+        self._record.change_state(replace(self._record.state, loading=id))
+        await on_disk(self._record.transcript.write_now)
         return id
 
     async def _remove_recordings(self, sessions: Iterable[str]) -> None:
         for each in sessions:
-            await in_thread(partial(self._cli.session_files.remove, each))
+            await in_thread(partial(self._cli.session_files.remove_session, each))

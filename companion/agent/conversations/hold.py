@@ -52,20 +52,20 @@ class Hold:
         """Whether this server holds it."""
         return bool(self._users) or self._lock.is_held
 
-    def knows(self, stat: Stat) -> bool:
+    def knows_state(self, stat: Stat) -> bool:
         """Whether what is known is that of a transcript with this stat, or this server's own."""
         return self.is_used or self._seen == stat
 
     @asynccontextmanager
-    async def held(self) -> AsyncIterator[None]:
+    async def exclusive_use(self) -> AsyncIterator[None]:
         """Nobody else changes the conversation meanwhile. Raises AgentError: SESSION_ELSEWHERE if
         another server has it, SESSION_NOT_FOUND if another one has deleted it."""
-        taking = self._begin(self._enter())
+        taking = self._begin_task(self._enter_use())
         try:
             # Both to the end if the request is cancelled, for a thread works with the lock.
             await asyncio.shield(taking)
         except asyncio.CancelledError:
-            self._begin(self._give_after(taking))
+            self._begin_task(self._give_after(taking))
             raise
         try:
             yield
@@ -74,43 +74,43 @@ class Hold:
             # Where somebody holds it on, at once: a request that is cancelled while it waits would
             # not tell of the turn that it has begun.
             if not self._users:
-                await asyncio.shield(self._begin(self._give_unused()))
+                await asyncio.shield(self._begin_task(self._give_unused()))
 
-    def keep(self) -> None:
+    def keep_held(self) -> None:
         """Hold it on, until `give_soon`; only while it is held."""
         self._users += 1
 
     def give_soon(self) -> None:
-        self._begin(self._give())
+        self._begin_task(self._give_use())
 
     def write_again(self) -> None:
         """Write what the disk has refused, soon; then it is given back if nobody holds it on."""
         if self._is_known and not self._users:
-            self._begin(self._give_unused())
+            self._begin_task(self._give_unused())
         elif self._transcript.is_waiting:
             self._transcript.write_soon()
 
-    def soon(self, work: Callable[[], None]) -> None:
+    def run_while_held(self, work: Callable[[], None]) -> None:
         """Do the work while it is held, now or soon; not if another server has gone on."""
         if self._is_known:
             work()
         else:
-            self._begin(self._held_for(work))
+            self._begin_task(self._held_for(work))
 
     async def refresh(self) -> None:
-        """Read the transcript again if another server has changed it. Raises AgentError as `held`,
-        but not if another server has it."""
+        """Read the transcript again if another server has changed it. Raises AgentError as
+        `exclusive_use`, but not if another server has it."""
         async with self._changing:
             if not self._is_known:
-                await self._read()
+                await self._read_changes()
 
-    def end(self) -> None:
+    def release_lock(self) -> None:
         """Blocks; for any thread, once nothing of it is used any more."""
         if self._lock.is_held and not os.path.exists(self._transcript.path):
             self._lock.remove()
         self._lock.release()
 
-    def _begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Future[None]:
+    def _begin_task(self, work: Coroutine[Any, Any, None]) -> asyncio.Future[None]:
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -119,38 +119,38 @@ class Hold:
     async def _held_for(self, work: Callable[[], None]) -> None:
         readings = self._readings
         try:
-            async with self.held():
+            async with self.exclusive_use():
                 if self._readings == readings:
                     work()
         except AgentError as error:
             logger.info("what an agent told between two turns does not count: %s", error)
 
-    async def _enter(self) -> None:
+    async def _enter_use(self) -> None:
         """Raises AgentError."""
         async with self._changing:
             if not self._is_known:
-                await self._take()
+                await self._take_lock()
             self._users += 1
 
-    async def _take(self) -> None:
+    async def _take_lock(self) -> None:
         """Raises AgentError."""
         ends = monotonic() + GIVING_ON
         while not await on_disk(self._lock.acquire):
             if monotonic() > ends:
-                raise failure.elsewhere()
+                raise failure.session_elsewhere()
             await asyncio.sleep(PAUSE)
         try:
-            await self._read()
+            await self._read_changes()
             self._is_known = True
         finally:
             if not self._is_known:
                 await in_thread(self._lock.release)
 
-    async def _read(self) -> None:
-        stat = await on_disk(self._transcript.stat)
+    async def _read_changes(self) -> None:
+        stat = await on_disk(self._transcript.read_stat)
         if stat == self._seen:
             return
-        summary = await on_disk(self._transcript.reader.summary) if stat != NO_FILE else None
+        summary = await on_disk(self._transcript.reader.read_summary) if stat != NO_FILE else None
         if summary is None:
             raise failure.no_session(self._transcript.id)
         self._seen = stat
@@ -161,9 +161,9 @@ class Hold:
     async def _give_after(self, taking: asyncio.Future[None]) -> None:
         with suppress(AgentError):
             await taking
-            await self._give()
+            await self._give_use()
 
-    async def _give(self) -> None:
+    async def _give_use(self) -> None:
         self._users -= 1
         await self._give_unused()
 
@@ -181,12 +181,12 @@ class Hold:
     def _write_and_release(self) -> bool:
         """Whether others can go on. What the disk refuses is not given on: its lines would come
         behind those of others. Raises OSError."""
-        self._transcript.write()
+        self._transcript.write_now()
         if self._transcript.is_waiting:
             return False
         # If that fails, it is read again.
         self._seen = None
         with suppress(OSError):
-            self._seen = self._transcript.stat()
-        self.end()
+            self._seen = self._transcript.read_stat()
+        self.release_lock()
         return True

@@ -16,7 +16,7 @@ from ...base.private_files import NotPrivate
 from ..agents.cli import AgentCli
 from ..failure import later_session
 from ..supported import USUAL
-from .conversation import forget
+from .conversation import delete_conversation_files
 from .index_file import IndexFile, IndexRow
 from .transcript_reader import DAMAGED, FIRST, ID, ConversationSummary
 from .transcripts import NO_FILE, Stat, TranscriptFile, Transcripts, on_disk
@@ -63,7 +63,7 @@ class Index:
     async def load(self) -> None:
         """Find out what there is. A few are read at once, the others later, in the order in which
         they are probably asked for."""
-        kept, there = await in_thread(self._look)
+        kept, there = await in_thread(self._look_at_disk)
         # The last ones first, because they were written last.
         for id in sorted(there, key=lambda id: there[id][1], reverse=True):
             self._unread[id] = there[id]
@@ -71,10 +71,10 @@ class Index:
             if row is not None and row.stat == there[id]:
                 self._rows[id] = row
         is_changed = bool(kept) or len(self._rows) < len(self._unread)
-        await self._next()
+        await self._read_next_batch()
         self._work = asyncio.ensure_future(self._go_on(is_changed))
 
-    def put(self, summary: ConversationSummary) -> None:
+    def put_summary(self, summary: ConversationSummary) -> None:
         """A conversation is new or has changed: what is read of it from now on, or being read, may
         be older."""
         self.summaries[summary.id] = summary
@@ -83,27 +83,27 @@ class Index:
         if self.stats.pop(summary.id, None) is not None or was_unread:
             self._changed.add(summary.id)
 
-    def remove(self, id: str) -> None:
+    def remove_summary(self, id: str) -> None:
         self.summaries.pop(id, None)
         self._unread.pop(id, None)
         if self.stats.pop(id, None) is not None or id in self._changed:
             self._changed.discard(id)
             self._write_later()
 
-    async def ready(self, id: str) -> None:
+    async def wait_for_one(self, id: str) -> None:
         """Wait until this conversation is known, if there is one; another server may have made
         it."""
         # The id becomes part of a path.
         if id not in self.summaries and id not in self._unread and ID.fullmatch(id):
-            stat = await in_thread(self._transcripts.of(id).stat)
+            stat = await in_thread(self._transcripts.file_of(id).read_stat)
             if stat != NO_FILE and id not in self.summaries:
                 self._unread[id] = stat
         if id in self._unread:
-            await self._take([id])
+            await self._read_batch([id])
 
     async def check_release(self, id: str) -> None:
         """Raises AgentError if a later release has written this conversation."""
-        reader = self._transcripts.of(id).reader
+        reader = self._transcripts.file_of(id).reader
         if id in self._unusable and await on_disk(reader.is_of_later_release):
             raise later_session(id)
 
@@ -115,17 +115,17 @@ class Index:
             # What is still to be read is new.
             return None
         self._looked = loop.time()
-        there = await in_thread(self._transcripts.stats)
+        there = await in_thread(self._transcripts.read_stats)
         for id in [id for id in self.summaries if id not in there and id not in used]:
-            self.remove(id)
+            self.remove_summary(id)
         known = {**self._unusable, **self.stats}
         changed = [id for id in there if id not in used and known.get(id) != there[id]]
         self._unread.update((id, there[id]) for id in changed)
         for at in range(0, len(changed), BATCH):
-            await self._take(changed[at : at + BATCH])
+            await self._read_batch(changed[at : at + BATCH])
         return there
 
-    async def waited(self, time: datetime = FIRST) -> bool:
+    async def wait_for_all_since(self, time: datetime = FIRST) -> bool:
         """Wait until all are known, or those that were used at this time or later; whether some
         were not. A transcript was written when its conversation was used, or after that."""
         had_to = False
@@ -147,30 +147,32 @@ class Index:
             with suppress(asyncio.CancelledError):
                 await self._work
 
-    def _look(self) -> tuple[dict[str, IndexRow], Mapping[str, Stat]]:
+    def _look_at_disk(self) -> tuple[dict[str, IndexRow], Mapping[str, Stat]]:
         with suppress(OSError):
-            self._transcripts.sweep()
-        kept = self._file.read() if self._file is not None else {}
-        return kept, self._transcripts.stats()
+            self._transcripts.sweep_leftovers()
+        kept = self._file.read_rows() if self._file is not None else {}
+        return kept, self._transcripts.read_stats()
 
     async def _go_on(self, is_changed: bool) -> None:
         while self._unread and not self._is_closed:
-            await self._next()
+            await self._read_next_batch()
         if is_changed and not self._is_closed:
-            await self._write()
+            await self._write_index()
 
-    async def _next(self) -> None:
-        await self._take([id for id, _at in zip(self._unread, range(BATCH))])
+    async def _read_next_batch(self) -> None:
+        await self._read_batch([id for id, _at in zip(self._unread, range(BATCH))])
 
-    async def _take(self, ids: Iterable[str]) -> None:
+    async def _read_batch(self, ids: Iterable[str]) -> None:
         """Read these, to the end even if the request that wants them is cancelled: others wait,
         too."""
         stats = {id: self._unread[id] for id in ids if id in self._unread}
         rows = {id: self._rows.pop(id) for id in stats if id in self._rows}
         if stats:
-            await asyncio.shield(asyncio.ensure_future(self._taken(stats, rows)))
+            await asyncio.shield(asyncio.ensure_future(self._read_and_store(stats, rows)))
 
-    async def _taken(self, stats: Mapping[str, Stat], rows: Mapping[str, IndexRow]) -> None:
+    async def _read_and_store(
+        self, stats: Mapping[str, Stat], rows: Mapping[str, IndexRow]
+    ) -> None:
         found: Mapping[str, ConversationSummary | None] = {}
         try:
             found = await in_thread(partial(self._read_all, list(stats), rows))
@@ -195,17 +197,17 @@ class Index:
         for id in ids:
             if self._is_closed:
                 break
-            found[id] = _kept(rows[id], self._clis) if id in rows else None
+            found[id] = _summary_of_row(rows[id], self._clis) if id in rows else None
             if found[id] is None:
                 try:
-                    found[id] = self._read(self._transcripts.of(id))
+                    found[id] = self._read_summary(self._transcripts.file_of(id))
                 except OSError as error:
                     logger.warning("a conversation cannot be read: %s", error)
         return found
 
-    def _read(self, transcript: TranscriptFile) -> ConversationSummary | None:
+    def _read_summary(self, transcript: TranscriptFile) -> ConversationSummary | None:
         """None if it cannot be used. Temporary ones are deleted. Raises OSError."""
-        summary = transcript.reader.summary()
+        summary = transcript.reader.read_summary()
         # A later release may write other files, and support more CLIs.
         if summary is None or agent_of(summary) not in self._clis:
             logger.warning("%s is not a conversation that can be read here", transcript.path)
@@ -215,7 +217,9 @@ class Index:
             lock = FileLock(transcript.lock)
             if lock.acquire():
                 try:
-                    forget(transcript, self._clis[agent_of(summary)], summary.state)
+                    delete_conversation_files(
+                        transcript, self._clis[agent_of(summary)], summary.state
+                    )
                 finally:
                     lock.remove()
             return None
@@ -233,20 +237,20 @@ class Index:
     async def _write_after(self, work: asyncio.Future[None] | None) -> None:
         if work is not None:
             await work
-        await self._write()
+        await self._write_index()
 
-    async def _write(self) -> None:
+    async def _write_index(self) -> None:
         if self._file is not None:
             stats, summaries = self.stats, self.summaries
             them = [(id, summaries[id], stats[id]) for id in stats]
-            await in_thread(partial(_written, self._file, them))
+            await in_thread(partial(_write_rows, self._file, them))
 
 
 def agent_of(summary: ConversationSummary) -> str:
     return summary.state.agent or USUAL
 
 
-def _kept(row: IndexRow, clis: Container[str]) -> ConversationSummary | None:
+def _summary_of_row(row: IndexRow, clis: Container[str]) -> ConversationSummary | None:
     """None if the transcript has to be read."""
     with suppress(*DAMAGED):
         summary = row.summary
@@ -254,10 +258,10 @@ def _kept(row: IndexRow, clis: Container[str]) -> ConversationSummary | None:
     return None
 
 
-def _written(file: IndexFile, them: Iterable[tuple[str, ConversationSummary, Stat]]) -> None:
+def _write_rows(file: IndexFile, them: Iterable[tuple[str, ConversationSummary, Stat]]) -> None:
     try:
         # One at a time, so that other threads get their turn.
-        file.write((id, IndexRow.of(summary, stat)) for id, summary, stat in them)
+        file.write_rows((id, IndexRow.from_summary(summary, stat)) for id, summary, stat in them)
     except (OSError, NotPrivate) as error:
         # The next start takes longer.
         logger.info("the list of conversations cannot be kept: %s", error)

@@ -33,13 +33,13 @@ class IndexRow(NamedTuple):
     text: bytes
 
     @classmethod
-    def of(cls, summary: ConversationSummary, stat: Stat) -> IndexRow:
-        return cls(stat, _line(_values(summary)))
+    def from_summary(cls, summary: ConversationSummary, stat: Stat) -> IndexRow:
+        return cls(stat, _json_line(_summary_values(summary)))
 
     @property
     def summary(self) -> ConversationSummary:
         """Raises one of DAMAGED."""
-        return _summary(json.loads(self.text.decode("utf-8")))
+        return _parse_summary(json.loads(self.text.decode("utf-8")))
 
 
 class IndexFile:
@@ -49,37 +49,37 @@ class IndexFile:
     def __init__(self, folder: str, of: str) -> None:
         self._folder = folder
         self._path = os.path.join(folder, NAME)
-        self._head = _line({"index": VERSION, "of": os.path.realpath(of)})
+        self._head = _json_line({"index": VERSION, "of": os.path.realpath(of)})
 
-    def read(self) -> dict[str, IndexRow]:
+    def read_rows(self) -> dict[str, IndexRow]:
         """What was written last, by ids; nothing if that is missing, damaged, of another version or
         of other transcripts."""
         try:
             with open(self._path, "rb") as file:
-                return dict(self._rows(file))
+                return dict(self._parse_rows(file))
         except FileNotFoundError:
             return {}
         except (OSError, *DAMAGED) as error:
             logger.info("the list of conversations is made anew: %s", error)
             return {}
 
-    def write(self, rows: Iterable[tuple[str, IndexRow]]) -> None:
+    def write_rows(self, rows: Iterable[tuple[str, IndexRow]]) -> None:
         """Raises OSError, NotPrivate."""
         private_files.make_parents(self._folder)
         private_files.make_folder(self._folder)
         private_files.sweep(self._folder)
-        private_files.write_pieces(self._path, self._lines(rows))
+        private_files.write_pieces(self._path, self._file_lines(rows))
 
-    def _lines(self, rows: Iterable[tuple[str, IndexRow]]) -> Iterator[bytes]:
+    def _file_lines(self, rows: Iterable[tuple[str, IndexRow]]) -> Iterator[bytes]:
         checksum = zlib.crc32(self._head)
         yield self._head
         for id, row in rows:
             line = b"%d %d %b\t%b" % (*row.stat, os.fsencode(id), row.text)
             checksum = zlib.crc32(line, checksum)
             yield line
-        yield _line({"sum": checksum})
+        yield _json_line({"sum": checksum})
 
-    def _rows(self, file: IO[bytes]) -> Iterator[tuple[str, IndexRow]]:
+    def _parse_rows(self, file: IO[bytes]) -> Iterator[tuple[str, IndexRow]]:
         """Raises one of DAMAGED, perhaps only after the last row. Parses as little as possible,
         because a server waits for it."""
         if file.readline() != self._head:
@@ -96,7 +96,7 @@ class IndexFile:
             raise ValueError("it is damaged")
 
 
-def _values(summary: ConversationSummary) -> list[Any]:
+def _summary_values(summary: ConversationSummary) -> list[Any]:
     by_model = None if summary.usage.by_model is None else dict(summary.usage.by_model)
     return [
         summary.id,
@@ -111,7 +111,7 @@ def _values(summary: ConversationSummary) -> list[Any]:
     ]
 
 
-def _summary(values: Any) -> ConversationSummary:
+def _parse_summary(values: Any) -> ConversationSummary:
     """Raises one of DAMAGED."""
     id, workspace, created, last_used, title, turns, usage, changes, unfinished = values
     return ConversationSummary(
@@ -122,7 +122,7 @@ def _summary(values: Any) -> ConversationSummary:
         str(title),
         int(turns),
         Usage(usage[0], usage[1], _by_model(usage[2])),
-        ConversationState.of({name: sys.intern(changes[name]) for name in changes}),
+        ConversationState.from_changes({name: sys.intern(changes[name]) for name in changes}),
         frozenset(unfinished),
     )
 
@@ -131,6 +131,6 @@ def _by_model(told: Mapping[str, Any] | None) -> Mapping[str, tuple[int, int]] |
     return told and {sys.intern(name): (told[name][0], told[name][1]) for name in told}
 
 
-def _line(value: Any) -> bytes:
+def _json_line(value: Any) -> bytes:
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "replace") + b"\n"

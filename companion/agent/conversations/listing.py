@@ -27,7 +27,7 @@ MAX_READ = 64 << 20
 Listed = Callable[[ConversationSummary], bool]
 
 
-def every(summary: ConversationSummary) -> bool:
+def every_conversation(summary: ConversationSummary) -> bool:
     return True
 
 
@@ -55,7 +55,7 @@ class PageCursor(NamedTuple):
         return base64.urlsafe_b64encode(json.dumps(values).encode("ascii")).decode("ascii")
 
     @classmethod
-    def of(cls, text: str) -> PageCursor:
+    def from_text(cls, text: str) -> PageCursor:
         """Raises AgentError."""
         try:
             values: Any = json.loads(base64.urlsafe_b64decode(text.encode("ascii")))
@@ -88,38 +88,40 @@ class Listing:
         # One search at a time, because each keeps a processor busy.
         self._searching = asyncio.Lock()
 
-    async def page(
-        self, limit: int, cursor: str, words: str, listed: Listed = every
+    async def list_page(
+        self, limit: int, cursor: str, words: str, listed: Listed = every_conversation
     ) -> ListingPage:
         """The last used ones first, `limit` of them, of those that are to be `listed`. With words,
         those that have them; there may be fewer of them, or none, although there is a next page.
         Raises AgentError."""
-        place = PageCursor.of(cursor) if cursor else None
+        place = PageCursor.from_text(cursor) if cursor else None
         if words.strip():
-            return await self._found(limit, place, SearchWords(words.strip()), listed)
+            return await self._search_page(limit, place, SearchWords(words.strip()), listed)
         while True:
-            order = self._order(place, listed)
+            order = self._order_after(place, listed)
             chosen = order[:limit]
             since = chosen[-1].last_used if self._is_below(chosen, limit, place) else FIRST
-            if not await self._conversations.index.waited(since):
-                return self._page(place, order, len(chosen), chosen, {})
+            if not await self._conversations.index.wait_for_all_since(since):
+                return self._listing_page(place, order, len(chosen), chosen, {})
 
-    async def _found(
+    async def _search_page(
         self, limit: int, place: PageCursor | None, words: SearchWords, listed: Listed
     ) -> ListingPage:
-        await self._conversations.index.waited()
+        await self._conversations.index.wait_for_all_since()
         async with self._searching:
-            order = self._order(place, listed)
-            reader = self._conversations.readers()
-            looked, found = await in_thread(partial(_search, order, reader, words, limit))
+            order = self._order_after(place, listed)
+            reader = self._conversations.transcript_readers()
+            looked, found = await in_thread(
+                partial(_search_transcripts, order, reader, words, limit)
+            )
         there = [
             summary
             for summary in order
             if summary.id in found and summary.id in self._conversations
         ]
-        return self._page(place, order, looked, there, found)
+        return self._listing_page(place, order, looked, there, found)
 
-    def _page(
+    def _listing_page(
         self,
         place: PageCursor | None,
         order: list[ConversationSummary],
@@ -128,35 +130,37 @@ class Listing:
         excerpts: Mapping[str, str],
     ) -> ListingPage:
         """`count` of `order` were looked at."""
-        infos = tuple(map(self._conversations.info, chosen))
+        infos = tuple(map(self._conversations.session_info, chosen))
         if count >= len(order) or not count:
             return ListingPage(infos, excerpts, "")
-        last = _place(order[count - 1])
+        last = _list_position(order[count - 1])
         return ListingPage(
-            infos, excerpts, PageCursor(place.began if place else _place(order[0]), last).text
+            infos,
+            excerpts,
+            PageCursor(place.began if place else _list_position(order[0]), last).text,
         )
 
-    def _order(self, cursor: PageCursor | None, listed: Listed) -> list[ConversationSummary]:
+    def _order_after(self, cursor: PageCursor | None, listed: Listed) -> list[ConversationSummary]:
         """All that come after the cursor."""
         them = [
-            (_place(summary), summary)
-            for summary in filter(listed, self._conversations.summaries())
+            (_list_position(summary), summary)
+            for summary in filter(listed, self._conversations.known_summaries())
         ]
         if cursor is None:
-            return [summary for _at, summary in sorted(them, key=_first, reverse=True)]
+            return [summary for _at, summary in sorted(them, key=_position_of, reverse=True)]
         below = [pair for pair in them if pair[0] < cursor.last <= cursor.began]
         above = [pair for pair in them if pair[0] > max(cursor)]
-        below.sort(key=_first, reverse=True)
-        return [summary for _at, summary in below + sorted(above, key=_first)]
+        below.sort(key=_position_of, reverse=True)
+        return [summary for _at, summary in below + sorted(above, key=_position_of)]
 
     @staticmethod
     def _is_below(chosen: list[ConversationSummary], limit: int, cursor: PageCursor | None) -> bool:
         """Whether the page is full of conversations that were not used since the first page."""
         is_full = len(chosen) == limit
-        return is_full and (cursor is None or _place(chosen[-1]) < cursor.began)
+        return is_full and (cursor is None or _list_position(chosen[-1]) < cursor.began)
 
 
-def _search(
+def _search_transcripts(
     order: Sequence[ConversationSummary],
     reader: Callable[[str], TranscriptReader],
     words: SearchWords,
@@ -172,7 +176,7 @@ def _search(
         else:
             # One that was just deleted is not there any more.
             with suppress(OSError):
-                excerpt, size = reader(summary.id).find(words)
+                excerpt, size = reader(summary.id).find_excerpt(words)
                 left -= size
                 if excerpt:
                     found[summary.id] = excerpt
@@ -181,9 +185,9 @@ def _search(
     return len(order), found
 
 
-def _place(summary: ConversationSummary) -> ListPosition:
+def _list_position(summary: ConversationSummary) -> ListPosition:
     return ListPosition(summary.last_used, summary.id)
 
 
-def _first(pair: tuple[ListPosition, ConversationSummary]) -> ListPosition:
+def _position_of(pair: tuple[ListPosition, ConversationSummary]) -> ListPosition:
     return pair[0]

@@ -54,14 +54,14 @@ class MessageQueue:
     def is_urgent(self) -> bool:
         return any(each.id == self.urgent for each in self.messages)
 
-    def get(self, id: str) -> QueuedMessage:
+    def get_message(self, id: str) -> QueuedMessage:
         """Raises AgentError."""
         found = next((each for each in self.messages if each.id == id), None)
         if found is None:
             raise failure.no_queued(id)
         return found
 
-    def add(
+    def add_message(
         self,
         text: str,
         given: Sequence[str],
@@ -75,49 +75,49 @@ class MessageQueue:
         added = QueuedMessage(
             id, text, now, tuple(given), tuple(files), tuple(attachments), additions
         )
-        self._set((*self.messages, added))
+        self._set_messages((*self.messages, added))
         return added
 
-    def change(self, id: str, text: str, files: Sequence[str]) -> None:
+    def change_message(self, id: str, text: str, files: Sequence[str]) -> None:
         """Another text, with which these files go. Raises AgentError."""
-        self._loose(id)
+        self._waiting_message(id)
         changed = (
             replace(each, text=text, files=tuple(files), additions=()) if each.id == id else each
             for each in self.messages
         )
-        self._set(tuple(changed))
+        self._set_messages(tuple(changed))
 
-    def move(self, id: str, position: int) -> None:
+    def move_message(self, id: str, position: int) -> None:
         """Move a message to this place, 0 for the next one. Raises AgentError."""
-        moved = self._loose(id)
+        moved = self._waiting_message(id)
         others = [each for each in self.messages if each.id != id]
         others.insert(position, moved)
         # What is on its way stays the first one.
-        self._set(tuple(sorted(others, key=lambda message: message.id != self.sending)))
+        self._set_messages(tuple(sorted(others, key=lambda message: message.id != self.sending)))
 
-    def remove(self, id: str) -> None:
+    def remove_message(self, id: str) -> None:
         """Take one back. Raises AgentError."""
-        self._loose(id)
+        self._waiting_message(id)
         self.passing = "" if self.passing == id else self.passing
-        self._set(tuple(each for each in self.messages if each.id != id))
+        self._set_messages(tuple(each for each in self.messages if each.id != id))
 
     def pass_in(self, id: str) -> None:
         """The agent gets it when it asks for messages."""
         self.passing = id
         self._told(self.body)
 
-    def start(self) -> QueuedMessage:
+    def start_sending(self) -> QueuedMessage:
         """The first one is on its way."""
         self.sending, self.passing, self.urgent = self.messages[0].id, "", ""
         self.release()
         return self.messages[0]
 
-    def taken(self, id: str) -> None:
+    def remove_sent(self, id: str) -> None:
         """It is a message of the conversation now, whose line in the transcript comes before."""
         self.sending, self.passing, self.is_held = "", "", False
-        self._set(tuple(each for each in self.messages if each.id != id))
+        self._set_messages(tuple(each for each in self.messages if each.id != id))
 
-    def hold(self, problem: Words = "") -> None:
+    def hold_back(self, problem: Words = "") -> None:
         """Nothing is sent by itself until a turn has ended well, or somebody sends one."""
         self.sending = self.passing = self.urgent = ""
         if self.messages and (not self.is_held or problem != self.problem):
@@ -130,24 +130,24 @@ class MessageQueue:
             self.is_held, self.problem = False, ""
             self._told(self.body)
 
-    def _loose(self, id: str) -> QueuedMessage:
+    def _waiting_message(self, id: str) -> QueuedMessage:
         """One that is not on its way. Raises AgentError."""
         if id == self.sending:
             raise AgentError(failure.SESSION_BUSY, sentence("The message is being sent."))
-        return self.get(id)
+        return self.get_message(id)
 
-    def _set(self, messages: tuple[QueuedMessage, ...]) -> None:
+    def _set_messages(self, messages: tuple[QueuedMessage, ...]) -> None:
         """Raises AgentError."""
         size, before = (
             sum(len(message.text) for message in each) for each in (messages, self.messages)
         )
         is_more = len(messages) > len(self.messages) or size > before
         if is_more and (len(messages) > MAX_MESSAGES or size > MAX_CHARACTERS):
-            told = TOO_MANY.filled(count=MAX_MESSAGES, characters=MAX_CHARACTERS)
+            told = TOO_MANY.with_values(count=MAX_MESSAGES, characters=MAX_CHARACTERS)
             raise AgentError(VALIDATION_ERROR, told)
         if messages:
             # They outlive an agent that never starts.
-            self._record.begin()
-        self._record.change(replace(self._record.state, queue=messages))
+            self._record.begin_file()
+        self._record.change_state(replace(self._record.state, queue=messages))
         self.is_held, self.problem = self.is_held and bool(messages), ""
         self._told(self.body)

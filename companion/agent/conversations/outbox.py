@@ -13,7 +13,7 @@ from .. import turn_events as events
 from ..failure import AgentError
 from ..turn.turn import Limits, Turn
 from . import prompt
-from .conversation import Conversation, attaching
+from .conversation import Conversation, message_with_attachments
 from .steering import may_pass
 
 
@@ -34,12 +34,12 @@ class Outbox:
         # Kept from being collected while they run.
         self._sending: set[asyncio.Task[None]] = set()
 
-    async def open(self, conversation: Conversation) -> None:
+    async def open_session(self, conversation: Conversation) -> None:
         """Open a session for it, so that its next message does not wait. Raises AgentError."""
         async with self._connected(conversation):
             pass
 
-    async def send(
+    async def send_message(
         self,
         conversation: Conversation,
         message: str,
@@ -53,7 +53,7 @@ class Outbox:
         conversation.queue.release()
         before, is_sent = conversation.turn, False
         try:
-            turn = await self._send(
+            turn = await self._send_reserved(
                 conversation, message, files, attachments, asks, additions=additions
             )
             is_sent = True
@@ -62,7 +62,7 @@ class Outbox:
             conversation.reservation.release()
             # It may be cancelled, too.
             if not is_sent:
-                self._leave(conversation, before)
+                self._leave_unsent(conversation, before)
 
     def send_next(self, conversation: Conversation, id: str) -> None:
         """Send a message of the queue before all others: at once, within the turn that runs if the
@@ -70,15 +70,15 @@ class Outbox:
         Raises AgentError."""
         queue = conversation.queue
         was_passing = queue.passing == id
-        queue.move(id, 0)
+        queue.move_message(id, 0)
         if not conversation.is_busy:
             self._send_first(conversation)
-        elif not was_passing and may_pass(conversation, queue.get(id)):
+        elif not was_passing and may_pass(conversation, queue.get_message(id)):
             queue.pass_in(id)
         elif not queue.sending:
             queue.urgent = id
             queue.release()
-            conversation.cancel()
+            conversation.cancel_turn()
 
     def go_on(self, conversation: Conversation) -> None:
         """Send the first message of the queue, if nothing else is under way and nothing is held."""
@@ -89,27 +89,27 @@ class Outbox:
     def _send_first(self, conversation: Conversation) -> None:
         queue = conversation.queue
         if self.is_closed:
-            queue.hold()
+            queue.hold_back()
             return
         # At once: nobody else begins a turn before the task does.
         conversation.reserve()
-        task = asyncio.ensure_future(self._send_queued(conversation, queue.start()))
+        task = asyncio.ensure_future(self._send_queued(conversation, queue.start_sending()))
         self._sending.add(task)
         task.add_done_callback(self._sending.discard)
 
     async def _send_queued(self, conversation: Conversation, first: events.QueuedMessage) -> None:
         ids, said = [each.id for each in first.attachments], (first.text, first.files)
         try:
-            await self._send(conversation, *said, ids, True, first.id, first.additions)
+            await self._send_reserved(conversation, *said, ids, True, first.id, first.additions)
         except AgentError as error:
-            conversation.queue.hold(error.message)
+            conversation.queue.hold_back(error.message)
         finally:
             if conversation.queue.sending == first.id:
                 # What came in between is no reason to wait for ever.
-                conversation.queue.hold()
+                conversation.queue.hold_back()
             conversation.reservation.release()
 
-    async def _send(
+    async def _send_reserved(
         self,
         conversation: Conversation,
         message: str,
@@ -119,23 +119,25 @@ class Outbox:
         queued: str = "",
         additions: tuple[events.Addition, ...] = (),
     ) -> Turn:
-        make = partial(prompt.message, message, files, conversation.workspace, conversation.cli)
+        make = partial(
+            prompt.prompt_message, message, files, conversation.workspace, conversation.cli
+        )
         # Without files, a thread would only delay the message.
         said = replace(await in_thread(make) if files else make(), additions=additions)
         connected = AsyncExitStack()
         async with connected:
             entering = connected.enter_async_context(self._connected(conversation))
-            await conversation.reservation.wait(entering)
+            await conversation.reservation.wait_until_ready(entering)
             if queued:
                 # Another server may have said it, or its user has taken it back there.
-                conversation.queue.get(queued)
+                conversation.queue.get_message(queued)
             if attachments:
-                said = await attaching(conversation, said, attachments)
+                said = await message_with_attachments(conversation, said, attachments)
             ended = partial(self._turn_ended, conversation)
-            turn = await conversation.begin(said, self._limits, asks, ended, queued)
+            turn = await conversation.begin_turn(said, self._limits, asks, ended, queued)
         return turn
 
-    def _leave(self, conversation: Conversation, before: Turn | None) -> None:
+    def _leave_unsent(self, conversation: Conversation, before: Turn | None) -> None:
         """A message is not sent, or nobody waits for its turn any more; `before` is the turn
         before."""
         if conversation.turn is not None and conversation.turn is not before:
@@ -145,7 +147,7 @@ class Outbox:
             self._send_first(conversation)
         else:
             # No turn will end that the queue could wait for.
-            conversation.queue.hold()
+            conversation.queue.hold_back()
 
     def _turn_ended(self, conversation: Conversation, body: events.Body) -> None:
         self._ended(conversation, body)
@@ -158,7 +160,7 @@ class Outbox:
         if not queue.messages:
             return
         if not (went_well or queue.is_urgent) or self.is_closed:
-            queue.hold()
+            queue.hold_back()
         elif not conversation.is_busy:
             self._send_first(conversation)
         # Whatever else it is busy with goes on with the queue.

@@ -24,28 +24,28 @@ class PastTurns:
         self._reader = reader
         self._summary = summary
 
-    async def history(self) -> History:
+    async def read_history(self) -> History:
         """Everything that was said."""
-        history = await on_disk(self._reader.read)
+        history = await on_disk(self._reader.read_history)
         if history is None:
             return History(self._summary.id, self._summary.workspace, self._summary.created)
-        self._end(history.turns)
+        self._mark_ends(history.turns)
         return history
 
-    async def page(self, limit: int, before: str | None) -> TurnPage | None:
+    async def read_page(self, limit: int, before: str | None) -> TurnPage | None:
         """The last `limit` turns; with `before`, the last ones before that turn. None if there is
         no such turn."""
-        page = await on_disk(partial(self._reader.page, limit, before))
-        self._end(page.turns if page is not None else ())
+        page = await on_disk(partial(self._reader.read_page, limit, before))
+        self._mark_ends(page.turns if page is not None else ())
         return page
 
-    async def since(self, turn: str) -> tuple[PastTurn, ...] | None:
+    async def read_since(self, turn: str) -> tuple[PastTurn, ...] | None:
         """The turn and those after it; None if there is no such turn."""
-        turns = await on_disk(partial(self._reader.since, turn))
-        self._end(turns or ())
+        turns = await on_disk(partial(self._reader.read_since, turn))
+        self._mark_ends(turns or ())
         return turns
 
-    def _end(self, turns: Sequence[PastTurn]) -> None:
+    def _mark_ends(self, turns: Sequence[PastTurn]) -> None:
         """Mark turns that the end of a server cut off, and turns of which something is lost."""
         for turn in turns:
             if turn.id in self._summary.unfinished and not turn.is_over:

@@ -26,15 +26,15 @@ class PromptMessage:
     attachments: tuple[Attachment, ...] = ()
     additions: tuple[Addition, ...] = ()
 
-    def attaching(self, added: Parts) -> PromptMessage:
+    def with_attachments(self, added: Parts) -> PromptMessage:
         """The message with these attachments added."""
         return replace(self, parts=(*self.parts, *added.blocks), attachments=added.attachments)
 
 
-def message(text: str, files: Sequence[str], workspace: str, cli: AgentCli) -> PromptMessage:
+def prompt_message(text: str, files: Sequence[str], workspace: str, cli: AgentCli) -> PromptMessage:
     """Relative paths start at the workspace. Text and files are in the CLI's form. Inspects the
     files, which may take a while. Raises AgentError."""
-    links = [_link(path, workspace, cli) for path in files]
+    links = [_link_block(path, workspace, cli) for path in files]
     return PromptMessage(text, tuple(files), (text_block(cli.text_for(text)), *links))
 
 
@@ -51,7 +51,7 @@ def as_resources(texts: Sequence[str], capabilities: AgentCapabilities) -> list[
     return [*parts, text_block("\n\n")]
 
 
-def _link(path: str, workspace: str, cli: AgentCli) -> Block:
+def _link_block(path: str, workspace: str, cli: AgentCli) -> Block:
     whole = os.path.normpath(os.path.join(workspace, path))
     try:
         mode = os.stat(whole).st_mode

@@ -27,7 +27,7 @@ class Refusals:
         """Whether the disk refuses what is said."""
         return any(each.record.transcript.is_waiting for each in self._conversations)
 
-    def notice(self) -> None:
+    def note_refusal(self) -> None:
         """The disk refuses. May be called from any thread."""
         # If the loop is closed, nobody waits.
         with suppress(RuntimeError):
@@ -37,7 +37,7 @@ class Refusals:
         """The last attempt. Blocks; may be called from any thread once nothing is said any more."""
         for each in self._conversations:
             if each.record.transcript.is_waiting:
-                each.record.transcript.write(is_last=True)
+                each.record.transcript.write_now(is_last=True)
             if each.record.transcript.is_waiting:
                 logger.error("what was said last in conversation %s is lost", each.id)
 

@@ -22,7 +22,7 @@ from ..events.event_feed import EventFeed
 from ..failure import AgentError
 from ..sentence import sentence
 from .conversation import Conversation, SessionInfo, info_of
-from .forking import fork, read
+from .forking import fork_transcript, read_summary
 from .index import Index, agent_of
 from .index_file import IndexFile
 from .refusals import Refusals
@@ -80,7 +80,7 @@ class Conversations:
     def __contains__(self, id: object) -> bool:
         return id in self.index.summaries or id in self._used
 
-    def summaries(self) -> Iterator[ConversationSummary]:
+    def known_summaries(self) -> Iterator[ConversationSummary]:
         """All that are known so far, in no order; temporary ones are left out."""
         # A conversation that does not have a session yet is not in the index.
         others = [
@@ -92,19 +92,19 @@ class Conversations:
             if not each.state.is_temporary:
                 yield each
 
-    def info(self, summary: ConversationSummary) -> SessionInfo:
+    def session_info(self, summary: ConversationSummary) -> SessionInfo:
         used = self._held.get(summary.id)
         return info_of(summary, agent_of(summary)) if used is None else used.info
 
-    def readers(self) -> Callable[[str], TranscriptReader]:
+    def transcript_readers(self) -> Callable[[str], TranscriptReader]:
         """Gives the reader of each conversation, in another thread, too."""
         held = {
             conversation.id: conversation.record.transcript.reader
             for conversation in self._held.values()
         }
-        return lambda id: held.get(id) or self._transcripts.of(id).reader
+        return lambda id: held.get(id) or self._transcripts.file_of(id).reader
 
-    def known(self, session_id: str) -> Conversation:
+    def known_conversation(self, session_id: str) -> Conversation:
         """Raises AgentError, code SESSION_NOT_FOUND."""
         found = self._held.get(session_id)
         if found is None:
@@ -112,20 +112,20 @@ class Conversations:
             if summary is None:
                 raise failure.no_session(session_id)
             cli, seen = self._clis[agent_of(summary)], self.index.stats.get(session_id)
-            found = self._conversation(summary, cli, seen)
+            found = self._make_conversation(summary, cli, seen)
         if session_id in self:
             self._used.setdefault(session_id, found)
             self._take_to_rest()
         return found
 
-    def new(self, folder: str, cli: AgentCli, new_id: str = "") -> Conversation:
+    def new_conversation(self, folder: str, cli: AgentCli, new_id: str = "") -> Conversation:
         """One that is not in the registry yet. Its id is `new_id` if that is one, and free."""
         id, now = new_id, datetime.now(timezone.utc)
         is_taken = id in self or id in self._held
-        if not ID.fullmatch(id) or is_taken or os.path.exists(self._transcripts.of(id).path):
+        if not ID.fullmatch(id) or is_taken or os.path.exists(self._transcripts.file_of(id).path):
             id = secrets.token_hex(16)
         summary = ConversationSummary(id, folder, created=now, last_used=now)
-        return self._conversation(summary, cli, NO_FILE)
+        return self._make_conversation(summary, cli, NO_FILE)
 
     def open_to_all(self, folder: str, cli: AgentCli) -> Conversation | None:
         """The last used one of the folder with this CLI that belongs to nobody."""
@@ -135,57 +135,57 @@ class Conversations:
             for conversation in self._held.values()
             if conversation.cli is cli and not conversation.record.has_begun
         ]
-        told = [summary for summary in self.summaries() if agent_of(summary) == cli.id]
+        told = [summary for summary in self.known_summaries() if agent_of(summary) == cli.id]
         fitting = [
             summary
             for summary in (*told, *(conversation.record.summary for conversation in new))
             if summary.workspace == folder and not summary.state.is_owned
         ]
-        return self.known(max(fitting, key=last_used).id) if fitting else None
+        return self.known_conversation(max(fitting, key=last_used).id) if fitting else None
 
     def remember(self, conversation: Conversation) -> None:
         """Put it in the registry as the last used one, and in the index once it has begun."""
         self._used.pop(conversation.id, None)
         self._used[conversation.id] = conversation
         if conversation.record.has_begun and conversation.id not in self.index.summaries:
-            self.index.put(conversation.record.summary)
+            self.index.put_summary(conversation.record.summary)
         self._take_to_rest()
 
     def forget(self, conversation: Conversation) -> None:
         """Remove one that never began, so that nothing of it is on disk."""
         self._used.pop(conversation.id, None)
-        self.index.remove(conversation.id)
+        self.index.remove_summary(conversation.id)
 
     async def remove(self, session_id: str) -> None:
         """Delete one for good. Raises AgentError."""
         try:
-            await self.known(session_id).remove()
+            await self.known_conversation(session_id).remove()
         except OSError as error:
             reason = error.strerror or error
             told = sentence("The conversation cannot be deleted: {reason}.", reason=reason)
             raise AgentError(failure.INTERNAL_ERROR, told) from error
-        self.drop(session_id)
+        self.drop_deleted(session_id)
 
     async def fork(self, session_id: str, turn: str | None) -> SessionInfo | None:
         """A new conversation with everything that was said in this one, or until the end of that
         turn; None if there is no such turn. Raises AgentError, code SESSION_BUSY if it runs, and
         SESSION_ELSEWHERE if it may run at another server."""
-        source = self.known(session_id)
+        source = self.known_conversation(session_id)
         if source.is_busy and (turn is None or source.turn is None or turn == source.turn.id):
-            raise failure.busy()
-        target = self._transcripts.of(secrets.token_hex(16))
+            raise failure.session_busy()
+        target = self._transcripts.file_of(secrets.token_hex(16))
         async with AsyncExitStack() as stack:
             if turn is None or turn in source.record.summary.unfinished:
-                await stack.enter_async_context(source.hold.held())
+                await stack.enter_async_context(source.hold.exclusive_use())
             record = source.record
-            work = partial(fork, record.transcript, record.summary, turn, target)
+            work = partial(fork_transcript, record.transcript, record.summary, turn, target)
             if not record.turns or not await on_disk(work, None):
                 return None
-        made = await on_disk(partial(read, target.reader))
-        self.index.put(made)
-        return self.info(made)
+        made = await on_disk(partial(read_summary, target.reader))
+        self.index.put_summary(made)
+        return self.session_info(made)
 
-    def drop(self, session_id: str) -> None:
+    def drop_deleted(self, session_id: str) -> None:
         """Forget one that is deleted."""
         summary = self.index.summaries.get(session_id)
         self._used.pop(session_id, None)
@@ -193,27 +193,27 @@ class Conversations:
         state = found.record.state if found is not None else summary and summary.state
         if state is not None and state.in_chat:
             self.removed_chats.add(session_id)
-        self.index.remove(session_id)
+        self.index.remove_summary(session_id)
         if found is not None:
             self.releases.emit(found)
         self.removals.emit(session_id)
 
-    async def end(self) -> None:
+    async def write_and_release(self) -> None:
         """Write everything so far to the disk, then let other servers have the conversations. The
         caller waits only for a limited time, because some disks never answer."""
 
-        def work() -> None:
+        def finish_writing() -> None:
             try:
-                self._transcripts.write()
+                self._transcripts.write_all()
                 self.refusals.try_at_last()
             finally:
                 for conversation in list(self._held.values()):
-                    conversation.hold.end()
+                    conversation.hold.release_lock()
 
         with suppress(asyncio.TimeoutError):
             await asyncio.wait_for(self.index.close(), WRITING)
         with suppress(asyncio.TimeoutError):
-            await in_thread(work, WRITING)
+            await in_thread(finish_writing, WRITING)
 
     def _take_to_rest(self) -> None:
         """Let go of those that were not used for long, so that only their summaries stay."""
@@ -227,20 +227,22 @@ class Conversations:
             del self._used[each.id]
             self.releases.emit(each)
 
-    def _conversation(
+    def _make_conversation(
         self, summary: ConversationSummary, cli: AgentCli, seen: Stat | None
     ) -> Conversation:
-        transcript = self._transcripts.of(summary.id, self.refusals.notice)
-        changed = partial(self._changed, summary.id)
+        transcript = self._transcripts.file_of(summary.id, self.refusals.note_refusal)
+        changed = partial(self._note_change, summary.id)
         last_use = partial(getattr, self.index, "last_used")
-        made = Conversation(transcript, summary, cli, self._feed.publish, changed, seen, last_use)
+        made = Conversation(
+            transcript, summary, cli, self._feed.publish_event, changed, seen, last_use
+        )
         self._held[summary.id] = made
         return made
 
-    def _changed(self, id: str) -> None:
+    def _note_change(self, id: str) -> None:
         found = self._held.get(id)
         if found is not None and found.record.has_begun and not found.session.is_closed:
-            self.index.put(found.record.summary)
+            self.index.put_summary(found.record.summary)
 
 
 def folder_of(workspace: str) -> str:

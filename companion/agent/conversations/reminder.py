@@ -18,13 +18,13 @@ INTRODUCTION = (
 
 def as_text(turns: Sequence[PastTurn]) -> str:
     """The conversation for the model to read; of a long one only its end."""
-    parts = [text for turn in turns for text in _told(turn)]
+    parts = [text for turn in turns for text in _turn_lines(turn)]
     text = "\n\n".join(parts)
     return INTRODUCTION + text[-MAX_TEXT:] if text else ""
 
 
-def _told(turn: PastTurn) -> Iterator[str]:
-    yield f"User: {turn.said}"
+def _turn_lines(turn: PastTurn) -> Iterator[str]:
+    yield f"User: {turn.message_text}"
     said: list[str] = []
     for event in turn.events:
         body = event.body

@@ -65,41 +65,41 @@ class RepeatedTurns:
         self._turns: deque[_Turn] = deque(maxlen=MAX_TURNS)
         self._count = 0
 
-    def take(self, update: messages.SessionUpdate) -> None:
+    def take_update(self, update: messages.SessionUpdate) -> None:
         """The next update of the session."""
         if isinstance(update, messages.UserMessageChunk):
             turn = self._turns[-1] if self._turns else None
             if turn is None or turn.is_answered:
-                turn = self._begin()
+                turn = self._begin_turn()
             turn.past.text += update.text
             return
-        turn = self._turns[-1] if self._turns else self._begin()
+        turn = self._turns[-1] if self._turns else self._begin_turn()
         if isinstance(update, messages.AgentMessageChunk):
             if not self._cli.own_mark.fullmatch(update.text):
-                turn.log.say(update.text)
+                turn.log.add_answer_piece(update.text)
         elif isinstance(update, messages.AgentThoughtChunk):
             if update.text:
-                turn.log.add(Thought("", update.text))
+                turn.log.add_event(Thought("", update.text))
         elif isinstance(update, ToolCallUpdate):
             self._take_call(turn, update)
 
-    def finished(self, title: str) -> Sequence[PastTurn]:
+    def finish_turns(self, title: str) -> Sequence[PastTurn]:
         """All turns, the oldest first, with a notice of where they are from. If nothing was
         repeated, it is one turn, of which only the title of the session is known."""
         is_shown = bool(self._turns)
         if not is_shown:
-            self._begin().past.text = title
+            self._begin_turn().past.text = title
         if self._count > MAX_TURNS:
-            self._turns[0].log.add(Thought(WARNING, OLDER))
+            self._turns[0].log.add_event(Thought(WARNING, OLDER))
         for turn in self._turns:
             for call in [call for id, call in turn.calls.items() if id not in turn.over]:
-                self._introduce(turn, call)
+                self._introduce_call(turn, call)
             if turn is self._turns[-1]:
-                turn.log.add(Thought(WARNING, TAKEN_OVER if is_shown else NOT_SHOWN))
-            turn.log.add(Complete(END_TURN, Usage()))
+                turn.log.add_event(Thought(WARNING, TAKEN_OVER if is_shown else NOT_SHOWN))
+            turn.log.add_event(Complete(END_TURN, Usage()))
         return [turn.past for turn in self._turns]
 
-    def _begin(self) -> _Turn:
+    def _begin_turn(self) -> _Turn:
         self._count += 1
         past = PastTurn("", self._time, "")
         log = EventLog(
@@ -111,20 +111,22 @@ class RepeatedTurns:
 
     def _take_call(self, turn: _Turn, news: ToolCallUpdate) -> None:
         """A call is told with its end, when all of it is known."""
-        told = turn.calls[news.id] = messages.joined(turn.calls.get(news.id), news)
+        told = turn.calls[news.id] = messages.joined_call(turn.calls.get(news.id), news)
         if told.is_over and news.id not in turn.over:
             turn.over.add(news.id)
-            call = self._introduce(turn, told)
+            call = self._introduce_call(turn, told)
             is_done = told.status == "completed"
-            turn.log.add(ToolExecution(call.id, call.name, COMPLETED if is_done else FAILED))
-            short = replace(call, text=_cut(call.text))
-            turn.log.add(tool_call.result(short, None, None, is_done))
+            turn.log.add_event(ToolExecution(call.id, call.name, COMPLETED if is_done else FAILED))
+            short = replace(call, text=_shortened_result(call.text))
+            turn.log.add_event(tool_call.reported_result(short, None, None, is_done))
 
-    def _introduce(self, turn: _Turn, told: ToolCallUpdate) -> Call:
+    def _introduce_call(self, turn: _Turn, told: ToolCallUpdate) -> Call:
         call = self._cli.read_call(told)
-        turn.log.add(ToolCall(call.id, call.name, call.display_name, call.title, call.args, False))
+        turn.log.add_event(
+            ToolCall(call.id, call.name, call.display_name, call.title, call.args, False)
+        )
         return call
 
 
-def _cut(text: str) -> str:
+def _shortened_result(text: str) -> str:
     return text if len(text) <= MAX_RESULT else text[:MAX_RESULT] + " …"

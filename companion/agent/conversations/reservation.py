@@ -29,7 +29,7 @@ class Reservation:
         if self._preparing is not None:
             self._preparing.cancel()
 
-    async def wait(self, preparing: Coroutine[Any, Any, None]) -> None:
+    async def wait_until_ready(self, preparing: Coroutine[Any, Any, None]) -> None:
         """Until the message can be sent, for example because its agent has started. Raises
         AgentError, code NOT_SENT if the message is cancelled first."""
         self._preparing = asyncio.ensure_future(preparing)

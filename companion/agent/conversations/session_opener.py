@@ -49,7 +49,7 @@ class Opened:
 class SessionOpener:
     """`servers` are the tool servers of the sessions beside the CLI's own; `lent` are ours, and an
     agent that cannot use them, or would show their secrets, does without. `loading` is the id of
-    the session that is being loaded; its updates go to `repeat`."""
+    the session that is being loaded; its updates go to `take_repeated_update`."""
 
     def __init__(self, cli: AgentCli, workspace: str) -> None:
         self.loading = ""
@@ -63,26 +63,26 @@ class SessionOpener:
         self._left = 0
         self._has_repeated = asyncio.Event()
 
-    async def open(
+    async def open_session(
         self, client: AcpClient, id: str, last: str, turns: Sequence[PastTurn] | None
     ) -> Opened:
         """`turns` are what the session should remember. `id` is for a recording of them, which may
         exist even if this fails. `last` is the id of the session before. Raises AgentError."""
-        tool_servers.check(self.servers, client.capabilities)
+        tool_servers.check_servers(self.servers, client.capabilities)
         hides = not self._cli.shows_headers
         lent = [server for server in self.lent if hides or not server.has_headers]
-        self._used = tool_servers.together(self.servers, lent, client.capabilities)
+        self._used = tool_servers.joined_servers(self.servers, lent, client.capabilities)
         self._meta = await in_thread(partial(self._cli.session_meta, self._workspace))
         if turns is not None:
-            loaded = await self._resume(client, id, last, turns)
+            loaded = await self._resume_session(client, id, last, turns)
             if loaded is not None:
                 return loaded
-        told = await self._ask(
-            client, messages.new_session(self._workspace, self._params, self._meta)
+        told = await self._send_request(
+            client, messages.new_session(self._workspace, self._server_params, self._meta)
         )
-        return self._opened(client, told, "" if turns is None else as_text(turns))
+        return self._opened_session(client, told, "" if turns is None else as_text(turns))
 
-    def repeat(self, update: messages.SessionUpdate) -> None:
+    def take_repeated_update(self, update: messages.SessionUpdate) -> None:
         """The agent repeats a piece of what it loads; nothing marks the last piece."""
         if isinstance(update, REPEATED):
             self._left -= 1
@@ -90,16 +90,16 @@ class SessionOpener:
             self._has_repeated.set()
 
     @property
-    def _params(self) -> list[Mapping[str, Any]]:
+    def _server_params(self) -> list[Mapping[str, Any]]:
         return [server.params for server in self._used]
 
-    def _opened(
+    def _opened_session(
         self, client: AcpClient, told: messages.OpenedSession, reminder: str = ""
     ) -> Opened:
         session = AcpSession(client, told.id, self._workspace)
         return Opened(session, told.options, reminder)
 
-    async def _ask(self, client: AcpClient, request: messages.OutgoingRequest[T]) -> T:
+    async def _send_request(self, client: AcpClient, request: messages.OutgoingRequest[T]) -> T:
         try:
             return await self._ask_once(client, request)
         except AgentError as error:
@@ -112,7 +112,7 @@ class SessionOpener:
         if not self._used:
             return await client.request(request, OPENING)
         try:
-            return await asyncio.wait_for(client.begin(request), OPENING)
+            return await asyncio.wait_for(client.send_request(request), OPENING)
         except asyncio.TimeoutError:
             # This is not a fault of the process, which others use.
             told = sentence(
@@ -121,12 +121,12 @@ class SessionOpener:
             )
             raise AgentError(TIMED_OUT, told) from None
 
-    async def _resume(
+    async def _resume_session(
         self, client: AcpClient, id: str, last: str, turns: Sequence[PastTurn]
     ) -> Opened | None:
         """None if the agent has no session that remembers."""
         find = partial(
-            self._cli.session_files.resumption,
+            self._cli.session_files.prepare_resumption,
             self._workspace,
             id,
             last,
@@ -140,16 +140,16 @@ class SessionOpener:
             id = self.loading = found.session
             self._left = found.updates
             self._has_repeated.clear()
-            told = await self._ask(
+            told = await self._send_request(
                 client,
                 messages.reopen_session(
-                    found.method, id, self._workspace, self._params, self._meta
+                    found.method, id, self._workspace, self._server_params, self._meta
                 ),
             )
             if found.updates:
                 # Later updates would count as the answer to the next message.
                 await asyncio.wait_for(self._has_repeated.wait(), REPEATING)
-            return self._opened(client, told)
+            return self._opened_session(client, told)
         except (AgentError, OSError, asyncio.TimeoutError) as error:
             if isinstance(error, AgentError) and error.code in (TIMED_OUT, AUTH_REQUIRED):
                 # A new session would start the same tool servers, or need the same login.

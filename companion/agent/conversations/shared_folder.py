@@ -15,18 +15,18 @@ from .transcripts import NO_FILE, Stat
 OTHER_AGENT = sentence("This conversation belongs to {cli}; begin another one for another agent.")
 
 
-async def learn(conversations: Conversations, session_id: str) -> None:
+async def learn_changes(conversations: Conversations, session_id: str) -> None:
     """Learn what has become of this conversation, as far as it is on disk. Raises AgentError."""
-    await conversations.index.ready(session_id)
+    await conversations.index.wait_for_one(session_id)
     if session_id not in conversations:
         await conversations.index.check_release(session_id)
     else:
         try:
-            await conversations.known(session_id).hold.refresh()
+            await conversations.known_conversation(session_id).hold.refresh()
         except AgentError as error:
             if error.code != SESSION_NOT_FOUND:
                 raise
-            conversations.drop(session_id)
+            conversations.drop_deleted(session_id)
 
 
 async def look_at_all(conversations: Conversations) -> None:
@@ -40,9 +40,9 @@ async def look_at_all(conversations: Conversations) -> None:
     if there is None:
         return
     for each in conversations:
-        if not each.hold.knows(there.get(each.id, NO_FILE)):
+        if not each.hold.knows_state(there.get(each.id, NO_FILE)):
             with suppress(AgentError):
-                await learn(conversations, each.id)
+                await learn_changes(conversations, each.id)
 
 
 async def open_to_all(
@@ -50,23 +50,25 @@ async def open_to_all(
 ) -> Conversation | None:
     """The last used one of the folder with this CLI that nobody has asked for by its id, at no
     server: those belong to somebody. Raises AgentError."""
-    await conversations.index.waited()
+    await conversations.index.wait_for_all_since()
     await look_at_all(conversations)
     while True:
         found = conversations.open_to_all(folder, cli)
         if found is None or not found.record.has_begun:
             return found
-        await learn(conversations, found.id)
+        await learn_changes(conversations, found.id)
         if found.id in conversations and not found.record.state.is_owned:
             return found
 
 
-async def owned(conversations: Conversations, session_id: str, agent: str | None) -> Conversation:
+async def own_conversation(
+    conversations: Conversations, session_id: str, agent: str | None
+) -> Conversation:
     """The conversation with this id, which from now on belongs to somebody. Raises AgentError, also
     if it is another one's than the given CLI's."""
-    await learn(conversations, session_id)
-    found = conversations.known(session_id)
+    await learn_changes(conversations, session_id)
+    found = conversations.known_conversation(session_id)
     if agent not in (None, found.cli.id):
-        raise AgentError(VALIDATION_ERROR, OTHER_AGENT.filled(cli=found.cli.name))
-    await found.own()
+        raise AgentError(VALIDATION_ERROR, OTHER_AGENT.with_values(cli=found.cli.name))
+    await found.mark_owned()
     return found

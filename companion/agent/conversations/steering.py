@@ -18,7 +18,7 @@ def may_pass(conversation: Conversation, message: QueuedMessage) -> bool:
     return bool(conversation.cli.asks_for_messages) and runs and is_text
 
 
-async def passed(conversation: Conversation) -> list[str]:
+async def pass_messages(conversation: Conversation) -> list[str]:
     """The texts that the agent gets now; they are said with that, and wait no more."""
     queue, log = conversation.queue, conversation.log
     message = next((each for each in queue.messages if each.id == queue.passing), None)
@@ -27,11 +27,11 @@ async def passed(conversation: Conversation) -> list[str]:
     try:
         text = conversation.cli.text_for(message.text)
     except AgentError as error:
-        queue.hold(error.message)
+        queue.hold_back(error.message)
         return []
-    log.add(MessageAdded(message.id, message.text, message.additions))
-    queue.taken(message.id)
+    log.add_event(MessageAdded(message.id, message.text, message.additions))
+    queue.remove_sent(message.id)
     # If the server is killed, the message is either in the queue or was said, never both.
     with suppress(AgentError):
-        await on_disk(conversation.record.transcript.write)
+        await on_disk(conversation.record.transcript.write_now)
     return [text]

@@ -29,14 +29,14 @@ class SearchWords:
     def are_in(self, text: str) -> bool:
         return self._words in text.lower()
 
-    def excerpt(self, file: IO[bytes]) -> str:
+    def find_excerpt(self, file: IO[bytes]) -> str:
         """The words with some of what is around them; "" if they are not in the file."""
         file.seek(0)
         # Most files do not have them, and that is found without parsing a line.
         if not self._may_be_in(file):
             return ""
         file.seek(0)
-        for text in _texts(file):
+        for text in _said_texts(file):
             at = text.lower().find(self._words)
             if at >= 0:
                 around = text[max(0, at - BEFORE) : at + len(self._words) + AFTER]
@@ -59,12 +59,12 @@ class SearchWords:
         return self._escaped in texts.decode("utf-8", "replace").lower()
 
 
-def _texts(file: IO[bytes]) -> Iterator[str]:
+def _said_texts(file: IO[bytes]) -> Iterator[str]:
     """Each message, and each run of pieces of an answer."""
     run: list[str] = []
     for line in file:
         is_message = line.startswith(MESSAGE) or ADDED in line
-        text = _text(line) if is_message or CONTENT in line else None
+        text = _text_in_line(line) if is_message or CONTENT in line else None
         if text is not None and not is_message:
             run.append(text)
             continue
@@ -74,7 +74,7 @@ def _texts(file: IO[bytes]) -> Iterator[str]:
     yield "".join(run)
 
 
-def _text(line: bytes) -> str | None:
+def _text_in_line(line: bytes) -> str | None:
     """None if the line is damaged."""
     try:
         value: Any = json.loads(line.decode("utf-8"))

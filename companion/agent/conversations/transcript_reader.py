@@ -15,7 +15,7 @@ from typing import IO, Any, Callable, ContextManager, Iterable, Iterator, Mappin
 from ...base.log import logger
 from .. import turn_events as events
 from ..elicitation import Field
-from ..sentence import restored
+from ..sentence import restore_words
 from ..session_state import ContextUsage, Cost, OptionChoice, Plan, PlanEntry
 from ..turn_events import Attachment, Body, PastTurn, TurnEvent, Usage, sum_of
 from .conversation_state import ConversationState, additions_of, queue_of, queue_text
@@ -116,7 +116,7 @@ class History:
             self.title,
             len(self.turns),
             self.usage,
-            ConversationState.of(self.changes),
+            ConversationState.from_changes(self.changes),
             frozenset(turn.id for turn in self.turns if not turn.is_over),
         )
 
@@ -141,17 +141,17 @@ class TranscriptReader:
         self._opened = opened
         self._is_known_damaged = False
 
-    def read(self) -> History | None:
+    def read_history(self) -> History | None:
         """None if it is not a conversation of ours, or nothing of it is left. Raises OSError. May
         take a while."""
         with self._opened() as (file, size):
-            return self._noted(_read(file, size, self._id, lambda line: True))
+            return self._log_damage(_read_history(file, size, self._id, lambda line: True))
 
-    def summary(self) -> ConversationSummary | None:
-        """The conversation as `read` gives it, without what was said; needs little time and no
-        memory."""
+    def read_summary(self) -> ConversationSummary | None:
+        """The conversation as `read_history` gives it, without what was said; needs little time and
+        no memory."""
         with self._opened() as (file, size):
-            history = self._noted(_read(file, size, self._id, _counts))
+            history = self._log_damage(_read_history(file, size, self._id, _counts_for_summary))
         return None if history is None else history.summary
 
     def is_of_later_release(self) -> bool:
@@ -159,18 +159,18 @@ class TranscriptReader:
         OSError."""
         try:
             with self._opened() as (file, size):
-                head = _parsed(next(_lines(file, 0, size), b""))
+                head = _parse_line(next(_lines_between(file, 0, size), b""))
         except FileNotFoundError:
             return False
         version = head.get("version")
         is_ours = head.get("type") == "conversation"
         return is_ours and isinstance(version, int) and version > VERSION
 
-    def page(self, limit: int, before: str | None) -> TurnPage | None:
+    def read_page(self, limit: int, before: str | None) -> TurnPage | None:
         """The last `limit` turns; with `before`, the last ones before that turn. None if there is
         no such turn. Reads only the needed part of the file. Raises OSError."""
         with self._opened() as (file, size):
-            starts = _starts(file, size)
+            starts = _turn_starts(file, size)
             end = size if before is None else _start_of(file, starts, before)
             if end is None:
                 return None
@@ -178,13 +178,13 @@ class TranscriptReader:
             has_earlier = next(starts, None) is not None
             # Before the first readable message there may be remains of other turns.
             start = wanted[-1] if has_earlier else 0
-            return TurnPage(self._turns(file, start, end), has_earlier)
+            return TurnPage(self._read_turns(file, start, end), has_earlier)
 
-    def since(self, turn: str) -> tuple[PastTurn, ...] | None:
+    def read_since(self, turn: str) -> tuple[PastTurn, ...] | None:
         """The turn and those after it; None if there is no such turn. Raises OSError."""
         with self._opened() as (file, size):
-            start = _start_of(file, _starts(file, size), turn)
-            return None if start is None else self._turns(file, start, size)
+            start = _start_of(file, _turn_starts(file, size), turn)
+            return None if start is None else self._read_turns(file, start, size)
 
     @contextmanager
     def said_until(self, turn: str | None) -> Iterator[Iterator[bytes] | None]:
@@ -192,21 +192,21 @@ class TranscriptReader:
         Raises OSError."""
         with self._opened() as (file, size):
             end = size if turn is None else _end_of(file, size, turn)
-            yield None if end is None else _lines(file, 0, end)
+            yield None if end is None else _lines_between(file, 0, end)
 
-    def find(self, words: SearchWords) -> tuple[str, int]:
+    def find_excerpt(self, words: SearchWords) -> tuple[str, int]:
         """An excerpt with the words, "" if nobody said them, and the bytes of the file. Raises
         OSError."""
         with self._opened() as (file, size):
-            return words.excerpt(file), size
+            return words.find_excerpt(file), size
 
-    def _turns(self, file: IO[bytes], start: int, end: int) -> tuple[PastTurn, ...]:
+    def _read_turns(self, file: IO[bytes], start: int, end: int) -> tuple[PastTurn, ...]:
         part = History(self._id, "", datetime.now(timezone.utc))
-        _fill(part, _lines(file, start, end))
-        self._noted(part)
+        _fill_history(part, _lines_between(file, start, end))
+        self._log_damage(part)
         return tuple(part.turns)
 
-    def _noted(self, history: History | None) -> History | None:
+    def _log_damage(self, history: History | None) -> History | None:
         """Log once that something could not be read, with the id, which reveals nothing."""
         if history is not None and history.damaged and not self._is_known_damaged:
             self._is_known_damaged = True
@@ -221,38 +221,40 @@ def title_of(text: str) -> str:
     return line if len(line) <= MAX_TITLE else line[: MAX_TITLE - 1].rstrip() + "…"
 
 
-def _counts(line: bytes) -> bool:
+def _counts_for_summary(line: bytes) -> bool:
     """Whether the line counts for a summary: all lines except events, and of these the ends of
     turns and the messages that were passed into them."""
     return not line.startswith(EVENT) or any(part in line for part in COUNTING)
 
 
-def _read(file: IO[bytes], size: int, id: str, wanted: Callable[[bytes], bool]) -> History | None:
-    lines = _lines(file, 0, size)
+def _read_history(
+    file: IO[bytes], size: int, id: str, wanted: Callable[[bytes], bool]
+) -> History | None:
+    lines = _lines_between(file, 0, size)
     first = next(lines, b"")
-    head = _parsed(first)
+    head = _parse_line(first)
     if head.get("type") == "conversation" and head.get("version") != VERSION:
         return None
-    history = _history(head)
+    history = _begin_history(head)
     if history is not None:
-        _fill(history, filter(wanted, lines))
+        _fill_history(history, filter(wanted, lines))
         return history
-    return _rest(first, filter(wanted, lines), id)
+    return _read_rest(first, filter(wanted, lines), id)
 
 
-def _rest(first: bytes, lines: Iterable[bytes], id: str) -> History | None:
+def _read_rest(first: bytes, lines: Iterable[bytes], id: str) -> History | None:
     """The rest of a conversation whose first line is damaged; None if there is none."""
     if not ID.fullmatch(id):
         return None
-    history = History(id, _workspace(first), datetime.now(timezone.utc))
-    _fill(history, chain([first], lines))
+    history = History(id, _damaged_workspace(first), datetime.now(timezone.utc))
+    _fill_history(history, chain([first], lines))
     history.damaged = max(history.damaged, 1)
     if history.turns:
         history.created = history.turns[0].time
     return history if history.turns or history.changes else None
 
 
-def _workspace(first: bytes) -> str:
+def _damaged_workspace(first: bytes) -> str:
     """The workspace in the damaged line; empty if there is none."""
     found = WORKSPACE.search(first)
     with suppress(ValueError):
@@ -260,7 +262,7 @@ def _workspace(first: bytes) -> str:
     return ""
 
 
-def _lines(file: IO[bytes], start: int, end: int) -> Iterator[bytes]:
+def _lines_between(file: IO[bytes], start: int, end: int) -> Iterator[bytes]:
     file.seek(start)
     while start < end:
         line = file.readline()
@@ -268,14 +270,14 @@ def _lines(file: IO[bytes], start: int, end: int) -> Iterator[bytes]:
         yield line
 
 
-def _fill(history: History, lines: Iterable[bytes]) -> None:
+def _fill_history(history: History, lines: Iterable[bytes]) -> None:
     is_after_damage = False
     for line in lines:
         try:
-            values = _parsed(line)
+            values = _parse_line(line)
             if is_after_damage:
                 _begin_again(history, values)
-            _take(history, values)
+            _add_line(history, values)
             is_after_damage = is_after_damage and values["type"] != "message"
         except DAMAGED:
             # A crash in the middle of a line leaves an empty one.
@@ -289,12 +291,12 @@ def _begin_again(history: History, line: Mapping[str, Any]) -> None:
     """Continue after lost lines: the message of this line's turn may be lost. Raises one of
     DAMAGED."""
     if line["type"] == "event" and line["turn"] not in {turn.id for turn in history.turns}:
-        turn = PastTurn(str(line["turn"]), _time(line["time"]), "", is_whole=False)
+        turn = PastTurn(str(line["turn"]), _parse_time(line["time"]), "", is_whole=False)
         history.turns.append(turn)
         history.used = None
 
 
-def _starts(file: IO[bytes], at: int) -> Iterator[int]:
+def _turn_starts(file: IO[bytes], at: int) -> Iterator[int]:
     """Where the turns before this place begin, the last one first. No line is parsed, because line
     feeds are only at the ends of lines."""
     following = b""
@@ -326,14 +328,14 @@ def _start_of(file: IO[bytes], starts: Iterator[int], turn: str) -> int | None:
 def _end_of(file: IO[bytes], size: int, turn: str) -> int | None:
     """Where the turn ends."""
     end = size
-    for start in _starts(file, size):
+    for start in _turn_starts(file, size):
         if _start_of(file, iter((start,)), turn) is not None:
             return end
         end = start
     return None
 
 
-def _parsed(line: bytes) -> Mapping[str, Any]:
+def _parse_line(line: bytes) -> Mapping[str, Any]:
     try:
         value = json.loads(line.decode("utf-8"))
     except (ValueError, RecursionError):
@@ -341,16 +343,16 @@ def _parsed(line: bytes) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _history(head: Mapping[str, Any]) -> History | None:
+def _begin_history(head: Mapping[str, Any]) -> History | None:
     try:
         if head["type"] != "conversation" or head["version"] != VERSION:
             return None
-        return History(str(head["id"]), str(head["workspace"]), _time(head["created"]))
+        return History(str(head["id"]), str(head["workspace"]), _parse_time(head["created"]))
     except DAMAGED:
         return None
 
 
-def _take(history: History, line: Mapping[str, Any]) -> None:
+def _add_line(history: History, line: Mapping[str, Any]) -> None:
     """Raises one of DAMAGED."""
     kind = line["type"]
     if kind == "gap":
@@ -360,8 +362,8 @@ def _take(history: History, line: Mapping[str, Any]) -> None:
     elif kind == "message":
         files = tuple(map(str, line["files"]))
         attached = tuple(Attachment(**each) for each in line.get("attachments", ()))
-        time, text = _time(line["time"]), str(line["text"])
-        history.used = _time(line["used"]) if "used" in line else time
+        time, text = _parse_time(line["time"]), str(line["text"])
+        history.used = _parse_time(line["used"]) if "used" in line else time
         turn = PastTurn(str(line["turn"]), time, text, files, attached)
         turn.additions = additions_of(line)
         history.turns.append(turn)
@@ -369,8 +371,8 @@ def _take(history: History, line: Mapping[str, Any]) -> None:
             _take_from_queue(history.changes, str(line["queued"]))
     elif kind == "event" and history.turns and history.turns[-1].id == line["turn"]:
         turn = history.turns[-1]
-        body = _body(dict(line["body"]))
-        number, time = int(line["number"]), _time(line["time"])
+        body = _parse_body(dict(line["body"]))
+        number, time = int(line["number"]), _parse_time(line["time"])
         turn.events.append(TurnEvent(number, time, history.id, turn.id, body))
         if isinstance(body, events.MessageAdded):
             _take_from_queue(history.changes, body.id)
@@ -382,28 +384,28 @@ def _take_from_queue(changes: dict[str, str], id: str) -> None:
     changes["queue"] = queue_text(left)
 
 
-def _time(text: str) -> datetime:
+def _parse_time(text: str) -> datetime:
     time = datetime.fromisoformat(text)
     if time.tzinfo is None:
         raise ValueError(f"Expected a time with a zone; got {text!r}.")
     return time
 
 
-def _body(value: dict[str, Any]) -> Body:
+def _parse_body(value: dict[str, Any]) -> Body:
     kind = BODIES[value["type"]]
     names = {each.name for each in dataclasses.fields(kind)}
     given = {name: value[name] for name in value if name in names}
     for name in SENTENCES.intersection(given):
-        given[name] = given[name] and restored(given[name])
+        given[name] = given[name] and restore_words(given[name])
     if kind is events.ToolConfirmation:
         given["options"] = tuple(
-            events.Option(option["outcome"], restored(option["label"]))
+            events.Option(option["outcome"], restore_words(option["label"]))
             for option in given["options"]
         )
         given["diff"] = events.Diff(**given["diff"]) if given.get("diff") else None
-        given["more"] = _diffs(given.get("more"))
+        given["more"] = _parse_diffs(given.get("more"))
     elif kind is events.ToolResult:
-        given["unasked"] = _diffs(given.get("unasked"))
+        given["unasked"] = _parse_diffs(given.get("unasked"))
         given["changed"] = tuple(given.get("changed") or ())
     elif kind is Plan:
         given["entries"] = tuple(PlanEntry(**each) for each in given["entries"])
@@ -412,7 +414,7 @@ def _body(value: dict[str, Any]) -> Body:
     elif kind is events.MessageAdded:
         given["additions"] = additions_of(given)
     elif kind is events.Elicitation:
-        given["fields"] = tuple(_field(each) for each in given["fields"])
+        given["fields"] = tuple(_parse_field(each) for each in given["fields"])
     elif kind is events.Complete:
         usage = given["usage"]
         by_model = {name: tuple(pair) for name, pair in (usage["by_model"] or {}).items()}
@@ -420,11 +422,11 @@ def _body(value: dict[str, Any]) -> Body:
     return kind(**given)
 
 
-def _diffs(value: Any) -> tuple[events.Diff, ...]:
+def _parse_diffs(value: Any) -> tuple[events.Diff, ...]:
     return tuple(events.Diff(**each) for each in value or ())
 
 
-def _field(value: dict[str, Any]) -> Field:
+def _parse_field(value: dict[str, Any]) -> Field:
     choices = tuple(OptionChoice(**each) for each in value["choices"])
     default = value["default"]
     default = tuple(default) if isinstance(default, list) else default

@@ -47,7 +47,7 @@ from .. import turn_events as events
 from ..failure import INTERNAL_ERROR, AgentError
 from ..sentence import sentence
 from ..turn_events import PastTurn, TurnEvent
-from ..wording.surrogates import clean
+from ..wording.surrogates import clean_surrogates
 from .transcript_reader import VERSION, TranscriptReader
 
 SUFFIX, BESIDE = ".jsonl", ".files"
@@ -76,7 +76,8 @@ Line = Union[TurnEvent, Mapping[str, Any]]
 
 class TranscriptFile:
     """The file of one conversation. One thread reports here; another one writes soon, in the same
-    order. `reader` reads the file, and `remove` removes it: they block, and write everything first.
+    order. `reader` reads the file, and `remove_files` removes it: they block, and write everything
+    first.
 
     If the disk refuses, that is logged once, and the thread that writes calls `refused`. The
     conversation continues, and the refused lines are tried again with the next ones and with
@@ -97,7 +98,7 @@ class TranscriptFile:
         self._file = LineFile(self.path)
         # For the conversation's other files.
         self.folder = os.path.join(folder, id + BESIDE)
-        self.reader = TranscriptReader(id, self._opened)
+        self.reader = TranscriptReader(id, self._opened_file)
         self._writer = writer
         self._refused = refused
         # Whether the disk accepted everything so far, and whether it refuses now. Other threads
@@ -124,13 +125,13 @@ class TranscriptFile:
         """Whether the disk may later accept what it has refused."""
         return self.is_refused and not (self._is_lost or self._is_removed)
 
-    def begin(self, workspace: str, created: datetime) -> None:
+    def begin_file(self, workspace: str, created: datetime) -> None:
         """Create the file. Later lines go only into this file: if somebody removed it, a new file
         would not be a conversation."""
         line = {"type": "conversation", "version": VERSION, "id": self.id}
-        self._add({**line, "workspace": workspace, "created": created.isoformat()})
+        self._add_line({**line, "workspace": workspace, "created": created.isoformat()})
 
-    def message(
+    def add_message(
         self,
         turn: str,
         said: events.Message,
@@ -141,36 +142,36 @@ class TranscriptFile:
         """Written with the next event, or by `write_soon`, so that it does not delay the message.
         `used` is its place in the order of use, if that is not its time."""
         time = time or datetime.now(timezone.utc)
-        line = _message(turn, time, said)
+        line = _message_line(turn, time, said)
         place = {} if used is None or used == time else {"used": used.isoformat()}
         self._pending.append({**line, **place, **({"queued": queued} if queued else {})})
 
-    def past(self, turn: PastTurn) -> None:
+    def add_past_turn(self, turn: PastTurn) -> None:
         """A turn that is over already."""
         said = events.Message(turn.text, turn.files, turn.attachments)
-        self._pending.append(_message(turn.id, turn.time, said))
+        self._pending.append(_message_line(turn.id, turn.time, said))
         for event in turn.events:
-            self._add(event)
+            self._add_line(event)
 
-    def event(self, event: TurnEvent) -> None:
-        self._add(event)
+    def add_event(self, event: TurnEvent) -> None:
+        self._add_line(event)
 
-    def change(self, **changes: str) -> None:
+    def add_change(self, **changes: str) -> None:
         """Titles, models, modes, or the agent's session."""
-        self._add({"type": "change", **changes})
+        self._add_line({"type": "change", **changes})
 
     def write_soon(self) -> None:
         """Have the other thread write everything so far; waking it takes a moment."""
-        self._writer.soon(self.write)
+        self._writer.soon(self.write_now)
 
-    def write(self, is_last: bool = False) -> None:
+    def write_now(self, is_last: bool = False) -> None:
         """Write everything so far. Skipped if the disk has refused a moment ago, unless this is the
         last attempt."""
         with self._working, self._limit.apart(self._unwritten):
             self._not_before *= not is_last
             self._write_pending()
 
-    def stat(self) -> Stat:
+    def read_stat(self) -> Stat:
         """NO_FILE if there is none. Raises OSError."""
         try:
             status = os.stat(self.path)
@@ -183,7 +184,7 @@ class TranscriptFile:
         with self._working:
             self._file = LineFile(self.path)
 
-    def remove(self) -> None:
+    def remove_files(self) -> None:
         """Remove the file and the folder beside it. Raises OSError. Later lines are not written."""
         with self._working, self._limit.apart(self._unwritten):
             with suppress(FileNotFoundError):
@@ -200,7 +201,7 @@ class TranscriptFile:
                 logger.warning("files of a deleted conversation are still there: %s", error)
 
     @contextmanager
-    def _opened(self) -> Iterator[tuple[IO[bytes], int]]:
+    def _opened_file(self) -> Iterator[tuple[IO[bytes], int]]:
         """The file with everything so far, and its size at that moment."""
         with self._working, self._limit.apart(self._unwritten):
             self._write_pending()
@@ -217,24 +218,24 @@ class TranscriptFile:
             file.seek(0)
             return io.BytesIO(file.read() + self._unwritten.data(GAP))
 
-    def _add(self, line: Line) -> None:
+    def _add_line(self, line: Line) -> None:
         self._pending.append(line)
         self.write_soon()
 
     def _write_pending(self) -> None:
         while self._pending:
-            self._collect(self._pending.popleft())
+            self._collect_line(self._pending.popleft())
         if self._is_removed:
             self._unwritten.clear()
         elif self._unwritten.size and monotonic() >= self._not_before:
             self._write_collected()
 
-    def _collect(self, line: Line) -> None:
-        values = _values(line) if isinstance(line, TurnEvent) else line
+    def _collect_line(self, line: Line) -> None:
+        values = _event_line(line) if isinstance(line, TurnEvent) else line
         self._is_new = self._is_new or values["type"] == "conversation"
         is_end = isinstance(line, TurnEvent) and line.is_last
         self._is_lasting = self._is_lasting or is_end or values["type"] == "message"
-        text = json.dumps(clean(values), ensure_ascii=False, separators=(",", ":"))
+        text = json.dumps(clean_surrogates(values), ensure_ascii=False, separators=(",", ":"))
         self._unwritten.add(text.encode("utf-8") + b"\n", DROPPED.get(values["type"], FIRST))
 
     def _write_collected(self) -> None:
@@ -271,7 +272,7 @@ class Transcripts:
         self._writer = WriteBehind()
         self._limit = UnwrittenLimit(MAX_UNWRITTEN)
 
-    def stats(self) -> dict[str, Stat]:
+    def read_stats(self) -> dict[str, Stat]:
         """The states of the files of all transcripts, by their ids."""
         found = {}
         for entry in os.scandir(self.folder):
@@ -281,34 +282,34 @@ class Transcripts:
                 found[entry.name[: -len(SUFFIX)]] = status.st_size, status.st_mtime_ns
         return found
 
-    def of(self, id: str, refused: Callable[[], None] = lambda: None) -> TranscriptFile:
+    def file_of(self, id: str, refused: Callable[[], None] = lambda: None) -> TranscriptFile:
         """The transcript with this id. The thread that writes calls `refused` if the disk
         refuses."""
         return TranscriptFile(self.folder, id, self._writer, self._limit, refused)
 
-    def sweep(self) -> None:
+    def sweep_leftovers(self) -> None:
         """Remove what a crash has left of conversations during their deletion. Raises OSError."""
         for name in os.listdir(self.folder):
             id, beside = os.path.splitext(name)
             if beside == BESIDE and not os.path.exists(os.path.join(self.folder, id + SUFFIX)):
-                lock = FileLock(self.of(id).lock)
+                lock = FileLock(self.file_of(id).lock)
                 if lock.acquire():
                     try:
                         shutil.rmtree(os.path.join(self.folder, name))
                     finally:
                         lock.remove()
 
-    def write(self) -> None:
+    def write_all(self) -> None:
         """Write everything so far of all of them."""
         self._writer.finish()
 
 
-def _message(turn: str, time: datetime, said: events.Message) -> dict[str, Any]:
+def _message_line(turn: str, time: datetime, said: events.Message) -> dict[str, Any]:
     line = {"type": "message", "turn": turn, "time": time.isoformat()}
     return {**line, **dataclasses.asdict(said)}
 
 
-def _values(event: TurnEvent) -> dict[str, Any]:
+def _event_line(event: TurnEvent) -> dict[str, Any]:
     return {
         "type": "event",
         "turn": event.turn_id,

@@ -56,7 +56,9 @@ class Turns:
         """The turn with this id, as long as it is the newest of its conversation."""
         return next((turn for turn in self if turn.id == turn_id), None)
 
-    def confirm(self, call_id: str, decision: CallDecision, session_id: str | None = None) -> Turn:
+    def confirm_call(
+        self, call_id: str, decision: CallDecision, session_id: str | None = None
+    ) -> Turn:
         """Decide on a call that waits, in the conversation `session_id` or in any. Only the first
         decision counts; gives the turn. Raises AgentError.
 
@@ -74,7 +76,7 @@ class Turns:
         ]
         if len(asking) != 1:
             raise failure.no_call(call_id)
-        asking[0].confirm(call_id, decision)
+        asking[0].confirm_call(call_id, decision)
         return asking[0]
 
     @property
@@ -82,17 +84,19 @@ class Turns:
         """The events of all questions that wait for an answer."""
         return tuple(event for turn in self for event in turn.elicitations.waiting)
 
-    def answer(self, id: str, action: str, content: Mapping[str, Any] | None = None) -> None:
+    def answer_elicitation(
+        self, id: str, action: str, content: Mapping[str, Any] | None = None
+    ) -> None:
         """Answer a question that waits; only the first answer counts. Raises AgentError, codes
         VALIDATION_ERROR, after which it continues to wait, and ELICITATION_NOT_FOUND."""
         for turn in self:
             for event in turn.elicitations.waiting:
                 if isinstance(event.body, events.Elicitation) and event.body.id == id:
-                    turn.elicitations.answer(id, action, content)
+                    turn.elicitations.take_answer(id, action, content)
                     return
         raise failure.no_elicitation(id)
 
-    def cancel(
+    def cancel_turns(
         self, session_id: str | None = None, meant: Callable[[str], bool] = lambda id: True
     ) -> int:
         """End the turn of a conversation, or those of all that are `meant`; gives their number. A
@@ -107,14 +111,14 @@ class Turns:
             raise failure.no_session(session_id)
         busy = [each for each in wanted if each.is_busy]
         for conversation in busy:
-            conversation.cancel()
+            conversation.cancel_turn()
         return len(busy)
 
     def cancel_those_of(self, agent: str) -> None:
         """End all turns of the CLI with this id."""
         for conversation in self._conversations:
             if conversation.cli.id == agent:
-                conversation.cancel()
+                conversation.cancel_turn()
 
     def refuse_if_busy(self, agent: str) -> None:
         """Raises AgentError, code SESSION_BUSY, while the CLI with this id answers a message."""
@@ -122,26 +126,26 @@ class Turns:
             told = sentence("A message is being answered; cancel it first.")
             raise AgentError(failure.SESSION_BUSY, told)
 
-    async def finish(self, seconds: float) -> None:
+    async def wait_until_idle(self, seconds: float) -> None:
         """Wait until no turn runs, for so many seconds at most."""
-        await _until(lambda: not self.are_busy, seconds)
+        await _wait_until(lambda: not self.are_busy, seconds)
 
-    async def end(self) -> None:
+    async def cancel_and_wait(self) -> None:
         """Cancel all turns, those too that wait for the agent's start, and wait for their ends, for
         two seconds at most. A cancelled CLI ends the commands of its tools, including those that
         `end_tree` would not find."""
-        self.cancel()
-        await self.finish(ENDING)
+        self.cancel_turns()
+        await self.wait_until_idle(ENDING)
 
     async def end_attended(self) -> None:
         """Cancel the turns alone that end where nobody reads them, and wait for their ends."""
         running = [turn for turn in self if not (turn.is_over or turn.is_detached)]
         for turn in running:
             turn.cancel()
-        await _until(lambda: all(turn.is_over for turn in running), ENDING)
+        await _wait_until(lambda: all(turn.is_over for turn in running), ENDING)
 
 
-async def _until(condition: Callable[[], bool], seconds: float) -> None:
+async def _wait_until(condition: Callable[[], bool], seconds: float) -> None:
     loop = asyncio.get_running_loop()
     ends = loop.time() + seconds
     while not condition() and loop.time() < ends:
@@ -150,7 +154,7 @@ async def _until(condition: Callable[[], bool], seconds: float) -> None:
 
 async def end_of(turn: Turn) -> None:
     """Wait until the turn is over."""
-    async for _event in turn.events(turn.last_number):
+    async for _event in turn.read_events(turn.last_number):
         pass
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Mapping
 
 from ...base.shown_text import Remarks, shown, shown_line, spelled
-from ..sentence import CHINESE, ENGLISH, said, sentence
+from ..sentence import CHINESE, ENGLISH, sentence, translated_text
 from ..turn_events import Diff
 
 _FOLDED = (
@@ -18,49 +18,50 @@ _FOLDED = (
     sentence("{count} spaces and tabs"),
 )
 REMARKS = {
-    language: Remarks(*(said(text, language) for text in _FOLDED))
+    language: Remarks(*(translated_text(text, language) for text in _FOLDED))
     for language in (CHINESE, ENGLISH)
 }
 
 
-def line(text: str, language: str) -> str:
+def display_line(text: str, language: str) -> str:
     """A name, a label or a path."""
     return shown_line(text, REMARKS[language])
 
 
-def lines(text: str, language: str) -> str:
+def display_text(text: str, language: str) -> str:
     """A command, or another text that may have several lines."""
     return shown(text, REMARKS[language])
 
 
 def args_of(args: Mapping[str, Any], language: str) -> dict[str, Any]:
     """`{"args"}` with every text in it as it is shown; empty if all are shown unchanged."""
-    found = _texts(args, language)
+    found = _shown_value(args, language)
     return {} if found == args else {"args": found}
 
 
-def diff(value: Diff, language: str) -> dict[str, str]:
+def shown_diff(value: Diff, language: str) -> dict[str, str]:
     """`{"path", "oldText", "newText"}`, both texts with their lines. A CR before every line end of
     both texts is not a visible difference."""
     old, new = value.old_text, value.new_text
     if not any("\n" in text.replace("\r\n", "") for text in (old, new)):
         old, new = old.replace("\r\n", "\n"), new.replace("\r\n", "\n")
-    return {"path": line(value.path, language), **different(oldText=old, newText=new)}
+    return {"path": display_line(value.path, language), **changed_texts(oldText=old, newText=new)}
 
 
-def different(**texts: str | None) -> dict[str, str]:
+def changed_texts(**texts: str | None) -> dict[str, str]:
     """The texts that cannot be shown unchanged, with their lines."""
     found = {name: spelled(text) for name, text in texts.items() if text is not None}
     return {name: text for name, text in found.items() if text != texts[name]}
 
 
-def _texts(value: Any, language: str) -> Any:
+def _shown_value(value: Any, language: str) -> Any:
     if isinstance(value, str):
-        return lines(value, language)
+        return display_text(value, language)
     if isinstance(value, Mapping):
         return {
-            line(str(name), language): _texts(member, language) for name, member in value.items()
+            display_line(str(name), language): _shown_value(member, language)
+            for name, member in value.items()
         }
     if isinstance(value, (list, tuple)):
-        return [_texts(member, language) for member in value]
+        return [_shown_value(member, language) for member in value]
     return value

@@ -32,38 +32,38 @@ class EventFeed:
         self._outputs: dict[tuple[str, str, str], int] = {}
         self._grown = asyncio.Event()
 
-    def publish(self, event: TurnEvent) -> None:
+    def publish_event(self, event: TurnEvent) -> None:
         if isinstance(event.body, (ToolOutput, ToolResult)):
             call = event.session_id, event.turn_id, event.body.call_id
             if call in self._outputs:
-                self._drop(self._outputs[call])
+                self._drop_event(self._outputs[call])
             if isinstance(event.body, ToolOutput):
                 self._outputs[call] = self._end
-        size = _size(event.body)
+        size = _character_count(event.body)
         self._recent[self._end] = event, size
         self._end += 1
         self._characters += size
         while len(self._recent) > MAX_EVENTS or self._characters > MAX_CHARACTERS:
             oldest = next(iter(self._recent))
-            self._drop(oldest)
+            self._drop_event(oldest)
             self._forgotten = oldest + 1
         grown, self._grown = self._grown, asyncio.Event()
         grown.set()
 
-    def _drop(self, place: int) -> None:
+    def _drop_event(self, place: int) -> None:
         event, size = self._recent.pop(place)
         self._characters -= size
         if isinstance(event.body, ToolOutput):
             del self._outputs[event.session_id, event.turn_id, event.body.call_id]
 
-    def follow(
+    def follow_events(
         self, session_id: str | None, after: tuple[str, int] | None, passing: bool = False
     ) -> AsyncGenerator[TurnEvent, None]:
         """The events from now on, of one conversation or of all; with `after`, a turn and a number,
         also those since that event. Those that are PASSING come only if that is asked for. Ends if
         the reader is so slow that its next event is no longer kept. Raises Gone."""
         place = self._end if after is None else self._place_of(after) + 1
-        return self._read(place, session_id, passing)
+        return self._read_events(place, session_id, passing)
 
     def _place_of(self, wanted: tuple[str, int]) -> int:
         for place, (event, _size) in self._recent.items():
@@ -71,7 +71,7 @@ class EventFeed:
                 return place
         raise Gone
 
-    async def _read(
+    async def _read_events(
         self, place: int, session_id: str | None, passing: bool
     ) -> AsyncGenerator[TurnEvent, None]:
         while place >= self._forgotten:
@@ -88,14 +88,16 @@ class EventFeed:
                 yield event
 
 
-def _size(value: Any) -> int:
+def _character_count(value: Any) -> int:
     """The number of characters of all texts in it."""
     if isinstance(value, str):
         return len(value)
     if isinstance(value, dict):
-        return sum(map(_size, value.values()))
+        return sum(map(_character_count, value.values()))
     if isinstance(value, (list, tuple)):
-        return sum(map(_size, value))
+        return sum(map(_character_count, value))
     if dataclasses.is_dataclass(value):
-        return sum(_size(getattr(value, each.name)) for each in dataclasses.fields(value))
+        return sum(
+            _character_count(getattr(value, each.name)) for each in dataclasses.fields(value)
+        )
     return 0

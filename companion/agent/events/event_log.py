@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 from typing import AsyncIterator, Callable
 
 from ..turn_events import BESIDE, Body, Content, ToolCall, TurnEvent
-from ..wording.surrogates import pair
+from ..wording.surrogates import join_surrogates
 
 
 class EventLog:
@@ -44,7 +44,7 @@ class EventLog:
             isinstance(event.body, (Content, ToolCall)) for event in self._events
         )
 
-    async def read(self, after: int = 0) -> AsyncIterator[TurnEvent]:
+    async def read_events(self, after: int = 0) -> AsyncIterator[TurnEvent]:
         """The events with a number above `after`, including future ones; ends with the last."""
         while True:
             grown = self._grown
@@ -56,34 +56,34 @@ class EventLog:
                 return
             await grown.wait()
 
-    def say(self, text: str) -> None:
+    def add_answer_piece(self, text: str) -> None:
         """Add a piece of the answer. Its last character is kept back, so that the last piece of a
         run is never empty."""
-        text, self._half = pair(self._half, text)
+        text, self._half = join_surrogates(self._half, text)
         if text:
             text, self._held = (self._held + text)[:-1], text[-1]
         if text:
-            self._append(Content(text))
+            self._append_event(Content(text))
 
-    def add(self, body: Body) -> TurnEvent:
+    def add_event(self, body: Body) -> TurnEvent:
         """Add anything else; closes a run of pieces before it, unless it belongs BESIDE."""
         if isinstance(body, BESIDE):
-            return self._append(body)
+            return self._append_event(body)
         last, self._held, self._half = self._held, "", ""
         if last:
-            self._append(Content(last, is_partial=False))
-        return self._append(body)
+            self._append_event(Content(last, is_partial=False))
+        return self._append_event(body)
 
-    def tell(self, body: Body) -> None:
+    def publish_unkept(self, body: Body) -> None:
         """Tell of something that is not kept."""
-        self._told(self.note(body))
+        self._told(self.unnumbered_event(body))
 
-    def note(self, body: Body) -> TurnEvent:
+    def unnumbered_event(self, body: Body) -> TurnEvent:
         """An event for others than the readers, with the number 0: the user's message, or what is
         not kept."""
         return TurnEvent(0, datetime.now(timezone.utc), self.session_id, self.turn_id, body)
 
-    def _append(self, body: Body) -> TurnEvent:
+    def _append_event(self, body: Body) -> TurnEvent:
         number = len(self._events) + 1
         event = TurnEvent(number, datetime.now(timezone.utc), self.session_id, self.turn_id, body)
         self._events.append(event)

@@ -116,7 +116,7 @@ class Call:
         """The tool server's name; "" if it is not certain: the CLI replaces the title by an
         argument named "command", and does not send long arguments at all."""
         found = SERVER_TITLE.fullmatch(self.title)
-        known = _members(self.text) if self.is_of_server else None
+        known = _json_members(self.text) if self.is_of_server else None
         is_certain = known is not None and "command" not in known
         return found.group("server") if found and is_certain else ""
 
@@ -136,7 +136,7 @@ class Call:
         return f"{self.name} {self.title}".strip()
 
     @property
-    def beside(self) -> str:
+    def agent_note(self) -> str:
         """What the agent says of it, where that is not among its arguments."""
         is_read = self.name == SHELL and SHELL_NOTE.fullmatch(self.text) is not None
         is_in_command = self.is_of_server or is_read or (self.args and self.name != SHELL)
@@ -176,14 +176,14 @@ class Record:
     ended: str = ""
 
 
-def read(told: ToolCallUpdate, name: str = "", args: Mapping[str, Any] | None = None) -> Call:
+def read_call(told: ToolCallUpdate, name: str = "", args: Mapping[str, Any] | None = None) -> Call:
     """`name` and `args` are given if the agent sends them."""
     name = name or name_of(told.id)
     diffs = tuple(Diff(diff.path, diff.old_text, diff.new_text) for diff in told.diffs)
     text = "\n".join(told.texts)
     path = next(filter(None, told.paths), "")
     if args is None:
-        args = _arguments(name, told.title, text, diffs[0] if diffs else None, path)
+        args = _certain_arguments(name, told.title, text, diffs[0] if diffs else None, path)
     path = diffs[0].path if diffs else path or str(args.get("file_path") or "")
     locations = tuple(filter(None, told.paths))
     return Call(
@@ -191,7 +191,9 @@ def read(told: ToolCallUpdate, name: str = "", args: Mapping[str, Any] | None = 
     )
 
 
-def result(call: Call, before: Call | None, record: Record | None, success: bool) -> ToolResult:
+def reported_result(
+    call: Call, before: Call | None, record: Record | None, success: bool
+) -> ToolResult:
     """The result of a call: `call` as the agent reports its end, `before` as it reported its
     beginning."""
     record = record or Record()
@@ -205,7 +207,7 @@ def result(call: Call, before: Call | None, record: Record | None, success: bool
     return ToolResult(call.id, name, args, text, display, success, error)
 
 
-def ended(call: Call, reason: Words, rejected: bool) -> ToolResult:
+def unreported_result(call: Call, reason: Words, rejected: bool) -> ToolResult:
     """The result that the agent does not report."""
     return ToolResult(call.id, call.name, call.args, "", "", False, reason, rejected)
 
@@ -230,19 +232,21 @@ def name_of(id: str) -> str:
     return id.partition("__")[0]
 
 
-def _arguments(name: str, title: str, text: str, diff: Diff | None, path: str) -> dict[str, Any]:
+def _certain_arguments(
+    name: str, title: str, text: str, diff: Diff | None, path: str
+) -> dict[str, Any]:
     """The arguments that are certain."""
     if name == SHELL:
-        return {"command": title, **_noted(text)}
+        return {"command": title, **_noted_arguments(text)}
     if diff is not None:
         content = {"content": diff.new_text} if name == "write_file" else {}
         return {"file_path": diff.path, **content}
     if name.startswith(OF_SERVER):
-        return _members(text) or {}
+        return _json_members(text) or {}
     return {"file_path": path} if path else {}
 
 
-def _noted(text: str) -> dict[str, Any]:
+def _noted_arguments(text: str) -> dict[str, Any]:
     """The other arguments in the note beside a command."""
     note = SHELL_NOTE.fullmatch(text)
     if note is None:
@@ -252,7 +256,7 @@ def _noted(text: str) -> dict[str, Any]:
     return {**{name: value for name, value in found.items() if value}, **background}
 
 
-def _members(text: str) -> dict[str, Any] | None:
+def _json_members(text: str) -> dict[str, Any] | None:
     """The members of the object that the text contains as JSON; None if it contains none."""
     try:
         value = json.loads(text)

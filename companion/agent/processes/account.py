@@ -50,7 +50,7 @@ class Account:
             raise AgentError(failure.AUTH_NOT_SET, told)
         return self._credentials
 
-    async def refresh(self) -> None:
+    async def refresh_credentials(self) -> None:
         """Use what another server with the same folder has configured, if there is nothing here
         that counts."""
         if self._credentials is not None and not self._is_refused:
@@ -65,7 +65,7 @@ class Account:
             self._credentials = found
             self._is_refused = self._is_verified = False
 
-    def status(self) -> AuthStatus:
+    def auth_status(self) -> AuthStatus:
         credentials = self._credentials
         if credentials is None:
             return AuthStatus(False, None, False, False, None, False)
@@ -79,13 +79,13 @@ class Account:
             self._is_verified,
         )
 
-    async def configure(self, credentials: Credentials) -> None:
+    async def configure_credentials(self, credentials: Credentials) -> None:
         """Use these credentials from now on, also after a restart. Every conversation gets a new
         session of the CLI.
 
         Codes: VALIDATION_ERROR; SESSION_BUSY while a turn runs; AUTH_CONFIG_FAILED.
         """
-        self._cli.check(credentials)
+        self._cli.check_credentials(credentials)
         self._turns.refuse_if_busy(self._cli.id)
         async with self._without_login():
             self._turns.refuse_if_busy(self._cli.id)
@@ -98,7 +98,7 @@ class Account:
                         "The credentials cannot be saved: {reason}.", reason=error.strerror or error
                     ),
                 ) from error
-            await self._use(credentials)
+            await self._use_credentials(credentials)
 
     async def begin_login(self) -> Login | None:
         """Begin a login with Google: gives where to get a code; None if somebody is already logged
@@ -121,9 +121,9 @@ class Account:
             if self._login is not None and not self._login.is_over:
                 return self._login.place
             self._login = GoogleLogin(self._pool, self._cli, credentials)
-            login = await self._login.begin()
+            login = await self._login.begin_login()
             if login is None and self._is_refused:
-                await self._use(credentials)
+                await self._use_credentials(credentials)
             return login
 
     async def finish_login(self, code: str) -> None:
@@ -135,26 +135,26 @@ class Account:
         async with self._changing:
             if self._login is None or self._login.is_over:
                 raise AgentError(failure.VALIDATION_ERROR, sentence("No login waits for a code."))
-            await self._login.finish(code)
-            await self._use(self._credentials)
+            await self._login.finish_login(code)
+            await self._use_credentials(self._credentials)
 
     async def abandon_login(self) -> None:
         """End a login that waits for a code, if there is one."""
         if self._login is not None:
             await self._login.abandon()
 
-    async def clear(self) -> None:
+    async def clear_credentials(self) -> None:
         """Forget kind, key and project. A login with Google is kept, in case it is chosen again."""
         async with self._without_login():
-            await self._forget()
+            await self._forget_credentials()
 
     async def logout(self) -> None:
         """Forget the whole account."""
         async with self._without_login():
-            await self._forget()
+            await self._forget_credentials()
             self._cli.login.forget()
 
-    def learn(self, last: events.Body) -> None:
+    def learn_from_turn(self, last: events.Body) -> None:
         """Learn from the end of a turn whether the credentials are valid."""
         if isinstance(last, events.Error):
             self.learn_error(last.code)
@@ -176,13 +176,13 @@ class Account:
             await self.abandon_login()
             yield
 
-    async def _forget(self) -> None:
+    async def _forget_credentials(self) -> None:
         # The file first: it takes seconds to end the process, and we may be ended meanwhile.
         self._store.clear()
         forget_keys(self._cli.folder, self._cli.key_files)
-        await self._use(None)
+        await self._use_credentials(None)
 
-    async def _use(self, credentials: Credentials | None) -> None:
+    async def _use_credentials(self, credentials: Credentials | None) -> None:
         self._credentials = credentials
         self._is_refused = self._is_verified = False
         # Old sessions of the agent would keep the old credentials.

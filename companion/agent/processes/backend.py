@@ -55,7 +55,7 @@ class Clis(Mapping[str, AgentCli]):
         self._folders: tuple[str, ...] = ()
         self._made: dict[str, AgentCli] = {}
 
-    def trust(self, folders: Sequence[str]) -> None:
+    def trust_folders(self, folders: Sequence[str]) -> None:
         """Their workspaces in these folders (absolute paths) may be trusted from now on."""
         self._folders = tuple(folders)
         for each in self._made.values():
@@ -65,7 +65,7 @@ class Clis(Mapping[str, AgentCli]):
         if id not in self._made:
             if not ID.fullmatch(id):
                 raise KeyError(id)
-            home = os.path.join(_folder(self._state, id), "home")
+            home = os.path.join(_state_folder(self._state, id), "home")
             row = CLIS.get(id)
             made = (
                 CommandAgent(home, self._trusted, id) if row is None else row(home, self._trusted)
@@ -87,11 +87,11 @@ class Backend:
     exists."""
 
     def __init__(self, launch: Launch, cli: AgentCli, state: str, turns: Turns) -> None:
-        folder = _folder(state, cli.id)
+        folder = _state_folder(state, cli.id)
         private_files.make_folder(folder)
         self.cli = cli
         self.pool = Pool(launch, cli, os.path.join(folder, "opening.lock"))
-        store = Store(folder, cli.check)
+        store = Store(folder, cli.check_credentials)
         self.account = Account(store, launch.fallback, cli, self.pool, turns)
         self.launch = launch
 
@@ -101,22 +101,22 @@ class Backend:
         if self.pool.running:
             return True
         with suppress(AgentError):
-            return is_there(self.launch.found())
+            return is_there(self.launch.find_command())
         return False
 
-    async def credentials(self) -> Credentials:
+    async def current_credentials(self) -> Credentials:
         """The credentials in use. Raises AgentError; if there are none, of a program that is looked
         for and not found first: nobody logs in to what is not installed."""
         try:
             return self.account.credentials
         except AgentError:
-            await in_thread(self.launch.found)
+            await in_thread(self.launch.find_command)
             raise
 
-    def renew(self, launch: Launch) -> None:
+    def renew_launch(self, launch: Launch) -> None:
         """The next processes are started in this way."""
         self.launch = launch
-        self.pool.renew(launch)
+        self.pool.renew_launch(launch)
 
     async def stop(self) -> None:
         """End a login and all processes, within about six seconds."""
@@ -124,7 +124,7 @@ class Backend:
         await self.account.abandon_login()
         await self.pool.stop()
 
-    def info(self, is_usual: bool) -> AgentInfo:
+    def agent_info(self, is_usual: bool) -> AgentInfo:
         """Never starts a process."""
         return AgentInfo(
             self.cli.id,
@@ -132,7 +132,7 @@ class Backend:
             is_usual,
             self.cli.kinds,
             self.cli.login.is_offered,
-            self.account.status().is_authenticated,
+            self.account.auth_status().is_authenticated,
             self.launch.processes,
             self.pool.starts,
             self.pool.running,
@@ -140,7 +140,7 @@ class Backend:
         )
 
 
-def _folder(state: str, id: str) -> str:
+def _state_folder(state: str, id: str) -> str:
     """Gemini CLI's files are in the engine's folder itself, where they were before there were other
     CLIs."""
     return state if id == USUAL else os.path.join(state, id)
@@ -158,9 +158,9 @@ class Backends:
     ) -> None:
         self._clis, self._state, self._turns = clis, state, turns
         self._by_id: dict[str, Backend] = {}
-        self.offer(launches)
+        self.offer_launches(launches)
 
-    def offer(self, launches: Sequence[Launch]) -> None:
+    def offer_launches(self, launches: Sequence[Launch]) -> None:
         """Offer these CLIs, too, from now on, the usual one first. One that is offered already is
         started in this way from its next process on."""
         for each in launches:
@@ -169,7 +169,7 @@ class Backends:
                 cli = self._clis[each.agent]
                 self._by_id[each.agent] = Backend(each, cli, self._state, self._turns)
             else:
-                known.renew(each)
+                known.renew_launch(each)
         self.usual = launches[0].agent
 
     def __iter__(self) -> Iterator[Backend]:
@@ -187,16 +187,16 @@ class Backends:
             raise AgentError(AGENT_NOT_FOUND, told)
         return found
 
-    def taking(self, kind: str) -> Backend:
+    def backend_for(self, kind: str) -> Backend:
         """The first CLI for credentials of this kind. Raises AgentError, code AGENT_NOT_FOUND."""
         found = next((backend for backend in self if kind in backend.cli.kinds), None)
         # Otherwise one that is not offered; the error then names it.
         return found or self[next((id for id, cli in CLIS.items() if kind in cli.kinds), kind)]
 
-    def leave(self, conversation: Conversation) -> None:
+    def leave_conversation(self, conversation: Conversation) -> None:
         """The conversation is not used any more."""
         for backend in self:
-            backend.pool.leave(conversation)
+            backend.pool.leave_conversation(conversation)
 
     def end_start(self, conversation: Conversation) -> None:
         """The user waits no longer for the agent's session of this conversation: a process that
@@ -207,9 +207,9 @@ class Backends:
             if place.runner.running is not None:
                 place.runner.running.give_up()
 
-    def infos(self) -> tuple[AgentInfo, ...]:
+    def agent_infos(self) -> tuple[AgentInfo, ...]:
         """Starts no process."""
-        return tuple(backend.info(backend.cli.id == self.usual) for backend in self)
+        return tuple(backend.agent_info(backend.cli.id == self.usual) for backend in self)
 
     @property
     def processes(self) -> tuple[ProcessInfo, ...]:

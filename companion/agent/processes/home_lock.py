@@ -36,7 +36,7 @@ class HomeLock:
         finally:
             if not is_over:
                 # Nobody waits any more, and the thread may still take it.
-                self._leaving = asyncio.ensure_future(self._leave(taking))
+                self._leaving = asyncio.ensure_future(self._leave_later(taking))
 
     async def __aexit__(self, *_: object) -> None:
         try:
@@ -44,6 +44,6 @@ class HomeLock:
         finally:
             self._here.release()
 
-    async def _leave(self, taking: asyncio.Future[None]) -> None:
+    async def _leave_later(self, taking: asyncio.Future[None]) -> None:
         await asyncio.wait([taking])
         await self.__aexit__()

@@ -25,26 +25,26 @@ class IdleWatch:
         self._ending: asyncio.Task[None] | None = None
 
     @contextmanager
-    def using(self) -> Iterator[None]:
+    def in_use(self) -> Iterator[None]:
         """Keep the process while somebody talks with it, and for IDLE after that."""
         self._users += 1
         try:
             yield
         finally:
             self._users -= 1
-            self.used()
+            self.check_later()
 
-    def used(self) -> None:
+    def check_later(self) -> None:
         """Check after IDLE, and not before."""
         self.stop()
-        self._timer = asyncio.get_running_loop().call_later(IDLE, self._check)
+        self._timer = asyncio.get_running_loop().call_later(IDLE, self._check_memory)
 
     def stop(self) -> None:
         """Stop checking."""
         if self._timer is not None:
             self._timer.cancel()
 
-    def _check(self) -> None:
+    def _check_memory(self) -> None:
         self._ending = asyncio.ensure_future(self._end_if_large())
 
     async def _end_if_large(self) -> None:

@@ -43,7 +43,7 @@ class Login:
 
 
 class GoogleLogin(Listener):
-    """One login with Google, from `begin` until it `is_over`."""
+    """One login with Google, from `begin_login` until it `is_over`."""
 
     def __init__(self, pool: Pool, cli: AgentCli, credentials: Credentials) -> None:
         self._pool = pool
@@ -69,10 +69,10 @@ class GoogleLogin(Listener):
         """The present address; a wrong code leads to another one."""
         return Login(self._url, self._expires)
 
-    async def begin(self) -> Login | None:
+    async def begin_login(self) -> Login | None:
         """Gives the address; None if the existing login is still valid. Raises AgentError."""
-        client = self._client = await self._connect()
-        asked = self._cli.authentication(self._credentials, client.auth_methods)
+        client = self._client = await self._connect_client()
+        asked = self._cli.authentication_request(self._credentials, client.auth_methods)
         if asked is None:
             told = sentence("{cli} has no login with Google.", cli=self._cli.name)
             raise AgentError(OAUTH_INIT_FAILED, told)
@@ -82,17 +82,17 @@ class GoogleLogin(Listener):
         loop = asyncio.get_running_loop()
         self._timer = loop.call_later(LIFETIME, lambda: asyncio.ensure_future(self.abandon()))
         self._expires = datetime.now(timezone.utc) + timedelta(seconds=LIFETIME)
-        if not await self._wait(SHOWING):
+        if not await self._wait_for_answer(SHOWING):
             await self.abandon()
             raise AgentError(
                 OAUTH_INIT_FAILED, sentence("The Gemini CLI did not say where to log in.")
             )
         if self._request.done():
-            await self._finish(OAUTH_INIT_FAILED)
+            await self._check_answer(OAUTH_INIT_FAILED)
             return None
         return self.place
 
-    async def finish(self, code: str) -> None:
+    async def finish_login(self, code: str) -> None:
         """Send the code. Raises AgentError; AUTH_REQUIRED if Google refuses it, with the next
         address in `details` as long as another code may be tried."""
         code = code.strip()
@@ -108,14 +108,14 @@ class GoogleLogin(Listener):
         self._shown.clear()
         self._failure = ""
         self._client.type_line(code)
-        if not await self._wait(EXCHANGING):
+        if not await self._wait_for_answer(EXCHANGING):
             await self.abandon()
             raise AgentError(NETWORK_ERROR, sentence("Google did not answer."))
         if not self.is_over and failure.is_network(self._failure):
             raise AgentError(NETWORK_ERROR, sentence("Google cannot be reached."), self._failure)
         if not self.is_over:
             raise AgentError(AUTH_REQUIRED, sentence("Google did not accept the code."), self._url)
-        await self._finish(AUTH_REQUIRED)
+        await self._check_answer(AUTH_REQUIRED)
 
     async def abandon(self) -> None:
         """End the login, even while it begins. Does nothing if it has ended."""
@@ -129,18 +129,20 @@ class GoogleLogin(Listener):
         if client is not None:
             await client.kill()
 
-    def update(self, session: str, update: messages.SessionUpdate) -> None:
+    def take_update(self, session: str, update: messages.SessionUpdate) -> None:
         """There is no session."""
 
-    def permission(self, request: messages.PermissionRequest) -> None:
+    def take_permission_request(self, request: messages.PermissionRequest) -> None:
         """There is no session."""
 
-    def elicitation(self, request: ElicitationRequest) -> None:
+    def take_elicitation_request(self, request: ElicitationRequest) -> None:
         """Nobody would see the question."""
         if self._client is not None:
-            self._client.answer(request.id, elicitation.answer(elicitation.CANCEL))
+            self._client.answer_request(
+                request.id, elicitation.elicitation_result(elicitation.CANCEL)
+            )
 
-    def withdrawn(self, withdrawal: messages.Withdrawal) -> None:
+    def take_withdrawal(self, withdrawal: messages.Withdrawal) -> None:
         """Nothing waits."""
 
     def read_file(self, request: messages.ReadTextFile) -> None:
@@ -149,22 +151,22 @@ class GoogleLogin(Listener):
     def write_file(self, request: messages.WriteTextFile) -> None:
         """There is no session."""
 
-    def noise(self, text: str) -> None:
+    def take_noise(self, text: str) -> None:
         found = URL.search(text)
         if found:
             self._url = found.group()
             self._shown.set()
 
-    def logged(self, text: str) -> None:
+    def take_log_text(self, text: str) -> None:
         if text.startswith(FAILED):
             self._failure = text[len(FAILED) :].strip()
 
-    def ended(self) -> None:
+    def take_process_end(self) -> None:
         """The request fails, which reports it."""
 
-    async def _connect(self) -> AcpClient:
+    async def _connect_client(self) -> AcpClient:
         connecting = self._connecting = asyncio.ensure_future(
-            self._pool.connect(self._credentials, self)
+            self._pool.connect_apart(self._credentials, self)
         )
         try:
             client = await connecting
@@ -177,7 +179,7 @@ class GoogleLogin(Listener):
             raise AgentError(OAUTH_INIT_FAILED, ABANDONED)
         return client
 
-    async def _wait(self, seconds: float) -> bool:
+    async def _wait_for_answer(self, seconds: float) -> bool:
         """Wait for an address or an answer; gives whether one came."""
         if self._request is None:
             return False
@@ -187,7 +189,7 @@ class GoogleLogin(Listener):
         shown.cancel()
         return bool(done)
 
-    async def _finish(self, code: str) -> None:
+    async def _check_answer(self, code: str) -> None:
         """The CLI has answered. Raises AgentError if it refused."""
         error = self._request.exception() if self._request is not None else None
         if self._is_abandoned:

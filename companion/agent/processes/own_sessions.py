@@ -39,23 +39,23 @@ NEEDS_LOGIN = sentence(
 TAKEN = sentence("This session is a conversation here already.")
 
 
-async def listed(
+async def list_own_sessions(
     backend: Backend, conversations: Conversations, folder: str
 ) -> tuple[ListedSession, ...]:
     """The CLI's sessions of the folder (a real path) that are no conversations here, the last used
     ones first; of an agent with very many, only the newest are looked at. Raises AgentError."""
     # Some agents run what a workspace names as soon as they look at it.
     await in_thread(partial(backend.cli.session_meta, folder))
-    await backend.account.refresh()
-    async with backend.pool.client(backend.account.credentials) as client:
+    await backend.account.refresh_credentials()
+    async with backend.pool.first_client(backend.account.credentials) as client:
         if not client.capabilities.lists:
-            raise AgentError(VALIDATION_ERROR, CANNOT_LIST.filled(cli=backend.cli.name))
-        told = await _pages(client, folder)
-    await conversations.index.waited()
-    known = set(_known(conversations, backend.cli))
+            raise AgentError(VALIDATION_ERROR, CANNOT_LIST.with_values(cli=backend.cli.name))
+        told = await _read_pages(client, folder)
+    await conversations.index.wait_for_all_since()
+    known = set(_known_sessions(conversations, backend.cli))
     # Some list those of other folders as well.
     there = await in_thread(
-        lambda: [session for session in told if _real(session.folder) == _real(folder)]
+        lambda: [session for session in told if _real_path(session.folder) == _real_path(folder)]
     )
     found = {session.id: session for session in there if session.id not in known}
     return tuple(
@@ -70,30 +70,30 @@ async def take_over(
     them. Raises AgentError."""
     cli = backend.cli
     _check_free(conversations, cli, session)
-    made = conversations.new(folder, cli)
+    made = conversations.new_conversation(folder, cli)
     turns = RepeatedTurns(cli, made.id, session.updated or datetime.now(timezone.utc))
-    await _repeat(backend, folder, session.id, turns)
+    await _repeat_session(backend, folder, session.id, turns)
     title = session.title
-    async with made.hold.held():
+    async with made.hold.exclusive_use():
         # It may have been taken over while the agent repeated it.
         _check_free(conversations, cli, session)
-        made.record.take_over(session.id, title, cli.id, turns.finished(title))
+        made.record.take_over(session.id, title, cli.id, turns.finish_turns(title))
         conversations.remember(made)
-        await on_disk(made.record.transcript.write)
+        await on_disk(made.record.transcript.write_now)
     return made
 
 
 def _check_free(conversations: Conversations, cli: AgentCli, session: ListedSession) -> None:
     """Raises AgentError."""
-    if session.id in set(_known(conversations, cli)):
+    if session.id in set(_known_sessions(conversations, cli)):
         raise AgentError(VALIDATION_ERROR, TAKEN)
 
 
-def _real(folder: str) -> str:
+def _real_path(folder: str) -> str:
     return os.path.normcase(os.path.realpath(folder))
 
 
-async def _pages(client: AcpClient, folder: str) -> list[ListedSession]:
+async def _read_pages(client: AcpClient, folder: str) -> list[ListedSession]:
     found: list[ListedSession] = []
     cursor = ""
     for _page in range(MAX_PAGES):
@@ -107,29 +107,33 @@ async def _pages(client: AcpClient, folder: str) -> list[ListedSession]:
     return found
 
 
-async def _repeat(backend: Backend, folder: str, session: str, turns: RepeatedTurns) -> None:
+async def _repeat_session(
+    backend: Backend, folder: str, session: str, turns: RepeatedTurns
+) -> None:
     """Let the agent repeat the session in a process apart, so that nobody hears of it twice: the
     conversation opens the session again in its own. Raises AgentError."""
     cli = backend.cli
     meta = await in_thread(partial(cli.session_meta, folder))
     listener = _Repeating(session, turns)
-    client = listener.client = await backend.pool.connect(backend.account.credentials, listener)
+    client = listener.client = await backend.pool.connect_apart(
+        backend.account.credentials, listener
+    )
     try:
         told = client.capabilities
         if told.load:
             asked = messages.reopen_session(messages.LOAD, session, folder, (), meta)
             await client.request(asked, REPEATING)
         elif not told.resume:
-            raise AgentError(VALIDATION_ERROR, CANNOT_OPEN.filled(cli=cli.name))
+            raise AgentError(VALIDATION_ERROR, CANNOT_OPEN.with_values(cli=cli.name))
     except AgentError as error:
         if error.code != AUTH_REQUIRED:
             raise
-        raise AgentError(AUTH_REQUIRED, NEEDS_LOGIN.filled(cli=cli.name)) from error
+        raise AgentError(AUTH_REQUIRED, NEEDS_LOGIN.with_values(cli=cli.name)) from error
     finally:
         await asyncio.shield(client.stop())
 
 
-def _known(conversations: Conversations, cli: AgentCli) -> Iterator[str]:
+def _known_sessions(conversations: Conversations, cli: AgentCli) -> Iterator[str]:
     """The sessions of the agent that are conversations here."""
     used: Iterable[str] = (
         conversation.session.id or "" for conversation in conversations if conversation.cli is cli
@@ -147,19 +151,21 @@ class _Repeating(Listener):
         self.client: AcpClient | None = None
         self._session, self._turns = session, turns
 
-    def update(self, session: str, update: messages.SessionUpdate) -> None:
+    def take_update(self, session: str, update: messages.SessionUpdate) -> None:
         if session == self._session:
-            self._turns.take(update)
+            self._turns.take_update(update)
 
-    def permission(self, request: messages.PermissionRequest) -> None:
+    def take_permission_request(self, request: messages.PermissionRequest) -> None:
         if self.client is not None:
-            self.client.answer(request.id, messages.decision(None))
+            self.client.answer_request(request.id, messages.permission_result(None))
 
-    def elicitation(self, request: ElicitationRequest) -> None:
+    def take_elicitation_request(self, request: ElicitationRequest) -> None:
         if self.client is not None:
-            self.client.answer(request.id, elicitation.answer(elicitation.CANCEL))
+            self.client.answer_request(
+                request.id, elicitation.elicitation_result(elicitation.CANCEL)
+            )
 
-    def withdrawn(self, withdrawal: messages.Withdrawal) -> None:
+    def take_withdrawal(self, withdrawal: messages.Withdrawal) -> None:
         """Nothing waits."""
 
     def read_file(self, request: messages.ReadTextFile) -> None:
@@ -168,11 +174,11 @@ class _Repeating(Listener):
     def write_file(self, request: messages.WriteTextFile) -> None:
         """It was not offered."""
 
-    def noise(self, text: str) -> None:
+    def take_noise(self, text: str) -> None:
         """Nobody looks."""
 
-    def logged(self, text: str) -> None:
+    def take_log_text(self, text: str) -> None:
         """Nobody looks."""
 
-    def ended(self) -> None:
+    def take_process_end(self) -> None:
         """The request fails, which reports it."""

@@ -14,7 +14,7 @@ from ..acp import messages
 from ..acp.acp_client import AcpClient, Listener
 from ..agents.cli import AgentCli
 from ..conversations.conversation import Conversation
-from ..conversations.steering import passed
+from ..conversations.steering import pass_messages
 from ..credentials import Credentials
 from ..elicitation import ElicitationRequest
 from ..sentence import Words
@@ -65,84 +65,86 @@ class ProcessPlace(Listener):
         if client is None:
             return None
         pid, version, memory = client.process.pid, client.version, self.runner.memory
-        warning = self._cli.tested.warning(self._cli.program.script, version)
+        warning = self._cli.tested.version_warning(self._cli.program.script, version)
         return ProcessInfo(pid, version, memory, len(self), warning)
 
-    def enter(self, conversation: Conversation) -> None:
+    def enter_conversation(self, conversation: Conversation) -> None:
         """The conversation is used here, now."""
         self._conversations.pop(conversation, None)
         self._conversations[conversation] = None
 
-    def leave(self, conversation: Conversation) -> None:
+    def leave_conversation(self, conversation: Conversation) -> None:
         self._conversations.pop(conversation, None)
 
     # Messages of the process.
 
-    def update(self, session: str, update: messages.SessionUpdate) -> None:
+    def take_update(self, session: str, update: messages.SessionUpdate) -> None:
         conversation = self._of_session(session)
         if conversation is not None:
-            conversation.update(update)
+            conversation.take_update(update)
         elif isinstance(update, session_state.KINDS) and self.runner.running is not None:
-            self.runner.running.early.keep(session, update)
+            self.runner.running.early.keep_update(session, update)
 
-    def permission(self, request: messages.PermissionRequest) -> None:
+    def take_permission_request(self, request: messages.PermissionRequest) -> None:
         turn = self._turn_of(request.session)
         if turn is not None:
-            turn.ask(request)
+            turn.take_question(request)
         elif self.runner.running is not None:
             # No turn asks for this, so nobody can decide.
-            self.runner.running.answer(request.id, messages.decision(None))
+            self.runner.running.answer_request(request.id, messages.permission_result(None))
 
-    def elicitation(self, request: ElicitationRequest) -> None:
+    def take_elicitation_request(self, request: ElicitationRequest) -> None:
         turn = self._turn_of(request.session) if request.session else None
         if turn is not None:
-            turn.ask(request)
+            turn.take_question(request)
         elif self.runner.running is not None:
             # Nobody would see the question.
-            self.runner.running.answer(request.id, elicitation.answer(elicitation.CANCEL))
+            self.runner.running.answer_request(
+                request.id, elicitation.elicitation_result(elicitation.CANCEL)
+            )
 
-    def withdrawn(self, withdrawal: messages.Withdrawal) -> None:
+    def take_withdrawal(self, withdrawal: messages.Withdrawal) -> None:
         for conversation in self:
             if conversation.turn is not None and not conversation.turn.is_over:
-                conversation.turn.ask(withdrawal)
+                conversation.turn.take_question(withdrawal)
 
     def read_file(self, request: messages.ReadTextFile) -> None:
         if self.runner.running is not None:
-            asyncio.ensure_future(file_reads.answer(request, self.runner.running, self._cli))
+            asyncio.ensure_future(file_reads.answer_read(request, self.runner.running, self._cli))
 
     def write_file(self, request: messages.WriteTextFile) -> None:
         turn = self._turn_of(request.session)
         if turn is not None:
             turn.write_file(request)
         elif self.runner.running is not None:
-            error = self._cli.refusal("The turn is over, so nothing was written.")
-            self.runner.running.refuse(request.id, error)
+            error = self._cli.refusal_error("The turn is over, so nothing was written.")
+            self.runner.running.refuse_request(request.id, error)
 
-    def other(self, request: jsonrpc.Request) -> bool:
+    def take_other_request(self, request: jsonrpc.Request) -> bool:
         if not request.method or request.method != self._cli.asks_for_messages:
             return False
         asyncio.ensure_future(self._pass_in(request))
         return True
 
-    def noise(self, text: str) -> None:
-        self.runner.hear(text)
+    def take_noise(self, text: str) -> None:
+        self.runner.take_noise(text)
 
-    def logged(self, text: str) -> None:
-        retry = self._cli.retry(text)
+    def take_log_text(self, text: str) -> None:
+        retry = self._cli.read_retry(text)
         if retry is not None:
             for conversation in self:
                 if conversation.turn is not None:
-                    conversation.turn.retried(retry.attempt, retry.status)
+                    conversation.turn.report_retry(retry.attempt, retry.status)
 
-    def ended(self) -> None:
+    def take_process_end(self) -> None:
         logger.info("%s ended", self._cli.name)
 
     async def _pass_in(self, request: jsonrpc.Request) -> None:
         session = messages.session_of(request)
         conversation = self._of_session(session) if session else None
-        texts = [] if conversation is None else await passed(conversation)
+        texts = [] if conversation is None else await pass_messages(conversation)
         if self.runner.running is not None:
-            self.runner.running.answer(request.id, self._cli.said_meanwhile(texts))
+            self.runner.running.answer_request(request.id, self._cli.said_meanwhile(texts))
 
     def _of_session(self, session: str) -> Conversation | None:
         # The last used ones first, because this is called for every word of an answer.
@@ -177,35 +179,35 @@ class Pool:
         """The place of the conversation, for good; a new one gets the place with the fewest."""
         here = [place for place in self._places if conversation in place]
         place = here[0] if here else min(self._places, key=len)
-        place.enter(conversation)
+        place.enter_conversation(conversation)
         return place
 
-    def leave(self, conversation: Conversation) -> None:
+    def leave_conversation(self, conversation: Conversation) -> None:
         """The conversation is not used any more."""
         for place in self._places:
-            place.leave(conversation)
+            place.leave_conversation(conversation)
 
-    def renew(self, launch: Launch) -> None:
+    def renew_launch(self, launch: Launch) -> None:
         """The next processes are started in this way. Their number stays."""
         for place in self._places:
             place.runner.launch = launch
 
-    async def prepare(self, credentials: Credentials) -> None:
+    async def start_first(self, credentials: Credentials) -> None:
         """Start the first process."""
-        async with self.client(credentials):
+        async with self.first_client(credentials):
             pass
 
     @asynccontextmanager
-    async def client(self, credentials: Credentials) -> AsyncIterator[AcpClient]:
+    async def first_client(self, credentials: Credentials) -> AsyncIterator[AcpClient]:
         """The first process, started if it does not run, for what belongs to no session. Raises
         AgentError."""
         place = self._places[0]
-        with place.idle.using():
-            yield await place.runner.client(credentials)
+        with place.idle.in_use():
+            yield await place.runner.authenticated_client(credentials)
 
-    async def connect(self, credentials: Credentials, listener: Listener) -> AcpClient:
+    async def connect_apart(self, credentials: Credentials, listener: Listener) -> AcpClient:
         """A process apart from those of the places. Raises AgentError."""
-        return await self._places[0].runner.connect(credentials, listener)
+        return await self._places[0].runner.connect_client(credentials, listener)
 
     async def stop(self) -> None:
         """End all processes."""

@@ -56,7 +56,7 @@ class Launch:
     fallback: Credentials | None = None
     look: Callable[[], tuple[str, ...]] | None = None
 
-    def found(self) -> tuple[str, ...]:
+    def find_command(self) -> tuple[str, ...]:
         """The command. Raises AgentError."""
         return self.command if self.look is None else self.look()
 
@@ -85,14 +85,14 @@ class Runner:
         client = self._client
         return client if client is not None and client.is_running else None
 
-    async def client(self, credentials: Credentials) -> AcpClient:
+    async def authenticated_client(self, credentials: Credentials) -> AcpClient:
         """An authenticated client; starts the process if none runs. Raises AgentError, also if
         `stop` comes while it starts."""
         async with self._lock:
             running = self.running
             if running is not None:
                 return running
-            starting = self._starting = asyncio.ensure_future(self._start(credentials))
+            starting = self._starting = asyncio.ensure_future(self._start_client(credentials))
             try:
                 await asyncio.wait([starting])
             finally:
@@ -105,13 +105,13 @@ class Runner:
                 raise AgentError(CLIENT_NOT_INITIALIZED, told)
             return starting.result()
 
-    async def _start(self, credentials: Credentials) -> AcpClient:
+    async def _start_client(self, credentials: Credentials) -> AcpClient:
         if credentials.kind == GOOGLE and not self._cli.login.is_there:
             told = sentence("Nobody has logged in with Google yet.")
             raise AgentError(AUTH_REQUIRED, told)
-        log_in = partial(self._authenticate, credentials=credentials)
+        log_in = partial(self._authenticate_client, credentials=credentials)
         later = None if self._cli.authenticates_first else log_in
-        client = await self.connect(credentials, self._listener, later)
+        client = await self.connect_client(credentials, self._listener, later)
         try:
             if self._cli.authenticates_first:
                 await log_in(client)
@@ -123,11 +123,11 @@ class Runner:
                 await client.kill()
         return client
 
-    async def connect(
+    async def connect_client(
         self, credentials: Credentials, listener: Listener, log_in: LogIn | None = None
     ) -> AcpClient:
         """A new process that is not authenticated yet. Raises AgentError."""
-        process = await self._process(credentials, partial(take_log_line, listener))
+        process = await self._start_process(credentials, partial(take_log_line, listener))
         self.starts += 1
         client = AcpClient(process, listener, self._cli.name, self._opening, log_in)
         try:
@@ -146,7 +146,7 @@ class Runner:
         logger.info("%s %s runs as process %d", name, client.version, pid)
         return client
 
-    def hear(self, noise: str) -> None:
+    def take_noise(self, noise: str) -> None:
         """A line outside the protocol; the CLI may be asking for a login."""
         if self._cli.login.is_asked_for(noise):
             self._wants_login.set()
@@ -179,18 +179,18 @@ class Runner:
         except (OSError, ValueError, IndexError, AttributeError):
             return 0
 
-    async def _process(
+    async def _start_process(
         self, credentials: Credentials, takes_error: Callable[[str], bool]
     ) -> AgentProcess:
         """Raises AgentError if it cannot be started."""
         launch, cli = self.launch, self._cli
         if launch.model:
             credentials = replace(credentials, model=launch.model)
-        found = launch.command if launch.look is None else await in_thread(launch.found)
+        found = launch.command if launch.look is None else await in_thread(launch.find_command)
         try:
-            cli.prepare(credentials, launch.settings)
-            environment = cli.environment(credentials, launch.environment)
-            command = (*found, *cli.arguments(launch.model))
+            cli.prepare_files(credentials, launch.settings)
+            environment = cli.process_environment(credentials, launch.environment)
+            command = (*found, *cli.program_arguments(launch.model))
             return await AgentProcess.start(command, environment, cli.folder, takes_error)
         except private_files.NotPrivate as error:
             told = sentence("Other users can read the folder of {cli}.", cli=cli.name)
@@ -200,9 +200,9 @@ class Runner:
             told = sentence("{cli} cannot be started: {reason}.", cli=cli.name, reason=reason)
             raise AgentError(CLIENT_NOT_INITIALIZED, told) from error
 
-    async def _authenticate(self, client: AcpClient, credentials: Credentials) -> None:
+    async def _authenticate_client(self, client: AcpClient, credentials: Credentials) -> None:
         self._wants_login.clear()
-        asked = self._cli.authentication(credentials, client.auth_methods)
+        asked = self._cli.authentication_request(credentials, client.auth_methods)
         if asked is None:
             raise AgentError(AUTH_REQUIRED, self._no_login(client, credentials))
         request = asyncio.ensure_future(client.request(asked, AUTHENTICATING))
@@ -224,6 +224,6 @@ class Runner:
         """What the user can do, for whom we cannot log in."""
         cli = self._cli
         if credentials.kind == OWN and cli.own_login:
-            return NO_OWN_LOGIN.filled(cli=cli.name, command=cli.own_login)
+            return NO_OWN_LOGIN.with_values(cli=cli.name, command=cli.own_login)
         names = ", ".join(method.name or method.id for method in client.auth_methods)
-        return NO_LOGIN.filled(cli=cli.name, methods=names)
+        return NO_LOGIN.with_values(cli=cli.name, methods=names)

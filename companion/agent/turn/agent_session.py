@@ -20,12 +20,12 @@ class AgentSession:
         self.session = session
         self.cli = cli
         self.state = state
-        self.recording = cli.session_files.recording(session.id)
+        self.recording = cli.session_files.recording_of(session.id)
         self.approvals = Approvals()
         self.notes: list[str] = []
         self._is_trusted = True
 
-    def call(self, told: ToolCallUpdate) -> Call:
+    def read_call(self, told: ToolCallUpdate) -> Call:
         return self.cli.read_call(told)
 
     def writes_through_us(self, path: str) -> bool:
@@ -45,6 +45,6 @@ class AgentSession:
         """Confirm the write, or give the model a refusal to read."""
         client = self.session.client
         if refusal:
-            client.refuse(request.id, self.cli.refusal(refusal))
+            client.refuse_request(request.id, self.cli.refusal_error(refusal))
         else:
-            client.answer(request.id, {})
+            client.answer_request(request.id, {})

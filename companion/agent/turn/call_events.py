@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..acp.messages import ToolCallStart, ToolCallUpdate, joined
+from ..acp.messages import ToolCallStart, ToolCallUpdate, joined_call
 from ..events import tool_call
 from ..events.event_log import EventLog
 from ..events.tool_call import EXECUTE, Call
@@ -33,11 +33,11 @@ class CallEvents:
     def running(self) -> tuple[Call, ...]:
         return tuple(self._running.values())
 
-    def known(self, id: str) -> Call | None:
+    def known_call(self, id: str) -> Call | None:
         """The call as far as it is known, while it runs."""
         return self._running.get(id)
 
-    def take(self, news: ToolCallUpdate, is_asked: bool = False) -> Call | None:
+    def take_update(self, news: ToolCallUpdate, is_asked: bool = False) -> Call | None:
         """The call with what the agent tells now; None if it is over and this belongs to it."""
         if news.id in self._over:
             if not is_asked and not isinstance(news, ToolCallStart):
@@ -46,34 +46,34 @@ class CallEvents:
             self._over.discard(news.id)
             self._told.pop(news.id, None)
         known = self._told.get(news.id)
-        told = joined(known, news)
+        told = joined_call(known, news)
         if is_asked and known is not None:
             # opencode asks about a part of what it has told, such as a command without its folder.
             args = {**(known.raw_input or {}), **(news.raw_input or {})}
             told = replace(told, raw_input=args or told.raw_input)
         self._told[news.id] = told
-        call = self._agent.call(told)
+        call = self._agent.read_call(told)
         if news.id in self._running:
             self._running[news.id] = call
         return call
 
-    def introduce(self, call: Call, requires_confirmation: bool = False) -> None:
+    def introduce_call(self, call: Call, requires_confirmation: bool = False) -> None:
         """Report a call that was not reported yet."""
         if call.id in self._running:
             return
         self._running[call.id] = call
         self._states.pop(call.id, None)
-        self._log.add(
+        self._log.add_event(
             ToolCall(
                 call.id, call.name, call.display_name, call.title, call.args, requires_confirmation
             )
         )
 
-    def state(self, call: Call, state: str, rejected: bool = False, rule: str = "") -> None:
+    def report_state(self, call: Call, state: str, rejected: bool = False, rule: str = "") -> None:
         """Report where the call stands, if that is new, or if a rule has allowed it."""
         if self._states.get(call.id) != state or rule:
             self._states[call.id] = state
-            self._log.add(ToolExecution(call.id, call.name, state, rejected, rule))
+            self._log.add_event(ToolExecution(call.id, call.name, state, rejected, rule))
 
     def output_of(self, call: Call, news: ToolCallUpdate) -> None:
         """What the call has put out, if the agent tells that while it runs: in pieces, or all of it
@@ -88,33 +88,33 @@ class CallEvents:
             return
         output = self._outputs.get(call.id)
         if output is None:
-            output = self._outputs[call.id] = LiveOutput(call.id, self._log.tell)
+            output = self._outputs[call.id] = LiveOutput(call.id, self._log.publish_unkept)
         if news.output:
-            output.add(news.output)
+            output.add_text(news.output)
         else:
-            output.replace("\n".join(news.texts))
+            output.replace_text("\n".join(news.texts))
 
-    def end(self, call: Call, state: str, result: ToolResult) -> None:
+    def end_call(self, call: Call, state: str, result: ToolResult) -> None:
         output = self._outputs.pop(call.id, None)
         if output is not None:
             output.close()
             # Some agents tell it in no other way, and none of a call that they do not end.
             if not result.result and not result.display_result:
                 result = replace(result, result=output.text)
-        self.state(call, state, result.rejected)
-        self._log.add(result)
+        self.report_state(call, state, result.rejected)
+        self._log.add_event(result)
         self._running.pop(call.id, None)
         self._told.pop(call.id, None)
         self._over.add(call.id)
 
-    def withdraw(self, call: Call, reason: Words) -> None:
+    def withdraw_question(self, call: Call, reason: Words) -> None:
         """It needs no decision any more. What the agent still tells of it, it has done by
         itself."""
         told = self._told[call.id]
-        self.fail(call, reason, rejected=True)
+        self.fail_call(call, reason, rejected=True)
         self._over.discard(call.id)
         self._told[call.id] = told
 
-    def fail(self, call: Call, reason: Words, rejected: bool = False) -> None:
+    def fail_call(self, call: Call, reason: Words, rejected: bool = False) -> None:
         """Report an end that the agent does not report."""
-        self.end(call, FAILED, tool_call.ended(call, reason, rejected))
+        self.end_call(call, FAILED, tool_call.unreported_result(call, reason, rejected))

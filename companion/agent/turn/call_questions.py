@@ -42,35 +42,35 @@ class CallQuestions:
         events = (pending.event for pending in self._pending.values())
         return tuple(event for event in events if event is not None)
 
-    def find(self, call_id: str) -> PendingPermission | None:
+    def find_pending(self, call_id: str) -> PendingPermission | None:
         return self._pending.get(call_id)
 
-    def get(self, call_id: str) -> PendingPermission:
+    def get_pending(self, call_id: str) -> PendingPermission:
         """Raises AgentError."""
         pending = self._pending.get(call_id)
         if pending is None:
             raise failure.no_call(call_id)
         return pending
 
-    def ask(self, pending: PendingPermission) -> None:
+    def ask_user(self, pending: PendingPermission) -> None:
         """Ask the user, or reject it where nobody can be asked."""
         call = pending.call
-        self.drop(call.id)
+        self.drop_question(call.id)
         if self._log.is_over:
-            self.answer(pending, CANCEL)
+            self.answer_agent(pending, CANCEL)
             return
-        self._calls.introduce(call, requires_confirmation=True)
-        self._calls.state(call, PENDING)
+        self._calls.introduce_call(call, requires_confirmation=True)
+        self._calls.report_state(call, PENDING)
         if self._patience is None or self.is_cancelled:
-            self.reject(pending, STOPPED if self.is_cancelled else UNATTENDED)
+            self.reject_call(pending, STOPPED if self.is_cancelled else UNATTENDED)
             return
         pending.is_changed = call.id in self._undecided
-        pending.event = self._log.add(pending.body)
+        pending.event = self._log.add_event(pending.body)
         loop = asyncio.get_running_loop()
-        pending.timer = loop.call_later(self._patience, self._expire, call.id)
+        pending.timer = loop.call_later(self._patience, self._expire_question, call.id)
         self._pending[call.id] = pending
 
-    def settle(self, pending: PendingPermission, is_decided: bool = False) -> None:
+    def settle_question(self, pending: PendingPermission, is_decided: bool = False) -> None:
         """It waits no more; `is_decided` if by the user's own decision."""
         del self._pending[pending.call.id]
         if is_decided:
@@ -80,54 +80,56 @@ class CallQuestions:
         if pending.timer is not None:
             pending.timer.cancel()
 
-    def drop(self, call_id: str) -> None:
+    def drop_question(self, call_id: str) -> None:
         """The agent asks anew about a call: what still waits is no approval then."""
         pending = self._pending.get(call_id)
         if pending is not None:
-            self.settle(pending)
-            self.answer(pending, "", WITHDRAWN)
+            self.settle_question(pending)
+            self.answer_agent(pending, "", WITHDRAWN)
 
-    def withdraw(self, withdrawal: Withdrawal) -> None:
+    def withdraw_question(self, withdrawal: Withdrawal) -> None:
         """The agent waits no more for the decision on one of them."""
         for pending in list(self._pending.values()):
             if pending.request is not None and pending.request.id == withdrawal.request:
-                self.settle(pending)
-                self._session.decide(pending.request, None)
-                self._calls.withdraw(pending.call, WITHDRAWN)
+                self.settle_question(pending)
+                self._session.answer_permission(pending.request, None)
+                self._calls.withdraw_question(pending.call, WITHDRAWN)
 
-    def answer(self, pending: PendingPermission, outcome: str, reason: Words = STOPPED) -> None:
+    def answer_agent(
+        self, pending: PendingPermission, outcome: str, reason: Words = STOPPED
+    ) -> None:
         """An agent that offers no rejection is told what it is told of a cancelled turn."""
         option = pending.choices.get(outcome)
         if pending.request is not None:
-            self._session.decide(pending.request, None if option is None else option.id)
+            self._session.answer_permission(pending.request, None if option is None else option.id)
         elif pending.held is not None and not pending.held.done():
             pending.held.set_result("" if outcome == ONCE else reason)
 
-    def reject(self, pending: PendingPermission, reason: Words) -> None:
+    def reject_call(self, pending: PendingPermission, reason: Words) -> None:
         """It is not allowed to run."""
-        self.answer(pending, CANCEL, reason)
-        self._calls.fail(pending.call, reason, rejected=True)
+        self.answer_agent(pending, CANCEL, reason)
+        self._calls.fail_call(pending.call, reason, rejected=True)
 
-    def cancel(self) -> None:
+    def cancel_all(self) -> None:
         """None will run, nor what the agent asks for from now on."""
         self.is_cancelled = True
         # An answer after the turn's cancellation would still run the tool
         # (docs/gemini-cli-acp.md 5.37).
         for pending in list(self._pending.values()):
-            self.settle(pending)
-            self.answer(pending, "")
-            self._calls.fail(pending.call, STOPPED, rejected=True)
+            self.settle_question(pending)
+            self.answer_agent(pending, "")
+            self._calls.fail_call(pending.call, STOPPED, rejected=True)
 
     def close(self) -> None:
         """The turn is over."""
         for pending in list(self._pending.values()):
-            self.settle(pending)
+            self.settle_question(pending)
             if pending.held is not None:
-                self.answer(pending, "")
-            self._calls.fail(pending.call, STOPPED, rejected=True)
+                self.answer_agent(pending, "")
+            self._calls.fail_call(pending.call, STOPPED, rejected=True)
 
-    def _expire(self, call_id: str) -> None:
+    def _expire_question(self, call_id: str) -> None:
         pending = self._pending.get(call_id)
         if pending is not None:
-            self.settle(pending)
-            self.reject(pending, UNANSWERED)
+            self.settle_question(pending)
+            self.reject_call(pending, UNANSWERED)

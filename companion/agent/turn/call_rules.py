@@ -16,7 +16,16 @@ from ...base.agent_rules import COMMAND, EDIT, NAMES, OF_PATHS, READ, TOOL, Agen
 from ...base.path_patterns import IGNORE_CASE, is_matched
 from ..events import tool_call
 from ..events.tool_call import OF_SERVER, SHELL_NOTE, UNNAMED, Call
-from .lasting_answers import FOLDERS, NOTHING, READING, SAYING, SEARCH, Coverage, absolute, files_of
+from .lasting_answers import (
+    FOLDERS,
+    NOTHING,
+    READING,
+    SAYING,
+    SEARCH,
+    Coverage,
+    absolute_path,
+    files_of,
+)
 from .simple_commands import is_allowed, is_like, is_named, may_be
 
 DENY, ASK, ALLOW = NAMES
@@ -41,17 +50,17 @@ NO_VERDICT = Verdict()
 
 def verdict_of(call: Call, rules: AgentRules, workspace: str, coverage: Coverage) -> Verdict:
     """`coverage` is that of lasting answers: without any, nothing is allowed. Asks the disk."""
-    names = _names(call)
-    places = [absolute(call, file, workspace) for file in files_of(call)]
-    paths = [spelling for place in places for spelling in _spellings(place)]
+    names = _tool_names(call)
+    places = [absolute_path(call, file, workspace) for file in files_of(call)]
+    paths = [spelling for place in places for spelling in _path_spellings(place)]
     for decision, those in ((DENY, rules.deny), (ASK, rules.ask)):
         for rule in those:
-            if _fits(rule, call, names, paths, workspace):
+            if _rule_fits(rule, call, names, paths, workspace):
                 return Verdict(decision, rule)
     for rule in (*rules.deny, *rules.ask):
         if _may_fit(rule, call):
             return Verdict(ASK, rule)
-    allowed = _allowing(call, rules.allow, places, workspace) if coverage.needs else []
+    allowed = _allowing_rules(call, rules.allow, places, workspace) if coverage.needs else []
     return Verdict(ALLOW, ", ".join(dict.fromkeys(allowed))) if allowed else NO_VERDICT
 
 
@@ -73,7 +82,7 @@ def verdict_of_write(
     return min(found, key=lambda verdict: (DENY, ASK, "").index(verdict.decision))
 
 
-def _fits(
+def _rule_fits(
     rule: str, call: Call, names: Iterable[str], paths: Iterable[str], workspace: str
 ) -> bool:
     kind, pattern = parted(rule)
@@ -81,8 +90,8 @@ def _fits(
         return any(is_like(name.casefold(), pattern.casefold()) for name in names)
     if kind == COMMAND:
         return call.is_command and is_named(call.shell_line, pattern)
-    is_meant = kind in OF_PATHS and _may(kind, call)
-    roots = (workspace, _real(workspace))
+    is_meant = kind in OF_PATHS and _may_act_on_files(kind, call)
+    roots = (workspace, _real_path(workspace))
     # Each may be a folder.
     places = [os.path.join(path, "") for path in paths]
     return is_meant and any(is_matched(place, roots, (pattern,), True) for place in places)
@@ -106,7 +115,7 @@ def _is_of_own_tool(rule: str) -> bool:
     return kind == TOOL and not pattern.casefold().startswith(OF_SERVER)
 
 
-def _may(kind: str, call: Call) -> bool:
+def _may_act_on_files(kind: str, call: Call) -> bool:
     """Whether the call may do this to the files that it names. What a command names is where it
     runs, if it has no edits beside it."""
     if call.diffs or call.kind == tool_call.EDIT:
@@ -117,10 +126,12 @@ def _may(kind: str, call: Call) -> bool:
 def may_write(call: Call) -> bool:
     """Whether it may be the one that has the files written that it names: a server's tool writes by
     itself."""
-    return _may(EDIT, call) and not call.is_of_server
+    return _may_act_on_files(EDIT, call) and not call.is_of_server
 
 
-def _allowing(call: Call, rules: Sequence[str], places: Sequence[str], workspace: str) -> list[str]:
+def _allowing_rules(
+    call: Call, rules: Sequence[str], places: Sequence[str], workspace: str
+) -> list[str]:
     """The rules by which all of the call is allowed; none if a part of it is not."""
     by_kind = {
         kind: [rule for rule in rules if parted(rule)[0] == kind] for kind in (TOOL, COMMAND)
@@ -133,7 +144,7 @@ def _allowing(call: Call, rules: Sequence[str], places: Sequence[str], workspace
     if call.kind == tool_call.EDIT or (call.kind in READING and places):
         kind = EDIT if call.kind == tool_call.EDIT else READ
         patterns = [rule for rule in rules if parted(rule)[0] == kind]
-        fitting = [_first(patterns, _real(place), workspace) for place in places]
+        fitting = [_first_match(patterns, _real_path(place), workspace) for place in places]
         if all(fitting):
             return fitting
     if call.kind == tool_call.EDIT or call.name in UNNAMED:
@@ -141,14 +152,14 @@ def _allowing(call: Call, rules: Sequence[str], places: Sequence[str], workspace
     return [rule for rule in by_kind[TOOL] if is_like(call.name, parted(rule)[1])][:1]
 
 
-def _first(rules: Sequence[str], path: str, workspace: str) -> str:
+def _first_match(rules: Sequence[str], path: str, workspace: str) -> str:
     found = (
         rule for rule in rules if is_matched(path, (workspace,), (parted(rule)[1],), IGNORE_CASE)
     )
     return next(found, "")
 
 
-def _names(call: Call) -> set[str]:
+def _tool_names(call: Call) -> set[str]:
     """What somebody may call its tool."""
     is_title = call.name in UNNAMED or (call.is_command and "command" not in call.args)
     return {call.name, call.display_name, *([call.title] if is_title else [])}
@@ -160,14 +171,14 @@ def _says_nothing(call: Call) -> bool:
     return not text or text in map(call.args.get, SAYING) or SHELL_NOTE.fullmatch(text) is not None
 
 
-def _spellings(path: str) -> Iterable[str]:
+def _path_spellings(path: str) -> Iterable[str]:
     """Some agents take a `~` for the user's folder, others for a name."""
     home = os.path.join("~", "")
     expanded = os.path.expanduser("~") + path[1:] if path.startswith(home) else path
-    return os.path.abspath(path), _real(path), os.path.abspath(expanded), _real(expanded)
+    return os.path.abspath(path), _real_path(path), os.path.abspath(expanded), _real_path(expanded)
 
 
-def _real(path: str) -> str:
+def _real_path(path: str) -> str:
     try:
         return os.path.realpath(path)
     except (OSError, ValueError):

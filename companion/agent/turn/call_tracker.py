@@ -13,7 +13,7 @@ from typing import Sequence
 from ...base.log import logger
 from .. import failure
 from ..acp.messages import PermissionRequest, ToolCallUpdate, Withdrawal, WriteTextFile
-from ..edited_file import plain
+from ..edited_file import plain_text
 from ..events import tool_call
 from ..events.event_log import EventLog
 from ..events.tool_call import Call, Record
@@ -59,7 +59,7 @@ class CallTracker:
         self._consent = Consent(agent, self.writes)
         self._calls = CallEvents(log, agent)
         self._questions = CallQuestions(log, agent, self._calls, patience)
-        told = self._questions.ask, self._tell_end
+        told = self._questions.ask_user, self._tell_end
         self._held = HeldWrites(agent, self.writes, self._calls, self._consent, *told)
         # Writes of the user's texts instead of refused edits, by the ids of the calls.
         self._writing: dict[str, asyncio.Future[None]] = {}
@@ -78,11 +78,11 @@ class CallTracker:
         """The events of the calls that wait for a decision."""
         return self._questions.events
 
-    def confirm(self, call_id: str, decision: CallDecision) -> None:
+    def confirm_call(self, call_id: str, decision: CallDecision) -> None:
         """Decide on a call; only the first decision on what it is now counts. Raises AgentError."""
-        pending = self._questions.get(call_id)
+        pending = self._questions.get_pending(call_id)
         pending.check_revision(decision)
-        outcome = pending.outcome(decision.outcome)
+        outcome = pending.meant_outcome(decision.outcome)
         if (outcome == MODIFY) != decision.has_texts:
             raise AgentError(
                 failure.VALIDATION_ERROR,
@@ -93,81 +93,81 @@ class CallTracker:
         through_us = is_held or self._agent.writes_through_us(pending.call.path)
         if decision.new_text is not None and diff is not None:
             edits = (replace(diff, new_text=decision.new_text),)
-        self._questions.settle(pending, is_decided=True)
+        self._questions.settle_question(pending, is_decided=True)
         self._agent.notes += [decision.note] if decision.note else []
         if outcome == CANCEL:
-            self._questions.reject(pending, REJECTED)
+            self._questions.reject_call(pending, REJECTED)
         elif edits and not (through_us and _is_one_text(pending.call, edits)):
-            self._questions.answer(pending, CANCEL, REJECTED)
-            self._calls.state(pending.call, EXECUTING)
+            self._questions.answer_agent(pending, CANCEL, REJECTED)
+            self._calls.report_state(pending.call, EXECUTING)
             writing = asyncio.ensure_future(self._write_instead(pending.call, edits))
             self._writing[call_id] = writing
             writing.add_done_callback(lambda _: self._writing.pop(call_id))
         else:
-            self.writes.decide(pending.call, edits[0].new_text if edits else None)
-            self._consent.remember(pending.coverage.answers.get(outcome))
-            self._allow(pending)
+            self.writes.note_decision(pending.call, edits[0].new_text if edits else None)
+            self._consent.remember_answer(pending.coverage.answers.get(outcome))
+            self._allow_call(pending)
 
-    async def change(self, told: ToolCallUpdate) -> None:
+    async def take_update(self, told: ToolCallUpdate) -> None:
         """The agent tells of a call: its beginning, more of it, or its end."""
-        call = self._calls.take(told)
+        call = self._calls.take_update(told)
         # While the user's text is being written, it tells of the refusal of its own.
         if call is None or call.id in self._writing:
             return
-        pending = self._questions.find(call.id)
+        pending = self._questions.find_pending(call.id)
         if call.status in (COMPLETED, FAILED):
             if pending is not None:
                 # It asks no more, and has gone on by itself.
-                self._questions.settle(pending)
-                self._questions.answer(pending, "")
+                self._questions.settle_question(pending)
+                self._questions.answer_agent(pending, "")
             # The last piece of its output, or all of it.
             self._calls.output_of(call, told)
-            await self._end(call)
+            await self._end_call(call)
             return
         if pending is not None:
             await self._ask_anew(pending, call)
             return
         # Of a call that it still prepares, it may have told nothing yet.
         if call.status != PREPARED or call.args or call.diffs:
-            self._calls.introduce(call)
+            self._calls.introduce_call(call)
             await self.writes.read_before(call)
         if call.status not in (PREPARED, ""):
-            self._calls.state(call, EXECUTING)
+            self._calls.report_state(call, EXECUTING)
         self._calls.output_of(call, told)
 
-    async def ask(self, request: PermissionRequest) -> None:
+    async def take_permission_request(self, request: PermissionRequest) -> None:
         """The agent asks whether a call may run. What it asked before with one of these ids has its
         answer then: nobody could tell the two apart."""
-        self.withdraw(Withdrawal(request.id))
-        self._questions.drop(request.call.id)
-        call = self._calls.take(request.call, is_asked=True)
+        self.withdraw_question(Withdrawal(request.id))
+        self._questions.drop_question(request.call.id)
+        call = self._calls.take_update(request.call, is_asked=True)
         if call is None or self.is_cancelled:
-            self._session.decide(request, None)
+            self._session.answer_permission(request, None)
             return
         call = await self.writes.read_before(call, again=True)
-        pending, verdict = await self._judge(request, call)
+        pending, verdict = await self._judge_request(request, call)
         if self.is_cancelled:
-            self._session.decide(request, None)
+            self._session.answer_permission(request, None)
         elif verdict.decision == DENY:
-            self._calls.introduce(call)
-            self._questions.reject(pending, DENIED.filled(rule=verdict.rule))
+            self._calls.introduce_call(call)
+            self._questions.reject_call(pending, DENIED.with_values(rule=verdict.rule))
         elif verdict.decision == ALLOW:
-            self._calls.introduce(call)
-            self.writes.decide(call, None)
-            self._allow(pending, verdict.rule)
+            self._calls.introduce_call(call)
+            self.writes.note_decision(call, None)
+            self._allow_call(pending, verdict.rule)
         else:
-            self._questions.ask(pending)
+            self._questions.ask_user(pending)
 
-    def withdraw(self, withdrawal: Withdrawal) -> None:
+    def withdraw_question(self, withdrawal: Withdrawal) -> None:
         """The agent waits no more for the decision on one of them."""
-        self._questions.withdraw(withdrawal)
+        self._questions.withdraw_question(withdrawal)
 
-    async def write(self, request: WriteTextFile) -> None:
+    async def write_file(self, request: WriteTextFile) -> None:
         """The agent asks to write a file, for one of the calls. The boundary of what leads to the
         write: whatever happens, the agent gets its answer."""
         try:
             text = self._agent.cli.text_to_write(request)
-            told = await self._held.write(request.path, text)
+            told = await self._held.write_file(request.path, text)
         except AgentError as refused:
             told = refused.message
         except Exception:
@@ -185,30 +185,30 @@ class CallTracker:
         for call, is_done in zip(calls, done):
             if is_done:
                 # Codex does not tell the end of an edit that was allowed late.
-                await self._end(replace(call, status=COMPLETED))
+                await self._end_call(replace(call, status=COMPLETED))
             else:
                 await self.writes.keep_left(call)
 
-    def cancel(self) -> None:
+    def cancel_calls(self) -> None:
         """Calls that wait for a decision will not run, nor will those that the agent asks for
         now."""
         self.writes.is_cancelled = True
-        self._questions.cancel()
+        self._questions.cancel_all()
 
     def close(self) -> None:
         """The turn is over: no call continues."""
         self._questions.close()
         for call in self._calls.running:
-            self._calls.fail(call, STOPPED)
+            self._calls.fail_call(call, STOPPED)
 
-    async def _end(self, call: Call) -> None:
-        known = self._calls.known(call.id)
-        self._calls.introduce(call)
-        record = await self._agent.recording.find(call.id)
+    async def _end_call(self, call: Call) -> None:
+        known = self._calls.known_call(call.id)
+        self._calls.introduce_call(call)
+        record = await self._agent.recording.find_record(call.id)
         # docs/gemini-cli-acp.md 4.29: it reports success also for a command that ended with the
         # turn.
         success = call.status == COMPLETED and not self.is_cancelled
-        ended = await self.writes.end(call, success)
+        ended = await self.writes.end_call(call, success)
         if ended.told:
             # The CLI takes a write that differs for an error, and shows that.
             call = replace(call, text="", diffs=())
@@ -218,20 +218,20 @@ class CallTracker:
     def _tell_end(
         self, call: Call, known: Call | None, record: Record | None, ended: Ended
     ) -> None:
-        result = tool_call.result(call, known, record, ended.success)
+        result = tool_call.reported_result(call, known, record, ended.success)
         if ended.told and not ended.success:
             result = replace(result, error=ended.told)
         result = replace(result, unasked=ended.unasked, changed=ended.changed)
-        self._calls.end(call, COMPLETED if ended.success else FAILED, result)
+        self._calls.end_call(call, COMPLETED if ended.success else FAILED, result)
 
     async def _write_instead(self, call: Call, edits: Sequence[Diff]) -> None:
         ended = await self.writes.write_instead(call, edits)
         self._agent.notes.append(str(ended.told))
-        if self._calls.known(call.id) is not None:
+        if self._calls.known_call(call.id) is not None:
             told = replace(call, text="", diffs=())
             self._tell_end(told, call, Record(output=str(ended.told)), ended)
 
-    async def _judge(
+    async def _judge_request(
         self, request: PermissionRequest, call: Call
     ) -> tuple[PendingPermission, Verdict]:
         """The question, and what the user has said of it before."""
@@ -249,24 +249,24 @@ class CallTracker:
         # An approval that arrives while the file and the rules are read is of what was shown.
         pending.is_changing = replace(pending, call=call).body != pending.body
         call = await self.writes.read_before(call)
-        changed, verdict = await self._judge(pending.request, call)
+        changed, verdict = await self._judge_request(pending.request, call)
         pending.is_changing = False
-        if self._questions.find(call.id) is not pending or changed.body == pending.body:
+        if self._questions.find_pending(call.id) is not pending or changed.body == pending.body:
             return
-        self._questions.settle(pending)
+        self._questions.settle_question(pending)
         if verdict.decision == DENY:
-            self._questions.reject(changed, DENIED.filled(rule=verdict.rule))
+            self._questions.reject_call(changed, DENIED.with_values(rule=verdict.rule))
         else:
-            self._questions.ask(changed)
+            self._questions.ask_user(changed)
 
-    def _allow(self, pending: PendingPermission, rule: str = "") -> None:
+    def _allow_call(self, pending: PendingPermission, rule: str = "") -> None:
         """The agent is told to run it once. Its own editor opens nowhere: another text of the user
         is put in when the file is written."""
         call = pending.call
-        self._questions.answer(pending, ONCE)
-        self._calls.state(call, EXECUTING, rule=rule)
+        self._questions.answer_agent(pending, ONCE)
+        self._calls.report_state(call, EXECUTING, rule=rule)
         if call.is_attachment:
-            self._calls.end(call, COMPLETED, tool_call.result(call, None, None, True))
+            self._calls.end_call(call, COMPLETED, tool_call.reported_result(call, None, None, True))
 
 
 def _is_changeable(agent: AgentSession, call: Call, choices: Choices) -> bool:
@@ -279,4 +279,4 @@ def _is_changeable(agent: AgentSession, call: Call, choices: Choices) -> bool:
 def _is_one_text(call: Call, edits: Sequence[Diff]) -> bool:
     """Whether the edits are another new text for the only one of the call."""
     is_one = len(call.diffs) == len(edits) == 1
-    return is_one and plain(call.diffs[0].old_text) == plain(edits[0].old_text)
+    return is_one and plain_text(call.diffs[0].old_text) == plain_text(edits[0].old_text)

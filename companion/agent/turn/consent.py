@@ -31,28 +31,30 @@ class Consent:
         """What is said about the call, and what an answer that lasts would cover: nothing where a
         rule wants each to be asked about. ALLOW, without a rule, also of what such an answer
         covers."""
-        coverage = await self._coverage(call, choices)
+        coverage = await self._find_coverage(call, choices)
         folder = self._agent.session.folder
-        verdict = await self._verdict(lambda rules: verdict_of(call, rules, folder, coverage))
-        if not verdict.decision and self._agent.approvals.covers(coverage):
+        verdict = await self._find_verdict(lambda rules: verdict_of(call, rules, folder, coverage))
+        if not verdict.decision and self._agent.approvals.covers_all(coverage):
             verdict = Verdict(ALLOW)
         return verdict, NOTHING if verdict.decision == ASK else coverage
 
     async def verdict_on_write(self, path: str, running: Iterable[Call]) -> Verdict:
         """What is said about a write about which the agent does not ask, while these calls run."""
         folder = self._agent.session.folder
-        return await self._verdict(lambda rules: verdict_of_write(path, running, rules, folder))
+        return await self._find_verdict(
+            lambda rules: verdict_of_write(path, running, rules, folder)
+        )
 
-    async def _verdict(self, judge: Callable[[AgentRules], Verdict]) -> Verdict:
+    async def _find_verdict(self, judge: Callable[[AgentRules], Verdict]) -> Verdict:
         """What it says of the rules, which takes a thread: it asks the disk."""
-        rules = await self._rules()
+        rules = await self._read_rules()
         if rules == NO_RULES:
             return NO_VERDICT
         with suppress(OSError, asyncio.TimeoutError):
             return await in_thread(partial(judge, rules), WRITING)
         return Verdict(ASK)
 
-    async def _coverage(self, call: Call, choices: Choices) -> Coverage:
+    async def _find_coverage(self, call: Call, choices: Choices) -> Coverage:
         """None of an agent whose answers are not known, nor of what the user excludes."""
         once = choices.get(ONCE)
         if once is None or not is_known(once, self._agent.cli.options):
@@ -60,15 +62,15 @@ class Consent:
         look = partial(coverage_of, call, self._agent.session.folder)
         with suppress(OSError, asyncio.TimeoutError):
             found = await in_thread(look, WRITING)
-            if found.needs and not await self._writes.excludes(found.files):
+            if found.needs and not await self._writes.excludes_any(found.files):
                 return found
         return NOTHING
 
-    def remember(self, answer: Lasting | None) -> None:
+    def remember_answer(self, answer: Lasting | None) -> None:
         if answer is not None:
-            self._agent.approvals.remember(answer)
+            self._agent.approvals.remember_answer(answer)
 
-    async def _rules(self) -> AgentRules:
+    async def _read_rules(self) -> AgentRules:
         with suppress(NotSaved, asyncio.TimeoutError):
-            return await asyncio.wait_for(self._agent.cli.open_files.rules(), ASKING)
+            return await asyncio.wait_for(self._agent.cli.open_files.agent_rules(), ASKING)
         return ASK_ALL

@@ -47,12 +47,12 @@ class Elicitations:
         """The events of the questions that wait for an answer."""
         return tuple(asked.event for asked in self._asked.values())
 
-    def ask(self, request: ElicitationRequest) -> None:
+    def ask_user(self, request: ElicitationRequest) -> None:
         id = secrets.token_hex(8)
         if self._is_over:
-            self._reply(request, CANCEL)
+            self._reply_to_agent(request, CANCEL)
             return
-        event = self._log.add(
+        event = self._log.add_event(
             Elicitation(
                 id, request.mode, request.message, request.fields, request.url, request.call
             )
@@ -60,57 +60,59 @@ class Elicitations:
         patience, action = self._patience, DECLINE
         if patience is None:
             patience, action = 0.0, CANCEL
-        timer = asyncio.get_running_loop().call_later(patience, self._end, id, action)
+        timer = asyncio.get_running_loop().call_later(patience, self._end_question, id, action)
         self._asked[id] = WaitingElicitation(request, event, timer)
 
-    def answer(self, id: str, action: str, content: Mapping[str, Any] | None = None) -> None:
+    def take_answer(self, id: str, action: str, content: Mapping[str, Any] | None = None) -> None:
         """Only the first answer counts. `content` are the values of a form's fields, for ACCEPT.
         Raises AgentError."""
         asked = self._asked.get(id)
         if asked is None:
             raise failure.no_elicitation(id)
         if action == ACCEPT and asked.request.mode == FORM:
-            _check(asked.request, content or {})
-            self._end(id, action, content or {})
+            _check_content(asked.request, content or {})
+            self._end_question(id, action, content or {})
         else:
-            self._end(id, action)
+            self._end_question(id, action)
 
-    def withdraw(self, withdrawal: Withdrawal) -> None:
+    def withdraw_question(self, withdrawal: Withdrawal) -> None:
         """The agent waits no more for the answer to one of them."""
         for id, asked in list(self._asked.items()):
             if asked.request.id == withdrawal.request:
-                self._end(id, CANCEL)
+                self._end_question(id, CANCEL)
 
-    def end(self) -> None:
+    def end_all(self) -> None:
         """The turn was cancelled, or is over."""
         self._is_over = True
         for id in list(self._asked):
-            self._end(id, CANCEL)
+            self._end_question(id, CANCEL)
 
-    def _end(self, id: str, action: str, content: Mapping[str, Any] | None = None) -> None:
+    def _end_question(self, id: str, action: str, content: Mapping[str, Any] | None = None) -> None:
         asked = self._asked.pop(id)
         asked.timer.cancel()
-        self._reply(asked.request, action, content)
-        self._log.add(ElicitationAnswered(id, action))
+        self._reply_to_agent(asked.request, action, content)
+        self._log.add_event(ElicitationAnswered(id, action))
 
-    def _reply(
+    def _reply_to_agent(
         self, request: ElicitationRequest, action: str, content: Mapping[str, Any] | None = None
     ) -> None:
-        self._session.client.answer(request.id, elicitation.answer(action, content))
+        self._session.client.answer_request(
+            request.id, elicitation.elicitation_result(action, content)
+        )
 
 
-def _check(request: ElicitationRequest, content: Mapping[str, Any]) -> None:
+def _check_content(request: ElicitationRequest, content: Mapping[str, Any]) -> None:
     """Raises AgentError for values that the form does not take."""
     fields = {field.name: field for field in request.fields}
     for name in content:
         if name not in fields:
-            raise _refusal(NO_FIELD, name)
-        if not fields[name].takes(content[name]):
-            raise _refusal(OTHER_VALUE, name)
+            raise _field_error(NO_FIELD, name)
+        if not fields[name].takes_value(content[name]):
+            raise _field_error(OTHER_VALUE, name)
     for field in request.fields:
         if field.is_required and field.name not in content:
-            raise _refusal(NEEDED, field.name)
+            raise _field_error(NEEDED, field.name)
 
 
-def _refusal(told: Sentence, field: str) -> AgentError:
-    return AgentError(failure.VALIDATION_ERROR, told.filled(name=repr(field)))
+def _field_error(told: Sentence, field: str) -> AgentError:
+    return AgentError(failure.VALIDATION_ERROR, told.with_values(name=repr(field)))

@@ -29,48 +29,48 @@ NO_ANSWER = sentence("{path} cannot be read: {reason}.")
 EXPECTED = (Withheld, OSError, asyncio.TimeoutError)
 
 
-async def answer(request: ReadTextFile, client: AcpClient, cli: AgentCli) -> None:
+async def answer_read(request: ReadTextFile, client: AcpClient, cli: AgentCli) -> None:
     """The boundary of a read: whatever happens, the agent gets its answer; it waits for ever."""
     path = request.path
     try:
-        found = await asyncio.wait_for(_content(path, cli.open_files), READING)
+        found = await asyncio.wait_for(_read_content(path, cli.open_files), READING)
         if found is None:
-            client.refuse(request.id, cli.missing(path))
+            client.refuse_request(request.id, cli.missing_file_error(path))
         else:
-            client.answer(request.id, _told(*found, request))
+            client.answer_request(request.id, _read_result(*found, request))
         return
     except EXPECTED as error:
-        words = reason(path, error)
+        words = failure_reason(path, error)
     except Exception:
         logger.exception("a file was not read")
-        words = NO_ANSWER.filled(path=path, reason=sentence("something went wrong"))
-    client.refuse(request.id, cli.refusal(str(words)))
+        words = NO_ANSWER.with_values(path=path, reason=sentence("something went wrong"))
+    client.refuse_request(request.id, cli.refusal_error(str(words)))
 
 
-def reason(path: str, error: BaseException) -> Words:
+def failure_reason(path: str, error: BaseException) -> Words:
     """Why the file cannot be read, of an error that is EXPECTED."""
     if isinstance(error, Withheld):
-        return WITHHELD.filled(path=path)
+        return WITHHELD.with_values(path=path)
     if isinstance(error, FileTooLarge):
-        return TOO_LARGE.filled(path=path)
+        return TOO_LARGE.with_values(path=path)
     told = getattr(error, "strerror", None) or sentence("the disk does not answer")
-    return NO_ANSWER.filled(path=path, reason=told)
+    return NO_ANSWER.with_values(path=path, reason=told)
 
 
-async def present(path: str, files: OpenFiles) -> str:
+async def present_text(path: str, files: OpenFiles) -> str:
     """The text that an agent would read, "" if there is no file. Raises what is EXPECTED."""
-    found = await _content(path, files)
+    found = await _read_content(path, files)
     return "" if found is None else found[0]
 
 
-async def _content(path: str, files: OpenFiles) -> tuple[str, str] | None:
+async def _read_content(path: str, files: OpenFiles) -> tuple[str, str] | None:
     """The text and its encoding; None if there is no such file. Raises what is EXPECTED."""
     data = await in_thread(partial(read_file, path), READING)
     if data is None:
         # Nobody learns anything of it.
         return None
-    unsaved = await files.unsaved(path)
-    text, encoding = _decoded(data)
+    unsaved = await files.unsaved_text(path)
+    text, encoding = _decode_text(data)
     if unsaved is None:
         return text, encoding
     if "\r\n" in text:
@@ -78,7 +78,7 @@ async def _content(path: str, files: OpenFiles) -> tuple[str, str] | None:
     return (BOM if text.startswith(BOM) else "") + unsaved, encoding
 
 
-def _decoded(data: bytes) -> tuple[str, str]:
+def _decode_text(data: bytes) -> tuple[str, str]:
     """What cannot be known is told in Latin-1, which loses nothing."""
     is_wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     encoding = "utf-16" if is_wide else "utf-8"
@@ -88,7 +88,7 @@ def _decoded(data: bytes) -> tuple[str, str]:
         return data.decode("latin-1"), "latin1"
 
 
-def _told(text: str, encoding: str, request: ReadTextFile) -> Mapping[str, Any]:
+def _read_result(text: str, encoding: str, request: ReadTextFile) -> Mapping[str, Any]:
     """The result, with what Qwen Code wants to know of the whole file."""
     rows = text.split("\n")
     meta = {"encoding": encoding, "bom": text.startswith(BOM), "originalLineCount": len(rows)}

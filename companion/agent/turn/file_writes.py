@@ -16,7 +16,15 @@ from typing import Awaitable, Callable, Iterable, Optional, Sequence
 
 from ...base.background import in_thread
 from ...base.log import logger
-from ..edited_file import before_edit, difference, edited, like, plain, read_file, write_file
+from ..edited_file import (
+    before_edit,
+    edited_text,
+    formatted_like,
+    plain_text,
+    read_file,
+    unreported_difference,
+    write_file,
+)
 from ..events.tool_call import EDIT, Call
 from ..open_files import NeedsUser, NotSaved, OpenFiles
 from ..sentence import Sentence, Words, sentence
@@ -131,7 +139,7 @@ class FileWrites:
     async def read_before(self, call: Call, again: bool = False) -> Call:
         """Remember the files of a call before it runs, if the agent will write them by itself;
         `again` although they were looked at before. Gives the call with what it replaces."""
-        paths = _paths(call)
+        paths = _edited_paths(call)
         for path in paths:
             is_known = (call.id, path) in self._before and not again
             if not is_known and not self._agent.writes_through_us(path):
@@ -139,15 +147,15 @@ class FileWrites:
                     found = await in_thread(partial(read_file, path), WRITING)
                     self._before[call.id, path] = Before(found)
         await self._ask_for_rules(path for path in paths if again or path not in self._excludes)
-        return self._replacing(call)
+        return self._with_old_texts(call)
 
-    async def excludes(self, paths: Iterable[str]) -> bool:
+    async def excludes_any(self, paths: Iterable[str]) -> bool:
         """Whether the user excludes any of them; also if that is not known."""
         wanted = list(paths)
         await self._ask_for_rules(wanted)
         return any(self._excludes.get(path, True) for path in wanted)
 
-    def decide(self, call: Call, text: str | None) -> None:
+    def note_decision(self, call: Call, text: str | None) -> None:
         """The user approved the call; `text` is what they want written instead."""
         self._asked[call.id] = call
         if call.diff is not None:
@@ -157,26 +165,26 @@ class FileWrites:
         """Whether the user has approved an edit of the file in a call that still runs."""
         return any(edit.diff.path == path for edit in self._seen.values())
 
-    async def write(self, path: str, content: str) -> Words:
+    async def write_file(self, path: str, content: str) -> Words:
         """The agent asks us to write. Gives what it has to be told, "" if all went as it wanted.
         Raises NeedsUser."""
         seen = next((edit for edit in self._seen.values() if edit.diff.path == path), None)
         noted: list[bytes | None] = []
 
-        def note(path: str, before: bytes | None, after: bytes) -> None:
+        def note_write(path: str, before: bytes | None, after: bytes) -> None:
             noted.append(before)
-            self._note(path, before, after)
+            self._note_write(path, before, after)
 
         await self._ask_for_rules([path])
 
-        async def put() -> tuple[bytes, Words]:
+        async def put_text() -> tuple[bytes, Words]:
             files = self._agent.cli.open_files
-            saved = await write_open(path, content, seen, note, files)
+            saved = await write_open(path, content, seen, note_write, files)
             if saved is None:
-                return await _in_thread(partial(write, path, content, seen, note))
+                return await _in_thread(partial(write_text, path, content, seen, note_write))
             return saved
 
-        done, data = await self._put(path, put)
+        done, data = await self._put_file(path, put_text)
         if data is not None:
             self._ours[path] = Ours(noted[0], data)
         if done.told:
@@ -186,26 +194,26 @@ class FileWrites:
     async def write_instead(self, call: Call, edits: Sequence[Diff]) -> Ended:
         """Write what the user wants in the place of edits that were refused. The agent has to be
         told what is told here."""
-        self._forget(call)
+        self._forget_call(call)
         await self._ask_for_rules(edit.path for edit in edits)
         # What the agent writes there later is its own.
-        works = [partial(write_instead, edit, self._note) for edit in edits]
+        works = [partial(write_instead, edit, self._note_write) for edit in edits]
         puts = [(edit.path, partial(_in_thread, work)) for edit, work in zip(edits, works)]
-        done = [(await self._put(*each))[0] for each in puts]
+        done = [(await self._put_file(*each))[0] for each in puts]
         wanted = {edit.path for edit in edits}
         others = dict.fromkeys(diff.path for diff in call.diffs if diff.path not in wanted)
-        left = [LEFT_OUT.filled(path=path) for path in others]
+        left = [LEFT_OUT.with_values(path=path) for path in others]
         told: Sequence[Words] = [*(end.told for end in done), *left]
         words = told[0] if len(told) == 1 else "\n".join(map(str, told))
         changed = tuple(edit.path for edit, its in zip(edits, done) if its.success)
         return Ended(all(end.success for end in done), words, changed=changed)
 
-    async def end(self, call: Call, success: bool) -> Ended:
+    async def end_call(self, call: Call, success: bool) -> Ended:
         """The agent reports the call as over; `success` is what it says of that."""
         asked = self._asked.get(call.id)
         # What the user saw has the whole texts, where the report may have pieces.
-        reported = self._replacing(call).diffs
-        diffs = (reported or await self._untold(call)) if asked is None else asked.diffs
+        reported = self._with_old_texts(call).diffs
+        diffs = (reported or await self._untold_edits(call)) if asked is None else asked.diffs
         written = self._written.pop(call.path, None)
         if written is not None:
             success = written.success
@@ -215,11 +223,11 @@ class FileWrites:
             await self._ask_for_rules(path for path in paths if path not in self._excludes)
         else:
             await self.keep_left(call)
-        others = await self._others(call, diffs) if success else ()
-        self._forget(call)
+        others = await self._unreported_edits(call, diffs) if success else ()
+        self._forget_call(call)
         if others:
             changed = tuple(diff.path for diff in others)
-            told = NOT_AS_REPORTED.filled(path=", ".join(changed))
+            told = NOT_AS_REPORTED.with_values(path=", ".join(changed))
             return Ended(False, told, others, changed)
         changed = tuple(diff.path for diff in diffs) if success else ()
         if written is not None:
@@ -245,47 +253,47 @@ class FileWrites:
         the agent may have written before it was cancelled or ended. Asks the editor nothing: when
         that quits, it does not answer any more."""
         asked = self._asked.get(call.id)
-        paths = _paths(asked) if asked is not None else []
+        paths = _edited_paths(asked) if asked is not None else []
         for path in paths:
             before = self._before.get((call.id, path))
             if before is not None:
                 with suppress(OSError, asyncio.TimeoutError):
-                    await in_thread(partial(_note_left, path, before, self._note), WRITING)
+                    await in_thread(partial(_note_left, path, before, self._note_write), WRITING)
 
-    def _note(self, path: str, before: bytes | None, after: bytes) -> None:
+    def _note_write(self, path: str, before: bytes | None, after: bytes) -> None:
         self._note_turn(path, before, after, self._excludes.get(path, True))
 
     async def _ask_for_rules(self, paths: Iterable[str]) -> None:
         """Before these are noted. Without an answer in time, what was last known in this turn
         counts. If nothing was, the edit goes on, and nothing of the file is stored."""
 
-        async def ask(path: str) -> None:
+        async def ask_for_path(path: str) -> None:
             with suppress(NotSaved, OSError, asyncio.TimeoutError):
-                excludes = self._agent.cli.open_files.excludes(path)
+                excludes = self._agent.cli.open_files.excludes_file(path)
                 # Not before the answer: the same file may be noted meanwhile.
                 self._excludes[path] = await asyncio.wait_for(excludes, ASKING)
 
-        await asyncio.gather(*map(ask, dict.fromkeys(paths)))
+        await asyncio.gather(*map(ask_for_path, dict.fromkeys(paths)))
 
-    def _replacing(self, call: Call) -> Call:
+    def _with_old_texts(self, call: Call) -> Call:
         """The call with what its files held: some agents tell each text that they write as a new
         file."""
         pairs = [(diff, self._before.get((call.id, diff.path))) for diff in call.diffs]
-        return replace(call, diffs=tuple(_replacing(*pair) for pair in pairs))
+        return replace(call, diffs=tuple(_with_old_text(*pair) for pair in pairs))
 
-    async def _untold(self, call: Call) -> tuple[Diff, ...]:
+    async def _untold_edits(self, call: Call) -> tuple[Diff, ...]:
         """What became of the file of an edit whose texts the agent does not tell. Both texts are
         the same if it was done before anybody could look."""
         ours = self._ours.get(call.path)
         if ours is not None:
-            return (_diff(call.path, ours.before, ours.data),)
+            return (_diff_of_bytes(call.path, ours.before, ours.data),)
         before = self._before.get((call.id, call.path))
         if before is None:
             return ()
-        found = await self._seen_on_disk(partial(_changed, call.path, before))
+        found = await self._seen_on_disk(partial(_change_on_disk, call.path, before))
         return () if found is None else (found,)
 
-    async def _put(
+    async def _put_file(
         self, path: str, put: Callable[[], Awaitable[tuple[bytes, Words]]]
     ) -> tuple[Ended, bytes | None]:
         """The boundary of a write: whatever happens, the agent gets its answer. Gives the bytes as
@@ -307,17 +315,18 @@ class FileWrites:
             words = BROKEN_OFF
         return Ended(False, words), None
 
-    async def _others(self, call: Call, diffs: tuple[Diff, ...]) -> tuple[Diff, ...]:
+    async def _unreported_edits(self, call: Call, diffs: tuple[Diff, ...]) -> tuple[Diff, ...]:
         """What is on disk beyond what the agent reports."""
         ours = self._ours.pop(call.path, None)
         if ours is not None:
-            found = await self._seen_on_disk(lambda: _beside(call.path, ours.data))
+            found = await self._seen_on_disk(lambda: _diff_from_ours(call.path, ours.data))
             if found is not None:
                 self._agent.distrust()
             return () if found is None else (found,)
         places = [(diff, self._before.get((call.id, diff.path))) for diff in diffs]
         looked = [
-            await self._seen_on_disk(partial(_checked, *place, self._note)) for place in places
+            await self._seen_on_disk(partial(_unreported_change, *place, self._note_write))
+            for place in places
         ]
         return tuple(seen for seen in looked if seen is not None)
 
@@ -326,27 +335,27 @@ class FileWrites:
             return await in_thread(look, WRITING)
         return None
 
-    def _forget(self, call: Call) -> None:
+    def _forget_call(self, call: Call) -> None:
         self._asked.pop(call.id, None)
         self._seen.pop(call.id, None)
         for key in [key for key in self._before if key[0] == call.id]:
             del self._before[key]
 
 
-def _nothing(path: str, before: bytes | None, after: bytes) -> None:
+def _take_no_note(path: str, before: bytes | None, after: bytes) -> None:
     """Takes no note, for writes that nobody follows."""
 
 
-def write(
-    path: str, content: str, seen: DecidedEdit | None, note: Note = _nothing
+def write_text(
+    path: str, content: str, seen: DecidedEdit | None, note: Note = _take_no_note
 ) -> tuple[bytes, str]:
     """Write `content`, or the user's version of it; `seen` is None if nobody was asked. Calls
     `note` before. Gives the written bytes, and what the model has to be told, or "". Raises
     NotWritten, OSError."""
-    text = _wanted(path, content, seen)
+    text = _wanted_text(path, content, seen)
     is_changed = text != content
     if seen is not None and not _is_as_seen(path, seen, is_changed):
-        raise NotWritten(CHANGED.filled(path=path))
+        raise NotWritten(CHANGED.with_values(path=path))
     data = text.encode("utf-8", "replace")
     note(path, read_file(path), data)
     write_file(path, data)
@@ -357,92 +366,92 @@ def write(
 async def write_open(
     path: str, content: str, seen: DecidedEdit | None, note: Note, files: OpenFiles
 ) -> tuple[bytes, Words] | None:
-    """Write the file through its tab, if that has unsaved changes, and give what `write` gives;
-    None if it has none, and nothing was written. The state before is that of the tab, so that
-    undoing the edit leaves what the user typed. Raises NeedsUser, NotWritten, OSError."""
-    text = _wanted(path, content, seen)
+    """Write the file through its tab, if that has unsaved changes, and give what `write_text`
+    gives; None if it has none, and nothing was written. The state before is that of the tab, so
+    that undoing the edit leaves what the user typed. Raises NeedsUser, NotWritten, OSError."""
+    text = _wanted_text(path, content, seen)
     before = await in_thread(partial(read_file, path), WRITING)
     try:
-        saved = await asyncio.wait_for(files.save(path, plain(text)), WRITING)
+        saved = await asyncio.wait_for(files.save_text(path, plain_text(text)), WRITING)
     except NotSaved:
-        raise NotWritten(NOT_SAVED.filled(path=path)) from None
+        raise NotWritten(NOT_SAVED.with_values(path=path)) from None
     if saved is None:
         return None
     data = await in_thread(partial(read_file, path), WRITING) or b""
     with suppress(UnicodeDecodeError):
-        before = like(data.decode("utf-8"), saved.before).encode("utf-8", "replace")
+        before = formatted_like(data.decode("utf-8"), saved.before).encode("utf-8", "replace")
     note(path, before, data)
-    is_other = saved.text != plain(content)
+    is_other = saved.text != plain_text(content)
     return data, NOTE.format(path=path, text=saved.text) if is_other else ""
 
 
-def _wanted(path: str, content: str, seen: DecidedEdit | None) -> str:
+def _wanted_text(path: str, content: str, seen: DecidedEdit | None) -> str:
     """The agent's text, or the user's version of it. Raises NotWritten."""
     if seen is None:
         return content
-    if plain(content) != plain(seen.diff.new_text):
-        raise NotWritten(CHANGED.filled(path=path))
-    is_changed = seen.text is not None and plain(seen.text) != plain(content)
-    return like(content, seen.text or "") if is_changed else content
+    if plain_text(content) != plain_text(seen.diff.new_text):
+        raise NotWritten(CHANGED.with_values(path=path))
+    is_changed = seen.text is not None and plain_text(seen.text) != plain_text(content)
+    return formatted_like(content, seen.text or "") if is_changed else content
 
 
 async def _in_thread(put: Callable[[], tuple[bytes, Words]]) -> tuple[bytes, Words]:
     return await in_thread(put, WRITING)
 
 
-def write_instead(diff: Diff, note: Note = _nothing) -> tuple[bytes, Words]:
+def write_instead(diff: Diff, note: Note = _take_no_note) -> tuple[bytes, Words]:
     """Write the user's text, the new one of the diff, where the agent was refused. Gives the
     written bytes, and what the model has to be told. Raises NotWritten, OSError."""
     path, text, before = diff.path, diff.new_text, read_file(diff.path)
     try:
-        found = edited((before or b"").decode("utf-8"), diff, text)
+        found = edited_text((before or b"").decode("utf-8"), diff, text)
     except UnicodeDecodeError:
-        raise NotWritten(OTHER_ENCODING.filled(path=path)) from None
+        raise NotWritten(OTHER_ENCODING.with_values(path=path)) from None
     if found is None:
-        raise NotWritten(CHANGED.filled(path=path))
+        raise NotWritten(CHANGED.with_values(path=path))
     data = found.encode("utf-8", "replace")
     note(path, before, data)
     if before is None:
         os.makedirs(os.path.dirname(path), exist_ok=True)
     write_file(path, data)
-    return data, WRITTEN_INSTEAD.filled(path=path, text=text)
+    return data, WRITTEN_INSTEAD.with_values(path=path, text=text)
 
 
-def _replacing(diff: Diff, before: Before | None) -> Diff:
+def _with_old_text(diff: Diff, before: Before | None) -> Diff:
     """The diff with the file's text as the old one, if it has none itself."""
     if diff.old_text or before is None or not before.data:
         return diff
     with suppress(UnicodeDecodeError):
-        text = plain(before.data.decode("utf-8"))
+        text = plain_text(before.data.decode("utf-8"))
         # It may have been looked at too late.
-        if text != plain(diff.new_text):
+        if text != plain_text(diff.new_text):
             return replace(diff, old_text=text)
     return diff
 
 
-def _beside(path: str, ours: bytes) -> Diff | None:
+def _diff_from_ours(path: str, ours: bytes) -> Diff | None:
     """What the file holds instead of the bytes that we wrote. Raises OSError."""
     found = read_file(path)
     if found == ours:
         return None
-    return _diff(path, ours, found)
+    return _diff_of_bytes(path, ours, found)
 
 
-def _diff(path: str, before: bytes | None, after: bytes | None) -> Diff:
-    texts = [plain((data or b"").decode("utf-8", "replace")) for data in (before, after)]
+def _diff_of_bytes(path: str, before: bytes | None, after: bytes | None) -> Diff:
+    texts = [plain_text((data or b"").decode("utf-8", "replace")) for data in (before, after)]
     return Diff(path, *texts)
 
 
-def _paths(call: Call) -> list[str]:
+def _edited_paths(call: Call) -> list[str]:
     """The files that the call edits."""
     if not call.diffs and call.kind == EDIT and os.path.isabs(call.path):
         return [call.path]
     return [diff.path for diff in call.diffs]
 
 
-def _changed(path: str, before: Before) -> Diff:
+def _change_on_disk(path: str, before: Before) -> Diff:
     """Raises OSError."""
-    return _diff(path, before.data, read_file(path))
+    return _diff_of_bytes(path, before.data, read_file(path))
 
 
 def _is_written(diff: Diff, before: Before | None) -> bool:
@@ -451,7 +460,7 @@ def _is_written(diff: Diff, before: Before | None) -> bool:
     if before is None or after is None or after == before.data:
         return False
     with suppress(UnicodeDecodeError):
-        return difference(diff, (before.data or b"").decode("utf-8"), after) is None
+        return unreported_difference(diff, (before.data or b"").decode("utf-8"), after) is None
     return False
 
 
@@ -462,7 +471,7 @@ def _note_left(path: str, before: Before, note: Note) -> None:
         note(path, before.data, after)
 
 
-def _checked(diff: Diff, before: Before | None, note: Note) -> Diff | None:
+def _unreported_change(diff: Diff, before: Before | None, note: Note) -> Diff | None:
     """What the agent itself has written beyond its diff. What it has written is noted; `before` is
     None if it is not known what the file held. Raises OSError."""
     after = read_file(diff.path)
@@ -472,7 +481,7 @@ def _checked(diff: Diff, before: Before | None, note: Note) -> Diff | None:
     if after is not None:
         with suppress(ValueError):
             note(diff.path, before_edit(diff, after) if before is None else before.data, after)
-    return difference(diff, known, after)
+    return unreported_difference(diff, known, after)
 
 
 def _is_as_seen(path: str, seen: DecidedEdit, is_changed: bool) -> bool:
@@ -480,6 +489,8 @@ def _is_as_seen(path: str, seen: DecidedEdit, is_changed: bool) -> bool:
     encodings other than UTF-8, so there only the agent's own text may be written. Raises OSError.
     """
     try:
-        return plain((read_file(path) or b"").decode("utf-8")) == plain(seen.diff.old_text)
+        return plain_text((read_file(path) or b"").decode("utf-8")) == plain_text(
+            seen.diff.old_text
+        )
     except UnicodeDecodeError:
         return not is_changed

@@ -64,7 +64,7 @@ def inner_file(path: str, workspace: str) -> str:
         return ""
     # A link of such a name may be read by it, wherever it leads.
     names = (os.path.abspath(path), real)
-    return "" if any(_is_guarded(_below(name, root)) for name in names) else real
+    return "" if any(_is_guarded(_part_below(name, root)) for name in names) else real
 
 
 def inner_folder(path: str, workspace: str) -> str:
@@ -78,7 +78,7 @@ def inner_folder(path: str, workspace: str) -> str:
     return inner_file(path, workspace)
 
 
-def _below(path: str, root: str) -> str:
+def _part_below(path: str, root: str) -> str:
     """The part of it below the root; all of it, if it is elsewhere."""
     start = os.path.join(root, "")
     return path[len(start) :] if path.startswith(start) else path
@@ -90,11 +90,11 @@ def _is_plain(path: str) -> bool:
 
 
 def _is_guarded(path: str) -> bool:
-    parts = [_name(name) for name in path.replace("\\", "/").split("/")]
+    parts = [_seen_name(name) for name in path.replace("\\", "/").split("/")]
     return not {*parts}.isdisjoint(REPOSITORIES) or is_matched("/".join(parts), (), STARTING, True)
 
 
-def _name(part: str) -> str:
+def _seen_name(part: str) -> str:
     """A part of a path as the most careless file system knows it: without case, invisible
     characters, a stream's name, and blanks and dots at its end."""
     seen = "".join(char for char in unicodedata.normalize("NFKC", part) if _is_seen(char))

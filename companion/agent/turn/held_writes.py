@@ -7,7 +7,7 @@ import asyncio
 from dataclasses import replace
 from typing import Callable, Optional
 
-from ..edited_file import plain
+from ..edited_file import plain_text
 from ..events.tool_call import EDIT, Call, Record
 from ..open_files import NeedsUser
 from ..sentence import Words, sentence
@@ -55,7 +55,7 @@ class HeldWrites:
         self._tell_end = tell_end
         self._made = 0
 
-    async def write(self, path: str, text: str) -> Words:
+    async def write_file(self, path: str, text: str) -> Words:
         """Write the text, after a question if there has to be one. Gives what the agent has to be
         told, "" if all went as it wanted."""
         files, folder = self._agent.cli.open_files, self._agent.session.folder
@@ -63,38 +63,38 @@ class HeldWrites:
         if not self._writes.is_asked(path):
             verdict = await self._consent.verdict_on_write(path, self._calls.running)
             if verdict.decision == DENY:
-                return FORBIDDEN.filled(path=path)
-            is_held = verdict.decision == ASK or await files.holds(folder)
+                return FORBIDDEN.with_values(path=path)
+            is_held = verdict.decision == ASK or await files.asks_before_edits(folder)
         call: Call | None = None
-        told: Words = UNSAVED.filled(path=path)
+        told: Words = UNSAVED.with_values(path=path)
         for _ in range(2):
-            call = self._call(path) if is_held else None
-            refusal = await self._refusal(call, path, text) if call is not None else ""
+            call = self._writing_call(path) if is_held else None
+            refusal = await self._refusal_reason(call, path, text) if call is not None else ""
             if refusal:
                 told = refusal
                 break
             try:
-                told = await self._writes.write(path, text)
+                told = await self._writes.write_file(path, text)
                 break
             except NeedsUser:
                 is_held = True
         if call is not None:
-            await self._end(call, told)
+            await self._end_call(call, told)
         return told
 
-    async def _refusal(self, call: Call, path: str, text: str) -> Words:
+    async def _refusal_reason(self, call: Call, path: str, text: str) -> Words:
         """Why it must not be written; "" if the user allows it."""
         try:
-            before = await file_reads.present(path, self._agent.cli.open_files)
+            before = await file_reads.present_text(path, self._agent.cli.open_files)
         except file_reads.EXPECTED as error:
-            return file_reads.reason(path, error)
+            return file_reads.failure_reason(path, error)
         held: asyncio.Future[Words] = asyncio.get_running_loop().create_future()
-        asked = replace(call, path=path, diffs=(Diff(path, plain(before), plain(text)),))
+        asked = replace(call, path=path, diffs=(Diff(path, plain_text(before), plain_text(text)),))
         self._ask(PendingPermission(None, asked, HELD, True, held=held))
         reason = await held
-        return LEFT_OUT.filled(path=path) if reason is REJECTED else reason
+        return LEFT_OUT.with_values(path=path) if reason is REJECTED else reason
 
-    def _call(self, path: str) -> Call:
+    def _writing_call(self, path: str) -> Call:
         """The one that writes the file; one of our own if the agent tells of none."""
         found = next(
             (call for call in self._calls.running if call.path == path and may_write(call)), None
@@ -104,13 +104,13 @@ class HeldWrites:
         self._made += 1
         return Call(f"{OURS}{self._made}", WRITE, kind=EDIT, path=path)
 
-    async def _end(self, call: Call, told: Words) -> None:
+    async def _end_call(self, call: Call, told: Words) -> None:
         """The agent reports no end of a call that it does not know, and none that counts of one
         that was rejected."""
-        runs = self._calls.known(call.id) is not None
+        runs = self._calls.known_call(call.id) is not None
         if runs and not call.id.startswith(OURS):
             return
-        ended = await self._writes.end(call, success=not told)
+        ended = await self._writes.end_call(call, success=not told)
         if runs:
             ended = replace(ended, told=ended.told or told)
             self._tell_end(call, None, Record(output=str(ended.told)), ended)

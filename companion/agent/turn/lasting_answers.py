@@ -73,10 +73,10 @@ class Approvals:
     def __init__(self) -> None:
         self._scopes: set[Scope] = set()
 
-    def covers(self, coverage: Coverage) -> bool:
+    def covers_all(self, coverage: Coverage) -> bool:
         return bool(coverage.needs) and not any(map(self._scopes.isdisjoint, coverage.needs))
 
-    def remember(self, answer: Lasting) -> None:
+    def remember_answer(self, answer: Lasting) -> None:
         self._scopes.update(answer.scopes)
 
 
@@ -84,7 +84,12 @@ def files_of(call: Call) -> tuple[str, ...]:
     """The paths of all files that a call names, as it names them, and of the folders that it
     reads."""
     names = (*FILES, *FOLDERS) if call.kind in READING else FILES
-    told = (*(diff.path for diff in call.diffs), *call.locations, call.path, *_named(call, names))
+    told = (
+        *(diff.path for diff in call.diffs),
+        *call.locations,
+        call.path,
+        *_named_texts(call, names),
+    )
     return tuple(dict.fromkeys(filter(None, told)))
 
 
@@ -92,8 +97,8 @@ def coverage_of(call: Call, workspace: str) -> Coverage:
     """Asks the disk. Which files the user's settings exclude is for the caller to see."""
     if call.is_attachment or call.kind in ONE_BY_ONE:
         return NOTHING
-    named = (*call.locations, *_named(call, FOLDERS)) if call.is_command else files_of(call)
-    places = tuple(absolute(call, path, workspace) for path in named)
+    named = (*call.locations, *_named_texts(call, FOLDERS)) if call.is_command else files_of(call)
+    places = tuple(absolute_path(call, path, workspace) for path in named)
     is_of_folder = call.is_command or call.kind in READING
     look = inner_folder if is_of_folder else inner_file
     files = [look(place, workspace) for place in places]
@@ -103,32 +108,32 @@ def coverage_of(call: Call, workspace: str) -> Coverage:
 def _inner_coverage(call: Call, files: Sequence[str], workspace: str) -> Coverage:
     """What lasting answers to a call cover that names only these files."""
     if call.is_command:
-        return _exactly(call, THIS_COMMAND)
+        return _exact_coverage(call, THIS_COMMAND)
     if call.kind == EDIT:
         is_told = bool(call.diffs) and _is_told_whole(call)
-        return _edits(files, os.path.realpath(workspace)) if is_told else NOTHING
+        return _edit_coverage(files, os.path.realpath(workspace)) if is_told else NOTHING
     if call.is_of_server:
         return _of_server(call) if call.has_args else NOTHING
     if call.name in UNNAMED or call.kind == FETCH:
-        return _exactly(call, THIS_CALL)
-    return _coverage({ALWAYS: Lasting(THIS_TOOL, (("tool", call.name),))})
+        return _exact_coverage(call, THIS_CALL)
+    return _coverage_of({ALWAYS: Lasting(THIS_TOOL, (("tool", call.name),))})
 
 
-def _edits(files: Sequence[str], workspace: str) -> Coverage:
+def _edit_coverage(files: Sequence[str], workspace: str) -> Coverage:
     """One answer for the files, one for all in the folder that has them."""
     top = os.path.commonpath([os.path.dirname(file) for file in files])
     inner = os.path.relpath(top, workspace).replace(os.sep, "/")
-    name = WORKSPACE if top == workspace else _shortened(inner) + "/"
+    name = WORKSPACE if top == workspace else _shortened_folder(inner) + "/"
     label = THIS_FILE if len(set(files)) == 1 else THESE_FILES
     answers = {
         ALWAYS: Lasting(label, tuple(("file", file) for file in files)),
-        ALWAYS_TOOL: Lasting(ALL_FILES.filled(folder=name), (("folder", top),)),
+        ALWAYS_TOOL: Lasting(ALL_FILES.with_values(folder=name), (("folder", top),)),
     }
-    needs = (frozenset([("file", file), *_folders(file, workspace)]) for file in files)
+    needs = (frozenset([("file", file), *_enclosing_folders(file, workspace)]) for file in files)
     return Coverage(answers, tuple(needs))
 
 
-def _folders(file: str, workspace: str) -> Iterable[Scope]:
+def _enclosing_folders(file: str, workspace: str) -> Iterable[Scope]:
     """The folders that have the file, up to the workspace."""
     while len(file) > len(workspace):
         file = os.path.dirname(file)
@@ -147,10 +152,10 @@ def _of_server(call: Call) -> Coverage:
     answers = {ALWAYS_TOOL: Lasting(THIS_TOOL, (tool,))}
     if call.server:
         answers[ALWAYS_SERVER] = Lasting(THIS_SERVER, (("server", call.server),))
-    return _coverage(answers)
+    return _coverage_of(answers)
 
 
-def _exactly(call: Call, label: Words) -> Coverage:
+def _exact_coverage(call: Call, label: Words) -> Coverage:
     """Covers the very same call again, and no other. Its title counts, unless it has the command
     once more."""
     args = {name: value for name, value in call.args.items() if name not in SAYING}
@@ -158,17 +163,17 @@ def _exactly(call: Call, label: Words) -> Coverage:
     text = "" if call.text in map(call.args.get, SAYING) else call.text
     told = [call.kind, call.name, call.shell_line, title, text, args, files_of(call)]
     data = json.dumps(told, sort_keys=True, default=str).encode("utf-8", "surrogatepass")
-    return _coverage({ALWAYS: Lasting(label, (("call", hashlib.sha256(data).hexdigest()),))})
+    return _coverage_of({ALWAYS: Lasting(label, (("call", hashlib.sha256(data).hexdigest()),))})
 
 
-def _coverage(answers: Mapping[str, Lasting]) -> Coverage:
+def _coverage_of(answers: Mapping[str, Lasting]) -> Coverage:
     """Each of the answers covers all of the call."""
     return Coverage(
         answers, (frozenset(scope for each in answers.values() for scope in each.scopes),)
     )
 
 
-def _named(call: Call, names: Sequence[str]) -> Iterable[str]:
+def _named_texts(call: Call, names: Sequence[str]) -> Iterable[str]:
     """The texts of these arguments, of which one may be a list."""
     for name in names:
         value: Any = call.args.get(name)
@@ -177,11 +182,11 @@ def _named(call: Call, names: Sequence[str]) -> Iterable[str]:
                 yield each
 
 
-def absolute(call: Call, path: str, workspace: str) -> str:
+def absolute_path(call: Call, path: str, workspace: str) -> str:
     """Arguments may name a file as seen from the workspace; what is edited is named in full."""
     is_relative = call.kind != EDIT and not path.startswith("~")
     return os.path.join(workspace, path) if is_relative else path
 
 
-def _shortened(folder: str) -> str:
+def _shortened_folder(folder: str) -> str:
     return folder if len(folder) <= MOST else "…" + folder[1 - MOST :]

@@ -33,15 +33,15 @@ class LiveOutput:
         between = LEFT_OUT.format(left_out) if left_out else ""
         return f"{self._kept.head}{between}{self._kept.tail}"
 
-    def add(self, text: str) -> None:
+    def add_text(self, text: str) -> None:
         """There is more of it."""
-        self._kept.add(text)
-        self._look()
+        self._kept.add_text(text)
+        self._tell_when_due()
 
-    def replace(self, text: str) -> None:
+    def replace_text(self, text: str) -> None:
         """This is all that there is so far."""
         self._kept = _Kept()
-        self.add(text)
+        self.add_text(text)
 
     def close(self) -> None:
         """The call is over: nothing of it is told any more."""
@@ -49,7 +49,7 @@ class LiveOutput:
             self._timer.cancel()
         self._is_due = False
 
-    def _look(self) -> None:
+    def _tell_when_due(self) -> None:
         self._is_due = True
         if self._timer is None:
             self._tell_now()
@@ -76,7 +76,7 @@ class _Kept:
         self._tail: list[str] = []
         self._length = 0
 
-    def add(self, text: str) -> None:
+    def add_text(self, text: str) -> None:
         self.size += len(text)
         self.line_ends += text.count("\n")
         if self._room:

@@ -117,7 +117,7 @@ class PendingPermission:
     is_changing: bool = False
 
     @property
-    def offered(self) -> tuple[events.Option, ...]:
+    def offered_options(self) -> tuple[events.Option, ...]:
         options = [events.Option(outcome, option.name) for outcome, option in self.choices.items()]
         lasting = [
             events.Option(outcome, each.label) for outcome, each in self.coverage.answers.items()
@@ -137,10 +137,10 @@ class PendingPermission:
             call.title,
             call.command,
             call.args,
-            self.offered,
+            self.offered_options,
             call.diff,
             call.diffs[1:],
-            call.beside,
+            call.agent_note,
         )
 
     def check_revision(self, decision: CallDecision) -> None:
@@ -154,7 +154,7 @@ class PendingPermission:
         if self.is_changed and not decision.revision:
             raise AgentError(TOOL_CALL_CHANGED, NEEDS_REVISION)
 
-    def outcome(self, outcome: str) -> str:
+    def meant_outcome(self, outcome: str) -> str:
         """The outcome that is meant. Raises AgentError; the call then continues to wait."""
         if outcome not in OUTCOMES:
             raise not_among(OUTCOMES, outcome)
@@ -167,7 +167,7 @@ class PendingPermission:
         for meant in (outcome, ALWAYS_TOOL if outcome == ALWAYS else outcome):
             if meant in self.choices or meant in self.coverage.answers or meant == CANCEL:
                 return meant
-        known = ", ".join(option.outcome for option in self.offered)
+        known = ", ".join(option.outcome for option in self.offered_options)
         raise AgentError(
             TOOL_INVALID_OUTCOME,
             sentence("Expected one of {expected} for this call.", expected=known),

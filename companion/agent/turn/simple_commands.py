@@ -31,7 +31,7 @@ GLUED_QUOTE = re.compile(r"(?<=\S)[\"']")
 GLUED = re.compile(r"(?<!\S)(?:[\w.-]*=|-[a-zA-Z]*?S|-\w)")
 
 
-def simple(line: str) -> str:
+def simple_command(line: str) -> str:
     """A command that does one thing, with single blanks between its words; "" for any other."""
     if SPECIAL.search(line) or _has_other_blank(line):
         return ""
@@ -45,7 +45,7 @@ def simple(line: str) -> str:
     return " ".join(f'"{word}"' if " " in word or not word else word for word in words)
 
 
-def parts(line: str) -> list[str]:
+def command_parts(line: str) -> list[str]:
     """All texts in which a forbidden command may stand: the parts of the line, without quotes."""
     pieces = [
         piece
@@ -53,21 +53,25 @@ def parts(line: str) -> list[str]:
         for piece in BETWEEN.split(BLANK.sub(" ", text))
     ]
     # A line that has nothing to be parted at is its only piece.
-    return [" ".join(_words(piece)) for piece in dict.fromkeys((line, *pieces)) if piece.strip()]
+    return [
+        " ".join(_shell_words(piece)) for piece in dict.fromkeys((line, *pieces)) if piece.strip()
+    ]
 
 
 def is_allowed(line: str, pattern: str) -> bool:
     """Whether the pattern matches one simple command, all of it; `*` stands for any text, and with
     a blank before it at the end also for none."""
-    command = simple(line)
-    return bool(command) and any(is_like(command, spelling) for spelling in _spellings(pattern))
+    command = simple_command(line)
+    return bool(command) and any(
+        is_like(command, spelling) for spelling in _pattern_spellings(pattern)
+    )
 
 
 def is_named(line: str, pattern: str) -> bool:
     """Whether the pattern matches any part of a line, with whatever stands before it: a path, an
     assignment, another program that is to run it."""
-    texts = [text.casefold() for text in parts(line)]
-    patterns = _spellings(_plain(pattern))
+    texts = [text.casefold() for text in command_parts(line)]
+    patterns = _pattern_spellings(_plain_pattern(pattern))
     return any(_ends_like(text, ending) for text in texts for ending in patterns)
 
 
@@ -79,7 +83,7 @@ def may_be(line: str, pattern: str) -> bool:
         return True
     apart = BETWEEN.sub(" ", line)
     plain, unquoted = (NOTHING.sub("", text) for text in (apart, GLUED_QUOTE.sub(" ", apart)))
-    wanted = [_tidied(word) for word in _plain(pattern).split() if word != "*"]
+    wanted = [_tidied_path(word) for word in _plain_pattern(pattern).split() if word != "*"]
     return any(_has_in_order(text, wanted) for text in {plain, unquoted, GLUED.sub(" ", plain)})
 
 
@@ -116,7 +120,7 @@ def _has_in_order(text: str, wanted: Sequence[str]) -> bool:
 
 def _may_be_word(word: str, wanted: str) -> bool:
     """Whether an end of the path, or what is in that folder, may be it."""
-    parts_of_path = _tidied(word).split("/")
+    parts_of_path = _tidied_path(word).split("/")
     # Looked through from each part, a long one would take minutes.
     if len(parts_of_path) > MOST_PARTS:
         return True
@@ -132,22 +136,22 @@ def _may_be_name(name: str, wanted: str) -> bool:
     return is_like(wanted, f"{begun}*{ended}") if glob else is_like(name, wanted)
 
 
-def _tidied(path: str) -> str:
+def _tidied_path(path: str) -> str:
     """The path without what leads nowhere: `a/b` for `./a//c/../b/`."""
     return posixpath.normpath(path)
 
 
-def _plain(pattern: str) -> str:
+def _plain_pattern(pattern: str) -> str:
     """The pattern as the parts of lines are: without quotes, with single blanks, in small
     letters."""
     return " ".join(NOTHING.sub("", pattern.casefold()).split())
 
 
-def _spellings(pattern: str) -> tuple[str, ...]:
+def _pattern_spellings(pattern: str) -> tuple[str, ...]:
     return (pattern, pattern[:-2]) if pattern.endswith(" *") else (pattern,)
 
 
-def _words(text: str) -> list[str]:
+def _shell_words(text: str) -> list[str]:
     try:
         words = shlex.split(text)
     except ValueError:

@@ -1,6 +1,6 @@
 """One turn: a message of the user with all its results, as a list of events that grows.
 
-It gets the agent's messages through `update`, `ask` and `write_file`.
+It gets the agent's messages through `take_update`, `take_question` and `write_file`.
 """
 
 from __future__ import annotations
@@ -103,21 +103,21 @@ class Turn:
         """The number of the newest event, 0 before the first."""
         return self._log.last_number
 
-    def events(self, after: int = 0) -> AsyncIterator[TurnEvent]:
+    def read_events(self, after: int = 0) -> AsyncIterator[TurnEvent]:
         """The events with a number above `after`, including future ones; ends with the last.
 
         Any number of readers may read, each at its own pace.
         """
-        return self._log.read(after)
+        return self._log.read_events(after)
 
     @property
     def confirmations(self) -> tuple[TurnEvent, ...]:
         """The events of the calls that wait for a decision."""
         return self._calls.confirmations
 
-    def confirm(self, call_id: str, decision: CallDecision) -> None:
+    def confirm_call(self, call_id: str, decision: CallDecision) -> None:
         """Decide on a call; only the first decision counts. Raises AgentError."""
-        self._calls.confirm(call_id, decision)
+        self._calls.confirm_call(call_id, decision)
 
     def cancel(self) -> None:
         """End the turn soon; calls that wait for a decision will not run. Does nothing once it is
@@ -127,8 +127,8 @@ class Turn:
         """
         if self.is_over or self._calls.is_cancelled:
             return
-        self._calls.cancel()
-        self.elicitations.end()
+        self._calls.cancel_calls()
+        self.elicitations.end_all()
         if self._task is not None:
             self._session.cancel()
             asyncio.get_running_loop().call_later(CANCELLING, self._give_up)
@@ -138,25 +138,25 @@ class Turn:
     def start(self, parts: Sequence[messages.Block], warnings: Sequence[Words] = ()) -> None:
         """`warnings` are what the user should know first."""
         for warning in warnings:
-            self._log.add(Thought(WARNING, warning))
+            self._log.add_event(Thought(WARNING, warning))
         if self._calls.is_cancelled:
-            self._end(self._complete(CANCELLED))
+            self._end_turn(self._completion_of(CANCELLED))
             return
         # Sent at once, so that a cancellation cannot overtake it.
         self._task = asyncio.ensure_future(self._run(self._session.prompt(parts)))
 
-    def update(self, update: messages.SessionUpdate) -> None:
+    def take_update(self, update: messages.SessionUpdate) -> None:
         self._inbox.put_nowait(update)
 
-    def ask(self, request: Question | messages.Withdrawal) -> None:
+    def take_question(self, request: Question | messages.Withdrawal) -> None:
         """The agent has a question, or takes one back."""
         self._inbox.put_nowait(request)
 
     def write_file(self, request: messages.WriteTextFile) -> None:
         # Not queued behind earlier messages: the agent says nothing more until it has its answer.
-        asyncio.ensure_future(self._calls.write(request))
+        asyncio.ensure_future(self._calls.write_file(request))
 
-    def retried(self, attempt: int, status: str) -> None:
+    def report_retry(self, attempt: int, status: str) -> None:
         """The model did not answer some turn; perhaps this one, if it waits for the model."""
         if self._task is not None and not self.is_over and self._calls.is_idle:
             told = sentence(
@@ -169,7 +169,7 @@ class Turn:
                     attempt=attempt,
                     status=status,
                 )
-            self._log.add(Thought(RETRYING, told))
+            self._log.add_event(Thought(RETRYING, told))
 
     # Results.
 
@@ -177,24 +177,24 @@ class Turn:
         """The boundary of a turn: a bug here ends it with an error and leaves nobody waiting."""
         limit = asyncio.get_running_loop().call_later(self._limits.turn, self._time_out)
         try:
-            await self._hear(prompt)
+            await self._take_updates(prompt)
             while self._agent.notes and not self._calls.is_cancelled and _ended_by_itself(prompt):
                 # What the model has to know for its work, which the refusal of an edit may have
                 # ended.
                 notes = [messages.text_block(note) for note in self._agent.take_notes()]
                 prompt = self._session.prompt(notes)
-                await self._hear(prompt)
-            self._finish(prompt)
+                await self._take_updates(prompt)
+            self._finish_turn(prompt)
         except Exception:
             logger.exception("a turn broke off")
             self._session.cancel()
             told = sentence("Something went wrong; see the log.")
-            self._end(Error(failure.INTERNAL_ERROR, told))
+            self._end_turn(Error(failure.INTERNAL_ERROR, told))
         finally:
             limit.cancel()
             prompt.cancel()
 
-    async def _hear(self, prompt: asyncio.Future[messages.TurnEnd]) -> None:
+    async def _take_updates(self, prompt: asyncio.Future[messages.TurnEnd]) -> None:
         """What the agent says until the prompt is over."""
         prompt.add_done_callback(lambda _: self._inbox.put_nowait(None))
         before = self.usage
@@ -202,34 +202,34 @@ class Turn:
             message = await self._inbox.get()
             if message is None:
                 break
-            await self._handle(message)
+            await self._handle_update(message)
         await self._calls.finish_writes()
         if prompt.exception() is None:
             end = prompt.result()
-            self.usage = sum_of([self.usage, self._agent.cli.usage(end.meta)])
-            if _tokens(self.usage) == _tokens(before):
+            self.usage = sum_of([self.usage, self._agent.cli.read_usage(end.meta)])
+            if _token_counts(self.usage) == _token_counts(before):
                 self.usage = sum_of([before, Usage(*end.tokens)])
 
-    async def _handle(self, said: Said) -> None:
+    async def _handle_update(self, said: Said) -> None:
         if isinstance(said, messages.PermissionRequest):
-            await self._calls.ask(said)
+            await self._calls.take_permission_request(said)
         elif isinstance(said, ElicitationRequest):
-            self.elicitations.ask(said)
+            self.elicitations.ask_user(said)
         elif isinstance(said, messages.Withdrawal):
-            self._calls.withdraw(said)
-            self.elicitations.withdraw(said)
+            self._calls.withdraw_question(said)
+            self.elicitations.withdraw_question(said)
         elif isinstance(said, messages.AgentMessageChunk):
             if said.meta:
-                self.usage = sum_of([self.usage, self._agent.cli.usage(said.meta)])
+                self.usage = sum_of([self.usage, self._agent.cli.read_usage(said.meta)])
             if not self._agent.cli.own_mark.fullmatch(said.text):
-                self._log.say(said.text)
+                self._log.add_answer_piece(said.text)
         elif isinstance(said, messages.AgentThoughtChunk):
             if _is_told(said.text, self._log.last):
-                self._log.add(_thought(said.text))
+                self._log.add_event(_read_thought(said.text))
         elif isinstance(said, messages.ToolCallUpdate):
-            await self._calls.change(said)
+            await self._calls.take_update(said)
         elif isinstance(said, BESIDE):
-            self._log.add(said)
+            self._log.add_event(said)
 
     # The end.
 
@@ -243,23 +243,23 @@ class Turn:
 
     def _give_up(self) -> None:
         if not self.is_over and self._task is not None:
-            self._end(_error(self._error) or self._complete(CANCELLED))
+            self._end_turn(_error_event(self._error) or self._completion_of(CANCELLED))
             self._task.cancel()
             # It would continue unseen, with tools that need no decision.
             self._session.client.give_up()
 
-    def _finish(self, prompt: asyncio.Future[messages.TurnEnd]) -> None:
+    def _finish_turn(self, prompt: asyncio.Future[messages.TurnEnd]) -> None:
         if self.is_over:
             return
         error = prompt.exception()
         if error is not None and not isinstance(error, AgentError):
             raise error
-        body: Body | None = _error(self._error or error)
+        body: Body | None = _error_event(self._error or error)
         if body is None:
-            body = self._complete(prompt.result().stop_reason)
-        self._end(body)
+            body = self._completion_of(prompt.result().stop_reason)
+        self._end_turn(body)
 
-    def _complete(self, reason: str) -> Complete:
+    def _completion_of(self, reason: str) -> Complete:
         if self._calls.is_cancelled:
             reason = CANCELLED
         elif reason not in REASONS:
@@ -269,11 +269,11 @@ class Turn:
         names = self._agent.state.name_of
         return Complete(reason, self.usage, names(MODE), names(MODEL))
 
-    def _end(self, body: Body) -> None:
-        self.elicitations.end()
+    def _end_turn(self, body: Body) -> None:
+        self.elicitations.end_all()
         self._calls.close()
         self._ended(body)
-        self._log.add(body)
+        self._log.add_event(body)
 
 
 def _is_told(thought: str, last: Body | None) -> bool:
@@ -282,7 +282,7 @@ def _is_told(thought: str, last: Body | None) -> bool:
     return bool(thought.strip() or (thought and is_behind))
 
 
-def _thought(text: str) -> Thought:
+def _read_thought(text: str) -> Thought:
     found = THOUGHT.fullmatch(text)
     if found:
         return Thought(found.group(1).strip(), found.group(2).strip())
@@ -296,9 +296,9 @@ def _ended_by_itself(prompt: asyncio.Future[messages.TurnEnd]) -> bool:
     return prompt.exception() is None and prompt.result().stop_reason in (END_TURN, CANCELLED)
 
 
-def _tokens(usage: Usage) -> tuple[int, int]:
+def _token_counts(usage: Usage) -> tuple[int, int]:
     return usage.input_tokens, usage.output_tokens
 
 
-def _error(error: AgentError | None) -> Error | None:
+def _error_event(error: AgentError | None) -> Error | None:
     return None if error is None else Error(error.code, error.message, error.details)

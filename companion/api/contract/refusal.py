@@ -7,7 +7,7 @@ from typing import Any, Mapping
 
 from ...agent import failure
 from ...agent.failure import AgentError
-from ...agent.sentence import Sentence, said
+from ...agent.sentence import Sentence, translated_text
 from ...base import http_server
 from ...base.jsonrpc import TOO_DEEP
 from ...base.shown_text import spelled
@@ -144,7 +144,7 @@ class Refusal(Exception):
         reason = self._values.get("reason")
         # The CLI's words follow an introduction in the client's language.
         if isinstance(reason, Sentence):
-            return said(reason, language)
+            return translated_text(reason, language)
         return say(self._key, language, **self._values)
 
 

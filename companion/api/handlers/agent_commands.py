@@ -33,5 +33,5 @@ def receiver(services: Services, fields: Mapping[str, Any]) -> AgentCli:
     AgentError."""
     id = None if fields.get("newSession") else fields.get("sessionId")
     if id is not None:
-        return services.agent.conversations.known(id).cli
+        return services.agent.conversations.known_conversation(id).cli
     return services.agent.backends[fields.get("agent")].cli

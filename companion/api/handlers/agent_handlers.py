@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from ...agent.agent import AgentInfo
-from ...agent.sentence import said
+from ...agent.sentence import translated_text
 from .handler_types import HandlerAnswer, Inputs, Services
 
 
 async def agents(services: Services, inputs: Inputs) -> HandlerAnswer:
     """The CLIs for conversations: what each can do, and its running processes. Starts none."""
-    infos = services.agent.backends.infos()
+    infos = services.agent.backends.agent_infos()
     return HandlerAnswer(
         "agents_told", {"agents": [_as_json(info, inputs.language) for info in infos]}
     )
@@ -31,7 +31,7 @@ def _as_json(info: AgentInfo, language: str) -> dict[str, object]:
                 "version": process.version,
                 "memoryBytes": process.memory,
                 "conversations": process.conversations,
-                "warning": said(process.warning, language) or None,
+                "warning": translated_text(process.warning, language) or None,
             }
             for process in info.processes
         ],

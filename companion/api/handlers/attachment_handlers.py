@@ -30,13 +30,15 @@ async def add(services: Services, inputs: Inputs) -> HandlerAnswer:
     attachments = _attachments(services, inputs)
     upload = await uploads.read(inputs.request, inputs.memory)
     added = await _done(partial(attachments.add, upload.name, upload.data))
-    return HandlerAnswer("attachment_added", wire.attachment(added))
+    return HandlerAnswer("attachment_added", wire.attachment_json(added))
 
 
 async def listed(services: Services, inputs: Inputs) -> HandlerAnswer:
     """All attachments of the conversation, in the order of names."""
-    found = await _done(_attachments(services, inputs).all)
-    return HandlerAnswer("attachments_told", {"attachments": [wire.attachment(it) for it in found]})
+    found = await _done(_attachments(services, inputs).list_all)
+    return HandlerAnswer(
+        "attachments_told", {"attachments": [wire.attachment_json(it) for it in found]}
+    )
 
 
 async def content(services: Services, inputs: Inputs) -> web.StreamResponse:
@@ -44,7 +46,7 @@ async def content(services: Services, inputs: Inputs) -> web.StreamResponse:
     attachments = _attachments(services, inputs)
     known = await _done(partial(attachments.get, inputs.fields["attachmentId"]))
     await http_server.take(inputs.memory, known.size)
-    data = await _done(partial(attachments.read, known.id))
+    data = await _done(partial(attachments.read_data, known.id))
     headers = {**inputs.headers, "Content-Type": BYTES, "Content-Disposition": "attachment"}
     return await http_server.send(inputs.request, 200, headers, http_server.in_pieces(data))
 
@@ -58,7 +60,7 @@ async def remove(services: Services, inputs: Inputs) -> HandlerAnswer:
 
 def _attachments(services: Services, inputs: Inputs) -> Attachments:
     """The attachments of the conversation that is asked about. Raises AgentError."""
-    return services.agent.conversations.known(inputs.fields["sessionId"]).attachments
+    return services.agent.conversations.known_conversation(inputs.fields["sessionId"]).attachments
 
 
 async def _done(work: Callable[[], T]) -> T:

@@ -32,12 +32,12 @@ async def configure(services: Services, inputs: Inputs) -> HandlerAnswer:
         fields.get("model", ""),
     )
     backends, agent = services.agent.backends, fields.get("agent")
-    backend = backends.taking(credentials.kind) if agent is None else backends[agent]
+    backend = backends.backend_for(credentials.kind) if agent is None else backends[agent]
     if credentials.kind == OWN and OWN not in backend.cli.kinds:
         # It would have their home and all their logins.
-        raise AgentError(VALIDATION_ERROR, ONLY_BY_USER.filled(cli=backend.cli.name))
+        raise AgentError(VALIDATION_ERROR, ONLY_BY_USER.with_values(cli=backend.cli.name))
     outlive_client(inputs.request)
-    await backend.account.configure(credentials)
+    await backend.account.configure_credentials(credentials)
     return HandlerAnswer("auth_configured")
 
 
@@ -49,7 +49,7 @@ async def google_login(services: Services, inputs: Inputs) -> HandlerAnswer:
         login = await _account(services, inputs).begin_login()
         if login is None:
             return HandlerAnswer("logged_in")
-        expires = wire.timestamp(login.expires)
+        expires = wire.timestamp_of(login.expires)
         return HandlerAnswer("login_begun", {"data": {"authUrl": login.url, "expiresAt": expires}})
     outlive_client(inputs.request)
     try:
@@ -64,8 +64,8 @@ async def google_login(services: Services, inputs: Inputs) -> HandlerAnswer:
 
 
 async def status(services: Services, inputs: Inputs) -> HandlerAnswer:
-    await _account(services, inputs).refresh()
-    known = _account(services, inputs).status()
+    await _account(services, inputs).refresh_credentials()
+    known = _account(services, inputs).auth_status()
     data = {
         "isAuthenticated": known.is_authenticated,
         "authType": known.kind,
@@ -85,7 +85,7 @@ async def logout(services: Services, inputs: Inputs) -> HandlerAnswer:
 
 async def clear(services: Services, inputs: Inputs) -> HandlerAnswer:
     outlive_client(inputs.request)
-    await _account(services, inputs).clear()
+    await _account(services, inputs).clear_credentials()
     return HandlerAnswer("auth_cleared")
 
 

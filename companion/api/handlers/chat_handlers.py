@@ -15,7 +15,7 @@ from ...agent import failure, wire
 from ...agent import turn_events as events
 from ...agent.agent import CallDecision, Models, Turn
 from ...agent.failure import VALIDATION_ERROR, AgentError
-from ...agent.sentence import said, sentence
+from ...agent.sentence import sentence, translated_text
 from ...agent.turn_events import CANCEL, UNATTENDED
 from ...base.background import in_thread
 from ...base.http_server import outlive_client
@@ -73,7 +73,7 @@ async def _send(services: Services, inputs: Inputs) -> Turn:
         raise AgentError(VALIDATION_ERROR, NEEDS_SESSION)
     cli = agent_commands.receiver(services, fields)
     agent_commands.check(inputs.caller, cli, fields["message"])
-    return await services.agent.chat(
+    return await services.agent.send_message(
         workspace,
         fields["message"],
         await read_along(services, fields, workspace),
@@ -104,7 +104,7 @@ async def confirm(services: Services, inputs: Inputs) -> HandlerAnswer:
     decision = CallDecision(
         fields["outcome"], fields.get("newContent"), revision=fields.get("revision", "")
     )
-    services.agent.turns.confirm(fields["callId"], decision, _asking(services, fields))
+    services.agent.turns.confirm_call(fields["callId"], decision, _asking(services, fields))
     return HandlerAnswer("tool_rejected" if fields["outcome"] == CANCEL else "tool_confirmed")
 
 
@@ -165,19 +165,21 @@ async def answer(services: Services, inputs: Inputs) -> HandlerAnswer:
         is_it = isinstance(event.body, events.Elicitation) and event.body.id == id
         if is_it and not services.visible.has(event.session_id):
             raise failure.no_elicitation(id)
-    services.agent.turns.answer(id, fields["action"], fields.get("content"))
+    services.agent.turns.answer_elicitation(id, fields["action"], fields.get("content"))
     return HandlerAnswer("elicitation_answered")
 
 
 async def cancel(services: Services, inputs: Inputs) -> HandlerAnswer:
     turns, id = services.agent.turns, inputs.fields.get("sessionId")
-    count = turns.cancel(id, services.visible.has)
+    count = turns.cancel_turns(id, services.visible.has)
     return HandlerAnswer("cancelled", {"cancelled": count}, {"count": count})
 
 
 async def models(services: Services, inputs: Inputs) -> HandlerAnswer:
     workspace, fields = _workspace(services, inputs), inputs.fields
-    found = await services.agent.models(workspace, fields.get("sessionId"), fields.get("agent"))
+    found = await services.agent.list_models(
+        workspace, fields.get("sessionId"), fields.get("agent")
+    )
     return HandlerAnswer("models_told", _models(found))
 
 
@@ -197,7 +199,11 @@ def _start(services: Services, fields: Mapping[str, Any], workspace: str) -> str
     """The folder at which relative paths of a message start."""
     id = None if fields.get("newSession") else fields.get("sessionId")
     with suppress(AgentError):
-        return workspace if id is None else services.agent.conversations.known(id).workspace
+        return (
+            workspace
+            if id is None
+            else services.agent.conversations.known_conversation(id).workspace
+        )
     return workspace
 
 
@@ -237,7 +243,7 @@ async def _whole(turn: Turn, language: str) -> HandlerAnswer:
     told: list[str] = []
     calls: list[dict[str, Any]] = []
     warnings: list[str] = []
-    async for event in turn.events():
+    async for event in turn.read_events():
         body = event.body
         if isinstance(body, events.Content):
             told.append(body.text)
@@ -247,7 +253,7 @@ async def _whole(turn: Turn, language: str) -> HandlerAnswer:
             refusal.more.update(sessionId=turn.session_id, turnId=turn.id)
             raise refusal
         elif isinstance(body, events.Thought) and body.subject == events.WARNING:
-            warnings.append(said(body.description, language))
+            warnings.append(translated_text(body.description, language))
         elif isinstance(body, events.Complete):
             return _answer(turn, "".join(told), calls, warnings, body, language)
         else:
@@ -278,7 +284,7 @@ def _note(calls: list[dict[str, Any]], body: events.Body, language: str) -> None
             displayResult=wire.display_result(body, language),
             success=body.success,
             rejected=body.rejected,
-            error=body.error and said(body.error, language),
+            error=body.error and translated_text(body.error, language),
         )
 
 
@@ -294,7 +300,7 @@ def _answer(
     last: events.Complete,
     language: str,
 ) -> HandlerAnswer:
-    key, unattended = REASONS[last.reason], said(UNATTENDED, language)
+    key, unattended = REASONS[last.reason], translated_text(UNATTENDED, language)
     if last.success and any(call.get("error") == unattended for call in calls):
         key = "tools_rejected"
     body = {
@@ -305,7 +311,7 @@ def _answer(
         "sessionId": turn.session_id,
         "turnId": turn.id,
         "reason": last.reason,
-        "usage": wire.usage(last.usage),
+        "usage": wire.usage_json(last.usage),
     }
     if not last.success:
         body["error"] = last.reason

@@ -74,7 +74,7 @@ async def send(
     if kind == SSE and turn.is_over and after >= turn.last_number:
         return web.Response(status=204, headers=inputs.headers)
     with services.listeners.listening(turn, may_return=kind == SSE):
-        blocks = _framed(turn.events(after), kind, inputs.language)
+        blocks = _framed(turn.read_events(after), kind, inputs.language)
         return await _send(services, inputs, kind, blocks)
 
 

@@ -21,17 +21,17 @@ from .session_handlers import as_json, past_turn
 async def export(services: Services, inputs: Inputs) -> HandlerAnswer | web.StreamResponse:
     """Everything that was said, as a document in Markdown, or as JSON with all events. In Markdown
     thoughts are left out."""
-    conversation = services.agent.conversations.known(inputs.fields["sessionId"])
+    conversation = services.agent.conversations.known_conversation(inputs.fields["sessionId"])
     # All of it is in memory while it is sent.
     await http_server.take(inputs.memory, await on_disk(partial(_size, conversation)))
-    turns = (await conversation.past.history()).turns
+    turns = (await conversation.past.read_history()).turns
     if inputs.fields.get("format") == "json":
         told = [past_turn(turn, inputs.language) for turn in turns]
         session = as_json(conversation.info)
         return HandlerAnswer("session_exported", {"session": session, "messages": told})
     info, agent = conversation.info, conversation.cli.name
     facts = (agent, info.workspace, info.created.isoformat(timespec="seconds"), info.id)
-    pieces = document.written(info.title, facts, agent, turns, inputs.language)
+    pieces = document.document_pieces(info.title, facts, agent, turns, inputs.language)
     headers = {
         **inputs.headers,
         "Content-Type": f"{MARKDOWN}; charset=utf-8",

@@ -129,4 +129,4 @@ def encoded(value: Mapping[str, Any]) -> bytes:
 
 
 def now() -> str:
-    return wire.timestamp(datetime.now(timezone.utc))
+    return wire.timestamp_of(datetime.now(timezone.utc))

@@ -63,8 +63,8 @@ async def responses(services: Services, inputs: Inputs) -> web.StreamResponse:
 
 async def _models(services: Services) -> dict[str, str]:
     """The owners by the models' names. Raises AgentError."""
-    infos = services.agent.backends.infos()
-    found = await services.agent.models(services.roots.folder(""))
+    infos = services.agent.backends.agent_infos()
+    found = await services.agent.list_models(services.roots.folder(""))
     names = [ANY_MODEL[0], *(each.id for each in infos), *(each.id for each in found.available)]
     own = {each.id: each.id for each in infos}
     return {name: own.get(name, infos[0].id) for name in names}

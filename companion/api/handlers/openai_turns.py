@@ -45,7 +45,7 @@ async def answer(
     audit_log.note(sessionId=held.id)
     with services.kept.holding(inputs.caller.id, wanted, held):
         message = wanted.message(held.is_known)
-        cli = services.agent.conversations.known(held.id).cli
+        cli = services.agent.conversations.known_conversation(held.id).cli
         agent_commands.check(inputs.caller, cli, message)
         attached = await _attached(services, wanted, held)
         # Words of ours within an answer are in the client's language, if it names one.
@@ -57,7 +57,7 @@ async def answer(
 
 async def _wanted(services: Services, fields: Mapping[str, Any]) -> WantedAnswer:
     """Raises Refusal."""
-    agents = [each.id for each in services.agent.backends.infos()]
+    agents = [each.id for each in services.agent.backends.agent_infos()]
     reading = partial(read, fields, agents)
     # To check a schema can take long, and so can to read pictures.
     has_parts = any(isinstance(message.get("content"), list) for message in fields["messages"])
@@ -69,7 +69,7 @@ async def _attached(services: Services, wanted: WantedAnswer, held: Held) -> lis
     AgentError."""
     if not wanted.has_parts:
         return []
-    attachments = services.agent.conversations.known(held.id).attachments
+    attachments = services.agent.conversations.known_conversation(held.id).attachments
 
     def add() -> list[str]:
         files = wanted.files(held.is_known)

@@ -33,12 +33,12 @@ async def add(services: Services, inputs: Inputs) -> HandlerAnswer:
     given = fields.get("filePaths", [])
     paths = await _files(services, conversation, "", given)
     files = await _files(services, conversation, fields["message"], given)
-    async with conversation.hold.held():
-        added = conversation.queue.add(fields["message"], paths, files, attached)
+    async with conversation.hold.exclusive_use():
+        added = conversation.queue.add_message(fields["message"], paths, files, attached)
         audit_log.note(sessionId=conversation.id)
         services.agent.outbox.go_on(conversation)
         # Whoever gets the answer need not send it again, also if the server is killed.
-        await conversation.record.write()
+        await conversation.record.write_to_disk()
     return _told(conversation, inputs, queueId=added.id)
 
 
@@ -46,23 +46,23 @@ async def change(services: Services, inputs: Inputs) -> HandlerAnswer:
     """Change the text of a message that waits, or its place: 0 is the next one."""
     conversation, fields = _conversation(services, inputs), inputs.fields
     id = fields["queueId"]
-    async with conversation.hold.held():
+    async with conversation.hold.exclusive_use():
         queue = conversation.queue
         if "message" in fields:
             agent_commands.check(inputs.caller, conversation.cli, fields["message"])
-            text, given = fields["message"], queue.get(id).given
-            queue.change(id, text, await _files(services, conversation, text, given))
+            text, given = fields["message"], queue.get_message(id).given
+            queue.change_message(id, text, await _files(services, conversation, text, given))
         if "position" in fields:
-            queue.move(id, fields["position"])
-        await conversation.record.write()
+            queue.move_message(id, fields["position"])
+        await conversation.record.write_to_disk()
     return _told(conversation, inputs, queueId=id)
 
 
 async def take_back(services: Services, inputs: Inputs) -> HandlerAnswer:
     """Take back a message that waits."""
     conversation = _conversation(services, inputs)
-    async with conversation.hold.held():
-        conversation.queue.remove(inputs.fields["queueId"])
+    async with conversation.hold.exclusive_use():
+        conversation.queue.remove_message(inputs.fields["queueId"])
     return _told(conversation, inputs)
 
 
@@ -71,14 +71,14 @@ async def send_now(services: Services, inputs: Inputs) -> HandlerAnswer:
     messages, otherwise after that is cancelled. What else waits comes after it."""
     services.check_not_ending()
     conversation, id = _conversation(services, inputs), inputs.fields["queueId"]
-    async with conversation.hold.held():
+    async with conversation.hold.exclusive_use():
         services.agent.outbox.send_next(conversation, id)
     audit_log.note(sessionId=conversation.id)
     return _told(conversation, inputs, queueId=id)
 
 
 def _conversation(services: Services, inputs: Inputs) -> Conversation:
-    return services.agent.conversations.known(inputs.fields["sessionId"])
+    return services.agent.conversations.known_conversation(inputs.fields["sessionId"])
 
 
 async def _files(
@@ -95,5 +95,5 @@ def _all(attachments: Attachments, ids: Sequence[str]) -> list[Attachment]:
 
 def _told(conversation: Conversation, inputs: Inputs, **more: str) -> HandlerAnswer:
     return HandlerAnswer(
-        "queue_told", {**wire.queue(conversation.queue.body, inputs.language), **more}
+        "queue_told", {**wire.queue_json(conversation.queue.body, inputs.language), **more}
     )

@@ -38,17 +38,17 @@ async def sessions(services: Services, inputs: Inputs) -> HandlerAnswer:
     (`excerpt`). Such a page may have fewer than `limit` of them, or none, although more follow."""
     fields = inputs.fields
     if not fields.keys() & {"limit", "cursor", "q"}:
-        await services.agent.conversations.index.waited()
+        await services.agent.conversations.index.wait_for_all_since()
         await services.agent.refresh_conversations()
         return HandlerAnswer(
             "sessions_told",
-            {"sessions": await _told(services.agent.sessions(services.visible.is_listed))},
+            {"sessions": await _told(services.agent.list_sessions(services.visible.is_listed))},
         )
     limit, cursor = fields.get("limit", USUAL), fields.get("cursor", "")
     if not cursor:
         await services.agent.refresh_conversations()
     listed = services.visible.is_listed
-    page = await services.agent.listing.page(limit, cursor, fields.get("q", ""), listed)
+    page = await services.agent.listing.list_page(limit, cursor, fields.get("q", ""), listed)
     told = await _told(page.infos)
     for each in told:
         excerpt = page.excerpts.get(each["sessionId"])
@@ -59,7 +59,7 @@ async def sessions(services: Services, inputs: Inputs) -> HandlerAnswer:
 
 async def session(services: Services, inputs: Inputs) -> HandlerAnswer:
     """One conversation, as in the list."""
-    known = services.agent.conversations.known(inputs.fields["sessionId"])
+    known = services.agent.conversations.known_conversation(inputs.fields["sessionId"])
     return HandlerAnswer("session_told", as_json(known.info))
 
 
@@ -67,7 +67,7 @@ async def new_session(services: Services, inputs: Inputs) -> HandlerAnswer:
     """Start a conversation. Only requests with its id use it. `mcpServers` are tool servers for
     this conversation alone, in the form of ACP's session/new; they need --trust."""
     workspace = services.roots.folder(inputs.fields.get("workspacePath", ""))
-    servers = tool_servers.read(inputs.fields.get("mcpServers", ()))
+    servers = tool_servers.read_servers(inputs.fields.get("mcpServers", ()))
     info = await services.agent.new_session(
         workspace,
         inputs.fields.get("agent"),
@@ -82,20 +82,20 @@ async def commands(services: Services, inputs: Inputs) -> HandlerAnswer:
     """The commands that a message can begin with as `/name`. Those that are not `allowed` are
     refused, because they would run without asking, or because the token lacks the scope `admin`."""
     id = inputs.fields["sessionId"]
-    found = await services.agent.commands(id)
-    cli = services.agent.conversations.known(id).cli
+    found = await services.agent.list_commands(id)
+    cli = services.agent.conversations.known_conversation(id).cli
     told = []
     for command in found:
         is_allowed = command.is_allowed and may_send(inputs.caller, cli, "/" + command.name)
-        told.append(wire.command(dataclasses.replace(command, is_allowed=is_allowed)))
+        told.append(wire.command_json(dataclasses.replace(command, is_allowed=is_allowed)))
     return HandlerAnswer("commands_told", {"commands": told})
 
 
 async def state(services: Services, inputs: Inputs) -> HandlerAnswer:
     """What the agent has told of the conversation beside its answers, as it is now. What it has not
     told is null or empty; so is everything while it has no process. Starts none."""
-    conversation = services.agent.conversations.known(inputs.fields["sessionId"])
-    return HandlerAnswer("state_told", wire.state(conversation.session.state, inputs.language))
+    conversation = services.agent.conversations.known_conversation(inputs.fields["sessionId"])
+    return HandlerAnswer("state_told", wire.state_json(conversation.session.state, inputs.language))
 
 
 async def choose_option(services: Services, inputs: Inputs) -> HandlerAnswer:
@@ -107,7 +107,9 @@ async def choose_option(services: Services, inputs: Inputs) -> HandlerAnswer:
     conversation = await services.agent.choose_option(
         fields["sessionId"], fields["id"], fields["value"]
     )
-    return HandlerAnswer("option_chosen", wire.state(conversation.session.state, inputs.language))
+    return HandlerAnswer(
+        "option_chosen", wire.state_json(conversation.session.state, inputs.language)
+    )
 
 
 async def change(services: Services, inputs: Inputs) -> HandlerAnswer:
@@ -115,7 +117,7 @@ async def change(services: Services, inputs: Inputs) -> HandlerAnswer:
     agent asks about."""
     fields = inputs.fields
     outlive_client(inputs.request)
-    info = await services.agent.change(
+    info = await services.agent.change_session(
         fields["sessionId"], fields.get("title"), fields.get("model"), fields.get("mode")
     )
     return HandlerAnswer("session_changed", as_json(info))
@@ -125,7 +127,7 @@ async def remove(services: Services, inputs: Inputs) -> HandlerAnswer:
     """Delete a conversation for good, also in the own files of an agent that `removes_sessions`;
     the others keep theirs."""
     outlive_client(inputs.request)
-    await services.agent.remove(inputs.fields["sessionId"])
+    await services.agent.delete_session(inputs.fields["sessionId"])
     return HandlerAnswer("session_removed")
 
 
@@ -136,9 +138,9 @@ async def remove_many(services: Services, inputs: Inputs) -> HandlerAnswer:
     removed, failed = [], []
     for id in dict.fromkeys(inputs.fields["sessionIds"]):
         try:
-            await services.agent.conversations.index.ready(id)
+            await services.agent.conversations.index.wait_for_one(id)
             services.visible.check(id)
-            await services.agent.remove(id)
+            await services.agent.delete_session(id)
             removed.append(id)
         except AgentError as error:
             message = of_agent(error).sentence(inputs.language)
@@ -165,8 +167,8 @@ async def messages(services: Services, inputs: Inputs) -> HandlerAnswer:
     pieces of an answer are joined."""
     fields = inputs.fields
     before = fields.get("before")
-    past = services.agent.conversations.known(fields["sessionId"]).past
-    page = await past.page(fields.get("limit", USUAL), before)
+    past = services.agent.conversations.known_conversation(fields["sessionId"]).past
+    page = await past.read_page(fields.get("limit", USUAL), before)
     if page is None and before is not None:
         raise Refusal(TURN_NOT_FOUND, turn=before[:100])
     told = [past_turn(turn, inputs.language) for turn in page.turns] if page is not None else []
@@ -180,13 +182,13 @@ async def session_events(services: Services, inputs: Inputs) -> web.StreamRespon
     are events, too."""
     id = inputs.fields["sessionId"]
     # Before the transcript is read, so that no event is missed in between.
-    coming = services.agent.feed.follow(id, None)
+    coming = services.agent.feed.follow_events(id, None)
     seen = event_stream.last_seen(inputs)
-    past = services.agent.conversations.known(id).past
+    past = services.agent.conversations.known_conversation(id).past
     if seen is None:
         return await event_stream.follow(services, inputs, coming)
     place = event_stream.parts_of(seen)
-    turns = await past.since(place[0])
+    turns = await past.read_since(place[0])
     told = list(_all(id, turns or ()))
     missed = _after(place, told)
     known = {event.turn_id: event.number for event in told}
@@ -199,7 +201,7 @@ async def all_events(services: Services, inputs: Inputs) -> web.StreamResponse:
     seen = event_stream.last_seen(inputs)
     try:
         after = None if seen is None else event_stream.parts_of(seen)
-        coming = services.agent.feed.follow(None, after)
+        coming = services.agent.feed.follow_events(None, after)
     except Gone:
         raise Refusal(TURN_NOT_FOUND, turn=(seen or "")[:100]) from None
     seen_here = (event async for event in coming if services.visible.has(event.session_id))
@@ -236,10 +238,10 @@ def _all(id: str, turns: Sequence[PastTurn]) -> Iterator[TurnEvent]:
 def past_turn(turn: PastTurn, language: str) -> dict[str, Any]:
     return {
         "turnId": turn.id,
-        "time": wire.timestamp(turn.time),
+        "time": wire.timestamp_of(turn.time),
         "text": turn.text,
         "files": list(turn.files),
-        "attachments": [wire.attachment(it) for it in turn.attachments],
+        "attachments": [wire.attachment_json(it) for it in turn.attachments],
         "events": [wire.as_seed(event, language) for event in _without_pieces(turn.events)],
     }
 
@@ -284,9 +286,9 @@ def as_json(info: SessionInfo) -> dict[str, Any]:
         "mode": info.mode,
         "isBusy": info.is_busy,
         "turns": info.turns,
-        "created": wire.timestamp(info.created),
-        "lastUsed": wire.timestamp(info.last_used),
-        "usage": wire.usage(info.usage),
+        "created": wire.timestamp_of(info.created),
+        "lastUsed": wire.timestamp_of(info.last_used),
+        "usage": wire.usage_json(info.usage),
         "modes": list(info.modes),
         "mcpServers": [{"name": name, "type": kind} for name, kind in info.tool_servers],
         "isSaved": info.is_saved,

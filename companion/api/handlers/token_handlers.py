@@ -48,7 +48,7 @@ async def ticket(services: Services, inputs: Inputs) -> HandlerAnswer:
     path = inputs.fields["path"]
     given, expires = services.tickets.give(unquote(path), inputs.caller)
     told = {"ticket": given, "url": f"{path}?{FIELD}={given}"}
-    return HandlerAnswer("ticket_given", {**told, "expiresAt": wire.timestamp(expires)})
+    return HandlerAnswer("ticket_given", {**told, "expiresAt": wire.timestamp_of(expires)})
 
 
 def _as_json(token: NamedToken) -> dict[str, object]:

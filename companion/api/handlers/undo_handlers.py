@@ -16,7 +16,7 @@ async def files(services: Services, inputs: Inputs) -> HandlerAnswer:
     """The files that a turn created or changed, and whether they are still as the turn left them.
     Changes by shell commands and tool servers are not included."""
     fields = inputs.fields
-    conversation = services.agent.conversations.known(fields["sessionId"])
+    conversation = services.agent.conversations.known_conversation(fields["sessionId"])
     found = await conversation.changed_files(fields["turnId"])
     return HandlerAnswer("turn_files_told", {"files": _told(found, fields["turnId"])})
 
@@ -28,9 +28,9 @@ async def undo(services: Services, inputs: Inputs) -> HandlerAnswer:
     Gemini about it."""
     fields = inputs.fields
     outlive_client(inputs.request)
-    conversation = services.agent.conversations.known(fields["sessionId"])
+    conversation = services.agent.conversations.known_conversation(fields["sessionId"])
     try:
-        told = _told(await conversation.undo(fields["turnId"]), fields["turnId"])
+        told = _told(await conversation.undo_turn(fields["turnId"]), fields["turnId"])
     finally:
         # What somebody has sent meanwhile had to wait for it.
         services.agent.outbox.go_on(conversation)

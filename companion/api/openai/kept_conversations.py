@@ -109,7 +109,7 @@ class KeptConversations:
 
     def _timed(self, id: str) -> _Kept:
         """Raises AgentError if there is no such conversation any more."""
-        turns = self._agent.conversations.known(id).record.turns
+        turns = self._agent.conversations.known_conversation(id).record.turns
         loop = asyncio.get_running_loop()
         return _Kept(id, turns, loop.call_later(self._kept_for, self._expire, id))
 
@@ -127,7 +127,7 @@ class KeptConversations:
         """The conversation, if nobody has used or deleted it meanwhile."""
         kept.timer.cancel()
         with suppress(AgentError):
-            known = self._agent.conversations.known(kept.id)
+            known = self._agent.conversations.known_conversation(kept.id)
             if known.record.turns == kept.turns and not known.is_busy:
                 return known
             self._in_background(self._remove(kept.id))
@@ -149,7 +149,7 @@ class KeptConversations:
         if not target.model:
             return info
         try:
-            return await self._agent.change(info.id, None, target.model, None)
+            return await self._agent.change_session(info.id, None, target.model, None)
         except AgentError as error:
             self._in_background(self._remove(info.id))
             if error.code != VALIDATION_ERROR:
@@ -177,7 +177,7 @@ class KeptConversations:
 
     async def _remove(self, id: str) -> None:
         with suppress(AgentError):
-            self._agent.turns.cancel(id)
+            self._agent.turns.cancel_turns(id)
             await self._agent.remove_when_over(id)
 
     def _in_background(self, work: Coroutine[None, None, None]) -> None:

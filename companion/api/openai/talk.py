@@ -71,7 +71,7 @@ class Talk:
     async def begin(self, message: str, attached: Sequence[str] = ()) -> Turn:
         """`attached` are ids of attachments of the conversation. Raises AgentError."""
         held = self.held
-        turn = await self._agent.chat(
+        turn = await self._agent.send_message(
             held.workspace,
             message,
             session_id=held.id,
@@ -87,7 +87,7 @@ class Talk:
         """The answer as the client is told it; an empty piece says that the model thinks. A call
         that waits for a decision gets one, a question no answer. Raises Refusal."""
         stop, told = StopWords(self.wanted.stops), ""
-        async for event in turn.events():
+        async for event in turn.read_events():
             body = event.body
             self._note(turn, event, stop.is_hit)
             if isinstance(body, events.Content):
@@ -123,10 +123,10 @@ class Talk:
             # Somebody else may have decided, or the turn may have ended.
             with suppress(AgentError):
                 decision = CallDecision(ONCE, revision=event.id)
-                self._agent.turns.confirm(body.call_id, decision, turn.session_id)
+                self._agent.turns.confirm_call(body.call_id, decision, turn.session_id)
         elif isinstance(body, events.Elicitation):
             with suppress(AgentError):
-                turn.elicitations.answer(body.id, CANCEL)
+                turn.elicitations.take_answer(body.id, CANCEL)
         elif isinstance(body, events.ToolResult) and body.rejected:
             self._rejected.append(body.name)
         elif isinstance(body, events.Complete):

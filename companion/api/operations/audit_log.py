@@ -63,7 +63,7 @@ class AuditLog:
     def entry(self, request_id: str) -> Iterator[None]:
         """Write a line for the request that is handled within the block; `note` adds to it."""
         begun = time.monotonic()
-        moment = wire.timestamp(datetime.now(timezone.utc))
+        moment = wire.timestamp_of(datetime.now(timezone.utc))
         known = {"token": None, "address": "", "method": "", "route": "", "status": None}
         _entry.set({"time": moment, "requestId": request_id, **known})
         try:

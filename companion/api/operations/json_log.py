@@ -35,7 +35,7 @@ class JsonLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         entry = {
-            "time": wire.timestamp(datetime.fromtimestamp(record.created, timezone.utc)),
+            "time": wire.timestamp_of(datetime.fromtimestamp(record.created, timezone.utc)),
             "level": record.levelname.lower(),
             "message": record.getMessage(),
         }

@@ -70,7 +70,7 @@ class Metrics:
         while True:
             # The feed ends if it cannot remember an event that is too large; then a new one is
             # started.
-            coming = self._agent.feed.follow(None, None)
+            coming = self._agent.feed.follow_events(None, None)
             try:
                 async for event in coming:
                     self._hear(event)
@@ -119,7 +119,7 @@ class Metrics:
         running = core.GaugeMetricFamily("gemini_cli_running", "Processes that run.", labels=labels)
         memory = core.GaugeMetricFamily("gemini_cli_memory_bytes", "Their memory.", labels=labels)
         starts = core.CounterMetricFamily("gemini_cli_starts", "Their starts.", labels=labels)
-        for each in agent.backends.infos():
+        for each in agent.backends.agent_infos():
             running.add_metric([each.id], len(each.processes))
             memory.add_metric([each.id], sum(process.memory for process in each.processes))
             starts.add_metric([each.id], each.starts)

@@ -255,7 +255,7 @@ class Tokens:
 
 def _made(before: NamedToken) -> tuple[str, NamedToken]:
     """A new token, and what is kept of it."""
-    token, now = secrets.token_urlsafe(TOKEN_BYTES), wire.timestamp(datetime.now(timezone.utc))
+    token, now = secrets.token_urlsafe(TOKEN_BYTES), wire.timestamp_of(datetime.now(timezone.utc))
     id = secrets.token_hex(8)
     return token, replace(before, id=id, created=now, digest=_digest(token))
 

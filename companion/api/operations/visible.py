@@ -26,7 +26,7 @@ class Visible:
             return True
         conversations = self._agent.conversations
         try:
-            conversation = conversations.known(session_id)
+            conversation = conversations.known_conversation(session_id)
         except AgentError:
             return session_id not in conversations.removed_chats
         return not conversation.record.state.in_chat

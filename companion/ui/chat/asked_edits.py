@@ -8,7 +8,7 @@ from typing import Iterator, Sequence, Tuple
 
 import sublime
 
-from ...agent.edited_file import edited, plain
+from ...agent.edited_file import edited_text, plain_text
 from ...agent.turn_events import Diff
 from ...base.file_content import Original
 from ...base.text_digest import text_digest
@@ -131,11 +131,11 @@ def whole(
     """The file, and how the edits are shown: within the file, also with what is `unsaved` in its
     tab, if the agent has seen that; where it has seen another file, the edits alone. Runs in a
     thread."""
-    if unsaved is not None and len(edits) == 1 and plain(edits[0].old_text) == unsaved:
-        return present, Shown(unsaved, plain(edits[0].new_text), is_unsaved=True)
+    if unsaved is not None and len(edits) == 1 and plain_text(edits[0].old_text) == unsaved:
+        return present, Shown(unsaved, plain_text(edits[0].new_text), is_unsaved=True)
     found = None if present.note else present.text
     for diff in edits:
-        found = None if found is None else edited(found, diff, diff.new_text)
+        found = None if found is None else edited_text(found, diff, diff.new_text)
     if found is not None:
         return present, Shown(present.text, found)
     before, after = (

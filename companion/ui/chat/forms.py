@@ -148,7 +148,7 @@ class _Filling:
                 self._tell(NEEDED.format(_title(field)))
                 continue
             value = _value(field, text)
-            if field.takes(value):
+            if field.takes_value(value):
                 return value
             self._tell(WRONG.format(_title(field), _wanted(field)))
 
@@ -182,7 +182,7 @@ class _Filling:
             values = [choice.value for choice in field.choices if choice.value in chosen]
             if not values and not field.is_required:
                 return NOTHING
-            if field.takes(values):
+            if field.takes_value(values):
                 return values
             self._tell(WRONG.format(_title(field), _wanted(field)))
 

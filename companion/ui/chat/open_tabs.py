@@ -46,28 +46,28 @@ class OpenTabs(OpenFiles):
         if digests:
             self._accepted[path] = digests
 
-    async def unsaved(self, path: str) -> str | None:
+    async def unsaved_text(self, path: str) -> str | None:
         name = await _name_in_tabs(path)
         rules, text = await _on_ui_thread(partial(_look, path, name))
         if await in_thread(lambda: any(rule(path) for rule in rules), PATIENCE):
             raise Withheld
         return text
 
-    async def save(self, path: str, text: str) -> Saved | None:
+    async def save_text(self, path: str, text: str) -> Saved | None:
         accepted: dict[str, str] = {}
         # An acceptance counts for one save, also if that fails before it looks at the tab.
         queues.on_ui_thread(lambda: accepted.update(self._accepted.pop(path, {})))
         name = await _name_in_tabs(path)
         return await _on_ui_thread(partial(self._save, name, text, accepted))
 
-    async def excludes(self, path: str) -> bool:
+    async def excludes_file(self, path: str) -> bool:
         rules = await _on_ui_thread(lambda: list(map(_exclusion, _windows_of(path))))
         return await in_thread(lambda: any(rule(path) for rule in rules), PATIENCE)
 
-    async def rules(self) -> AgentRules:
+    async def agent_rules(self) -> AgentRules:
         return await _on_ui_thread(lambda: settings.of().agent_rules)
 
-    async def holds(self, folder: str) -> bool:
+    async def asks_before_edits(self, folder: str) -> bool:
         return await _on_ui_thread(lambda: any(map(_holds, _windows_of(folder))))
 
     def _save(self, name: str, text: str, accepted: Mapping[str, str]) -> Saved | None:

@@ -67,7 +67,7 @@ class ToldContext:
 
     async def tools(self, window: sublime.Window) -> tuple[ToolServer, ...]:
         """The server `editor` of the window, with tools that ask it about code."""
-        from ...agent.tool_servers import HTTP, read
+        from ...agent.tool_servers import HTTP, read_servers
 
         try:
             # Answered once the window has its endpoint.
@@ -80,7 +80,7 @@ class ToldContext:
             return ()
         headers = [{"name": "Authorization", "value": f"Bearer {token}"}]
         url = f"http://127.0.0.1:{port}{TOOLS}"
-        return read([{"type": HTTP, "name": EDITOR, "url": url, "headers": headers}])
+        return read_servers([{"type": HTTP, "name": EDITOR, "url": url, "headers": headers}])
 
     def sent(self, conversation: str, told: Sequence[Attached]) -> None:
         """This is on its way."""

@@ -56,7 +56,7 @@ class AgentProcess:
         for line in data.splitlines():
             self._later("in", self._agent.hear, json.loads(line))
 
-    async def lines(self) -> AsyncIterator[bytes]:
+    async def read_lines(self) -> AsyncIterator[bytes]:
         while True:
             line = await self._lines.get()
             if line is None:
