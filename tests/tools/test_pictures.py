@@ -13,7 +13,7 @@ BINARY = os.path.join(pictures.ROOT, "tests", "e2e", "node_modules", ".bin", "ge
 
 class Scenes(unittest.TestCase):
     @unittest.skipUnless(os.path.exists(BINARY), "the CLI is not installed: make setup")
-    def test_the_scene_of_a_terminal_shows_the_question_of_the_cli_beside_the_proposal(self) -> None:
+    def test_the_scene_of_a_terminal_shows_the_clis_question_and_the_proposal(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             (asked, _seconds), (done, _) = pictures.played("terminal", folder)
             with open(os.path.join(folder, asked), encoding="utf-8") as file:
