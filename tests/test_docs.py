@@ -19,7 +19,10 @@ from GeminiCompanion.tools import package
 from .command_table import lists, rows
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-PAGES = ("install", "first-diff", "chat", "commands", "settings", "troubleshooting")
+PAGES = ("install", "first-diff", "review", "chat", "commands", "settings", "troubleshooting")
+# What the pages set like captions, of Package Control, of Gemini CLI, and keys.
+ELSEWHERE = ("Add Repository", "Install Package", "Yes", "No\n   (esc)", "Ctrl+Enter")
+ELSEWHERE += ("Alt+Enter", "Escape", "Gemini Companion:")
 # A file of tests, a test's name as a sentence, or a class of tests.
 PROOF = r'([\w/]*test_\w+)|"([^"]+)"|\b([A-Z]\w+)'
 # Pages whose items comments cite by number.
@@ -229,20 +232,13 @@ class Docs(unittest.TestCase):
                     if place:
                         self.assertIn(place, list(map(anchor, headings(target))))
 
-    def test_the_readme_has_a_row_for_every_command(self) -> None:
-        table = sections("../README.md")["Commands"]
-        rows = re.findall(r"(?m)^\| ([A-Z].*?) \|", table)
-        named = [name for row in rows for name in row.split(", ")]
-        self.assertEqual(sorted(named), sorted(headings("docs/commands.md")))
-
-    def test_the_readme_has_a_row_for_every_setting_with_its_default(self) -> None:
-        table = sections("../README.md")["Settings"]
-        rows = re.findall(r"(?m)^\| `(\w+)` \| `(.*?)` \|", table)
-        defaults = parse(read("GeminiCompanion.sublime-settings"))
-        listed = {it for it in defaults if f"| [a list](docs/settings.md#{it}) |" in table}
-        short = {it for it in defaults if it not in listed or len(json.dumps(defaults[it])) <= 40}
-        told = {name: json.loads(default) for name, default in rows}
-        self.assertEqual(told, {key: defaults[key] for key in short})
+    def test_what_the_pages_call_by_a_caption_is_in_the_program(self) -> None:
+        known = {*headings("docs/commands.md"), *lists().values(), *strings(), *ELSEWHERE}
+        for page in ("README.md", "docs/review.md"):
+            for name in re.findall(r"(?<![*])\*([A-Z][^*]+)\*(?![*])", read(*page.split("/"))):
+                caption = " ".join(name.split()).partition("Gemini Companion:")[2].strip() or name
+                with self.subTest(page, caption=caption):
+                    self.assertTrue(any(caption in text for text in known))
 
     def test_the_readme_leads_to_every_page_and_tells_the_ways_to_install(self) -> None:
         readme, page = read("README.md"), read("docs", "install.md")
