@@ -6,7 +6,6 @@ import ast
 import functools
 import glob
 import io
-import json
 import os
 import re
 import tokenize
@@ -60,6 +59,13 @@ def anchor(heading: str) -> str:
 def sections(page: str) -> dict[str, str]:
     parts = re.split(r"(?m)^## (.+)$", read("docs", page))
     return dict(zip(parts[1::2], parts[2::2]))
+
+
+def comments_of_settings() -> Iterator[tuple[str, str]]:
+    """The name of each setting, and what the file of the defaults says of it."""
+    text = read("GeminiCompanion.sublime-settings")
+    for lines, name in re.findall(r'((?:\t// [^\n]*\n)+)\t"(\w+)"', text):
+        yield name, " ".join(lines.replace("\t// ", "").split())
 
 
 def strings() -> list[str]:
@@ -198,12 +204,17 @@ class Docs(unittest.TestCase):
                 with self.subTest(command):
                     self.assertIn(f"[`{command}`]", texts[caption])
 
-    def test_every_setting_has_its_heading_and_its_default(self) -> None:
+    def test_the_settings_are_in_their_order_and_no_default_or_comment_is_told_again(self) -> None:
         defaults = parse(read("GeminiCompanion.sublime-settings"))
-        self.assertEqual(headings("docs/settings.md"), [f"`{key}`" for key in defaults])
+        comments = dict(comments_of_settings())
+        told = [heading.strip("`") for heading in headings("docs/settings.md")]
+        self.assertEqual(told, [name for name in defaults if name in told])
         for heading, text in sections("settings.md").items():
-            (default,) = re.findall(r"(?m)^Default: `(.*)`$", text)
-            self.assertEqual(json.loads(default), defaults[heading[1:-1]])
+            with self.subTest(heading):
+                self.assertNotIn("Default:", text)
+                plain = " ".join(text.replace("`", "").split())
+                for sentence in re.split(r"(?<=[.]) ", comments[heading.strip("`")]):
+                    self.assertNotIn(sentence, plain)
 
     def test_every_quoted_message_is_one_that_the_package_tells(self) -> None:
         quoted = re.findall(r"(?m)^> Gemini Companion: (.+)$", read("docs", "troubleshooting.md"))
