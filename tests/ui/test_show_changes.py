@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import threading
 from typing import Any, Generator
+from unittest import mock
 
 import sublime
 from GeminiCompanion import plugin
@@ -11,6 +14,7 @@ from GeminiCompanion.companion.base import file_content
 from GeminiCompanion.companion.base.file_content import Original
 from GeminiCompanion.companion.base.unified import NO_LINE_END
 from GeminiCompanion.companion.edits.edit import Edit
+from GeminiCompanion.companion.ide.windows import Windows
 from GeminiCompanion.companion.ui.changes import deciding, undoing
 from GeminiCompanion.companion.ui.changes.sheet import ASIDE, NOT_HERE, ChangeSheet
 from GeminiCompanion.companion.ui.changes.sheet_files import NOTHING
@@ -593,6 +597,32 @@ class Lasting(SheetCase):
         # They go on where they are.
         view.run_command("insert", {"characters": "!"})
         yield from self.until_equal(lambda: text_of(right), "added too!\n" + OLD)
+        self.assertEqual([name for name in self.tabs() if YOURS in name], [])
+
+    def test_it_waits_for_the_text_that_the_companion_has_of_the_review(self) -> Steps:
+        (right,) = yield from self.propose_files((OLD, "added\n" + OLD))
+        view = yield from self.show()
+        self.type(view, "\nadded", " too")
+        yield from self.until_equal(lambda: text_of(right), "added too\n" + OLD)
+        yield from self.until_drawn(view)
+        plugin._host.stop()
+        self.type(view, "\nadded too", "!")
+        may_run, run = threading.Event(), Windows.run
+
+        async def run_late(windows: Windows, **arguments: Any) -> None:
+            await asyncio.get_running_loop().run_in_executor(None, may_run.wait)
+            await run(windows, **arguments)
+
+        self.addCleanup(may_run.set)
+        with mock.patch.object(Windows, "run", run_late):
+            plugin._host.start()
+            yield lambda: plugin._host.is_running
+            yield lambda: self.running().changes.sheets.of(view) is not None
+            answer = self.sheet(view).refresh()
+            yield lambda: answer.is_there
+            self.assertEqual(text_of(right), "added too\n" + OLD)
+            may_run.set()
+            yield from self.until_equal(lambda: text_of(right), "added too!\n" + OLD)
         self.assertEqual([name for name in self.tabs() if YOURS in name], [])
 
     def test_what_is_typed_there_and_belongs_to_no_file_becomes_a_tab_of_the_user(self) -> Steps:

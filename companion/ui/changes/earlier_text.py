@@ -45,10 +45,14 @@ class EarlierText:
         """Whether these are the changes among which it was typed."""
         return _signature(sections) == self._signature
 
-    def may_begin(self, view: sublime.View, sections: Sequence[Section]) -> bool:
-        """Whether what stands there need not wait for other changes."""
+    def may_begin(
+        self, view: sublime.View, sections: Sequence[Section], is_restoring: bool
+    ) -> bool:
+        """Whether what stands there need not wait: for other changes, or, if it `is_restoring`, for
+        reviews that may get a newer text yet."""
         is_late = time.monotonic() > self._deadline
-        return self.typed(view) is None or self.fits(sections) or is_late
+        is_known = self.typed(view) is None or self.fits(sections)
+        return is_late or (is_known and not is_restoring)
 
 
 def sign(view: sublime.View, sections: Sequence[Section]) -> None:

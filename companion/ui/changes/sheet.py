@@ -172,7 +172,7 @@ class ChangeSheet:
         view, earlier = self._view_of_text(), self._earlier
         if view is None or earlier is None:
             return True
-        if not earlier.may_begin(view, wanted):
+        if not earlier.may_begin(view, wanted, self._is_restoring(wanted)):
             queues.on_ui_thread(self.refresh, AGAIN)
             return False
         self._earlier = None
@@ -192,6 +192,16 @@ class ChangeSheet:
         if mine is not None:
             self._give_back(mine, view)
         return True
+
+    def _is_restoring(self, wanted: Sequence[Section]) -> bool:
+        """Whether a review of these may get the text that the companion has of it yet."""
+        for section in wanted:
+            source = self._files.source_of.get(section.file.id)
+            view = source.view(section.file.id) if source is not None else None
+            record = waiting(view) if view is not None else None
+            if record is not None and record.is_restored:
+                return True
+        return False
 
     def _is_typed_in_rows(self, mine: str | None) -> bool:
         """Whether all that the user has typed below the head can be passed on to the files."""
