@@ -19,6 +19,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Mapping
 
 from .extension_client import ExtensionClient, key_of
+from .waiting import PATIENCE
 
 JSON = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
 
@@ -103,7 +104,19 @@ class FakeCli:
         return files
 
     def resume(self) -> None:
-        """Come back to a stream that ended, as the SDK does: after the last event that arrived."""
+        """Come back to a stream that ended, as the SDK does: after the last event that arrived. One
+        that ends only now is waited for: its server would cut off the next one, too."""
+        if self.stream_ended.is_set():
+            self._begin_stream()
+        else:
+            self._stream_began.clear()
+            threading.Thread(target=self._resume_later, daemon=True).start()
+
+    def _resume_later(self) -> None:
+        self.stream_ended.wait(PATIENCE)
+        self._begin_stream()
+
+    def _begin_stream(self) -> None:
         # That of the stream before: one that the test cuts may end either way.
         self.stream_error = None
         self.stream_ended.clear()
