@@ -150,6 +150,16 @@ class Words(unittest.TestCase):
                 found = re.findall(r"(?im)^.*\b(?:he|him|his|himself)\b.*$", read(path))
                 self.assertEqual(found, [])
 
+    def test_the_words_that_are_explained_are_those_of_the_code(self) -> None:
+        table = sections("../CONTRIBUTING.md")["Words"]
+        words = re.findall(r"(?m)^\| ([a-z ]+) \| (?!means)", table)
+        code = "\n".join(map(read, sources("companion"))).lower()
+        self.assertGreater(len(words), 15)
+        for word in words:
+            with self.subTest(word):
+                pattern = rf"\b{word.split(' of ')[0].replace(' ', '[ _]')}"
+                self.assertTrue(re.search(pattern, code))
+
 
 class Architecture(unittest.TestCase):
     def test_the_places_for_what_is_added_are_there(self) -> None:
