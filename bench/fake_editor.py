@@ -38,8 +38,8 @@ class FakeEditor(Editor):
     def gather_edit(self, window_id: int, edit: UnaskedEdit) -> None:
         pass
 
-    def tell(self, sentence: str, about: str = "") -> None:
+    def show_message(self, sentence: str, about: str = "") -> None:
         print(sentence, flush=True)
 
-    def withdraw(self, about: str) -> None:
+    def withdraw_message(self, about: str) -> None:
         pass

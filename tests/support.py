@@ -154,7 +154,7 @@ def discovery_files(folder: str) -> dict[str, Any]:
 
 def untold(session: Session) -> list[int]:
     """The decisions that no stream of the session brought, by their numbers."""
-    return [event.number for event in session._waiting()]
+    return [event.number for event in session._waiting_events()]
 
 
 def temp_folder(test: unittest.TestCase) -> str:
@@ -234,10 +234,10 @@ class FakeEditor(Editor):
             raise EditorError("The editor has no window.")
         self.returned.append((window_id, path, text))
 
-    def tell(self, sentence: str, about: str = "") -> None:
+    def show_message(self, sentence: str, about: str = "") -> None:
         self.told.append(sentence)
 
-    def withdraw(self, about: str) -> None:
+    def withdraw_message(self, about: str) -> None:
         self.withdrawn.append(about)
 
 

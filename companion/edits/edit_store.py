@@ -49,24 +49,24 @@ TOO_LARGE_TO_SAVE = "The edit of {} is too large to be undone after a restart; u
 writer = WriteBehind("accepted edits")
 
 
-def load(folder: str) -> list[Edit]:
+def load_edits(folder: str) -> list[Edit]:
     """The saved edits, oldest first. Damaged ones are put aside, and those that are too old are
-    left out; the next `save` removes both. May take some time. Raises OSError if it is not known
-    which edits are there; then a `save` would remove all of them."""
+    left out; the next `save_edits` removes both. May take some time. Raises OSError if it is not
+    known which edits are there; then a `save_edits` would remove all of them."""
     found: list[Edit] = []
-    for store in _stores(folder).values():
-        # The next `save` tells the user what is wrong with a folder that is none.
+    for store in _edit_stores(folder).values():
+        # The next `save_edits` tells the user what is wrong with a folder that is none.
         with suppress(NotADirectoryError):
-            found += _loaded(store)
+            found += _load_store(store)
     return sorted((edit for edit in found if edit.is_recent), key=lambda edit: edit.at)
 
 
-def _loaded(store: UndoStore) -> list[Edit]:
+def _load_store(store: UndoStore) -> list[Edit]:
     """Raises OSError."""
     found = []
     for stored in store.edits():
         try:
-            found.append(_restored(store, stored))
+            found.append(_restore_edit(store, stored))
         except (ValueError, KeyError, TypeError, ArithmeticError) as error:
             logger.warning("a saved edit is damaged: %s", type(error).__name__)
             with suppress(OSError):
@@ -74,13 +74,13 @@ def _loaded(store: UndoStore) -> list[Edit]:
     return found
 
 
-def save(folder: str, edits: Iterable[Edit]) -> str:
+def save_edits(folder: str, edits: Iterable[Edit]) -> str:
     """Save these edits, as far as they may be saved and fit; remove all others. Gives a sentence
     for the user if something went wrong. Calls have to come one after the other."""
     try:
-        oldest, stores = sorted(edits, key=lambda edit: edit.at), _stores(folder)
+        oldest, stores = sorted(edits, key=lambda edit: edit.at), _edit_stores(folder)
         told = [
-            _save(store, (edit for edit in oldest if bool(edit.turn) is is_unasked))
+            _save_store(store, (edit for edit in oldest if bool(edit.turn) is is_unasked))
             for is_unasked, store in stores.items()
         ]
         return next(filter(None, told), "")
@@ -90,13 +90,13 @@ def save(folder: str, edits: Iterable[Edit]) -> str:
         return NOT_SAVED.format(error)
 
 
-def _stores(folder: str) -> Mapping[bool, UndoStore]:
+def _edit_stores(folder: str) -> Mapping[bool, UndoStore]:
     """The stores of the folder, by whether their edits were made without asking."""
     folders = {False: folder, True: os.path.join(folder, UNASKED)}
     return {key: UndoStore(each, MAX_SAVED, MAX_ALL_SAVED) for key, each in folders.items()}
 
 
-def _save(store: UndoStore, oldest: Iterable[Edit]) -> str:
+def _save_store(store: UndoStore, oldest: Iterable[Edit]) -> str:
     """Gives a sentence for the user about the newest edit that is not saved. Raises OSError,
     NotPrivate."""
     wanted = {edit.id: edit for edit in oldest if edit.is_recent}
@@ -106,9 +106,9 @@ def _save(store: UndoStore, oldest: Iterable[Edit]) -> str:
         lambda stored: _is_kept(stored, wanted),
         lambda stored: {**stored.details, **_turn_of(wanted[stored.group])},
     )
-    problems = [_add(store, edit) for id, edit in wanted.items() if id not in there]
+    problems = [_add_edit(store, edit) for id, edit in wanted.items() if id not in there]
     for stored in reversed(store.without_texts()):
-        before, after = _texts(wanted[stored.group])
+        before, after = _edit_texts(wanted[stored.group])
         if not store.store_again(after, *([] if before is None else [before])):
             break
     return next(filter(None, reversed(problems)), "")
@@ -123,13 +123,13 @@ def _is_kept(stored: StoredEdit, wanted: Mapping[str, Edit]) -> bool:
     return edit.problem in ("", UNREAD) or "problem" in stored.details
 
 
-def _add(store: UndoStore, edit: Edit) -> str:
+def _add_edit(store: UndoStore, edit: Edit) -> str:
     """Gives a sentence if the edit may be saved but is not. Raises OSError, NotPrivate."""
     if edit.problem == UNREAD or _is_held_back(edit, edit.path):
         return ""
-    before, after = _texts(edit)
+    before, after = _edit_texts(edit)
     is_too_large = max(len(before or b""), len(after)) > MAX_SAVED
-    target = _target(edit.path)
+    target = _link_target(edit.path)
     if not target:
         return NO_ANSWER.format(os.path.basename(edit.path))
     if not _is_held_back(edit, target):
@@ -141,7 +141,7 @@ def _add(store: UndoStore, edit: Edit) -> str:
     return TOO_LARGE_TO_SAVE.format(os.path.basename(edit.path)) if is_too_large else ""
 
 
-def _texts(edit: Edit) -> tuple[bytes | None, bytes]:
+def _edit_texts(edit: Edit) -> tuple[bytes | None, bytes]:
     """The text after the edit is stored as it was accepted: only the CLI knows what bytes it makes
     of that."""
     return edit.before.data, (edit.after or "").encode("utf-8", "surrogatepass")
@@ -153,7 +153,7 @@ def _turn_of(edit: Edit) -> Mapping[str, Any]:
     return {"turn": edit.turn, "prompt": edit.prompt, "is_seen": edit.is_seen}
 
 
-def _target(path: str) -> str:
+def _link_target(path: str) -> str:
     """The file that the path leads to; empty if the disk does not answer in time."""
     found: list[str] = []
     thread = threading.Thread(
@@ -171,7 +171,7 @@ def _is_held_back(edit: Edit, *paths: str) -> bool:
     return rules is None or any(rules.excludes(path, edit.folders) for path in paths)
 
 
-def _restored(store: UndoStore, stored: StoredEdit) -> Edit:
+def _restore_edit(store: UndoStore, stored: StoredEdit) -> Edit:
     """The edit with its texts; without them if one is not there or cannot be read now. Raises
     ValueError, KeyError, TypeError or ArithmeticError if something is damaged."""
     details = stored.details

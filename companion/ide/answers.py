@@ -48,7 +48,7 @@ class HttpRefusal(Exception):
         return small_answer(self.status, headers, (self.sentence + "\n").encode("utf-8"))
 
 
-async def sent(request: BaseRequest, body: bytes | None) -> StreamResponse:
+async def send_answer(request: BaseRequest, body: bytes | None) -> StreamResponse:
     """The answer with that body; None needs none."""
     if body is None:
         return small_answer(202, TEXT)
@@ -60,30 +60,30 @@ async def sent(request: BaseRequest, body: bytes | None) -> StreamResponse:
 
 def check_events(request: BaseRequest) -> None:
     """Raises Refusal for a client that does not take a stream."""
-    if not accepts(request, EVENTS):
+    if not accepts_type(request, EVENTS):
         raise HttpRefusal(406, f"Expected an Accept header that admits {EVENTS}.")
 
 
-def accepts(request: BaseRequest, wanted: str) -> bool:
+def accepts_type(request: BaseRequest, wanted: str) -> bool:
     accepted = request.headers.get("Accept", "*/*").lower()
     return wanted in accepted or "*/*" in accepted or wanted.split("/")[0] + "/*" in accepted
 
 
-def peer(request: BaseRequest) -> int:
+def peer_port(request: BaseRequest) -> int:
     """The port at the client's end; 0 if the connection has ended."""
     transport = request.transport
     address = transport.get_extra_info("peername") if transport is not None else None
     return int(address[1]) if address else 0
 
 
-def framed(cli: Cli, event: StreamEvent) -> bytes:
+def frame_event(cli: Cli, event: StreamEvent) -> bytes:
     """The bytes of an event of a session."""
     method, params = event.value.notification(cli)
     message = encode_in_pieces({"jsonrpc": "2.0", "method": method, "params": params})
     return b"id: %d\nevent: message\ndata: %b\n\n" % (event.id, message)
 
 
-async def pump(
+async def pump_stream(
     source: OutgoingEvents[T],
     frame: Callable[[T], bytes],
     request: BaseRequest,

@@ -70,20 +70,20 @@ def path_of(cli: Cli, environ: Mapping[str, str], user_home: str) -> str:
     return next((path for path in paths if os.path.lexists(path)), paths[0])
 
 
-def read(path: str) -> SettingsFile:
+def read_settings(path: str) -> SettingsFile:
     """Read and parse the file. May wait for a disk."""
     try:
-        data = _bytes(path)
+        data = _read_bytes(path)
         text = data.decode("utf-8") if data is not None else None
     except CannotChange as error:
         return SettingsFile(path, problem=str(error))
     except UnicodeDecodeError as error:
         return SettingsFile(path, problem=_not_utf8(path, error))
-    return parsed(path, text)
+    return parse_settings(path, text)
 
 
-def parsed(path: str, text: str | None) -> SettingsFile:
-    """Parse a text as `read` does."""
+def parse_settings(path: str, text: str | None) -> SettingsFile:
+    """Parse a text as `read_settings` does."""
     if text is None:
         return SettingsFile(path)
     try:
@@ -98,15 +98,15 @@ def parsed(path: str, text: str | None) -> SettingsFile:
     return SettingsFile(path, text, node.value, unread=unread)
 
 
-def enabling(cli: Cli, path: str) -> SettingsChange:
+def enabling_change(cli: Cli, path: str) -> SettingsChange:
     """The change with which the CLI connects and does not ask first. Raises CannotChange if the
     file cannot be parsed or must not be written. May wait for a disk."""
-    before = _bytes(path)
+    before = _read_bytes(path)
     target = os.path.realpath(path)
     if before is not None and not os.stat(target).st_mode & stat.S_IWUSR:
         raise CannotChange(f"{target} is read-only. Allow writing, and try again.")
     try:
-        text, lines = _enabled(cli, (before or b"").decode("utf-8"))
+        text, lines = _enabled_text(cli, (before or b"").decode("utf-8"))
     except UnicodeDecodeError as error:
         raise CannotChange(_not_utf8(path, error)) from None
     except Broken as broken:
@@ -116,11 +116,11 @@ def enabling(cli: Cli, path: str) -> SettingsChange:
     return SettingsChange(path, target, before, text.encode("utf-8"), lines)
 
 
-def _enabled(cli: Cli, text: str) -> tuple[str, tuple[str, ...]]:
+def _enabled_text(cli: Cli, text: str) -> tuple[str, tuple[str, ...]]:
     """The changed text, and a list of the changes."""
     lines = []
     for key in (cli.enabled_key, cli.asked_key):
-        if parsed("", text or None).value(key) is not True:
+        if parse_settings("", text or None).value(key) is not True:
             lines.append(f'"{".".join(key)}": true')
         text = commented_json.with_value(text, key, True)
     strict, commas = commented_json.strict(text)
@@ -131,25 +131,25 @@ def _enabled(cli: Cli, text: str) -> tuple[str, tuple[str, ...]]:
     return strict, tuple(lines)
 
 
-def apply(change: SettingsChange) -> str:
+def apply_change(change: SettingsChange) -> str:
     """Write the change: all of it or nothing. Gives the path of the backup, empty if there was no
     file. Raises CannotChange, also if the file has changed since. May wait for a disk."""
-    if _bytes(change.path) != change.before or os.path.realpath(change.path) != change.target:
+    if _read_bytes(change.path) != change.before or os.path.realpath(change.path) != change.target:
         raise CannotChange(f"{change.path} has changed meanwhile. Check it, and try again.")
     try:
         os.makedirs(os.path.dirname(change.target), mode=0o700, exist_ok=True)
         if change.before is None:
-            _write(change.target, change.after, 0o600)
+            _write_file(change.target, change.after, 0o600)
             return ""
         mode = stat.S_IMODE(os.stat(change.target).st_mode)
         backup = _back_up(change.target, change.before, mode)
-        _write(change.target, change.after, mode)
+        _write_file(change.target, change.after, mode)
         return backup
     except OSError as error:
         raise CannotChange(f"{change.target} could not be written ({error.strerror}).") from error
 
 
-def _bytes(path: str) -> bytes | None:
+def _read_bytes(path: str) -> bytes | None:
     """The content; None if there is no file. Raises CannotChange."""
     try:
         if not os.path.lexists(path) or not os.path.lexists(os.path.realpath(path)):
@@ -173,12 +173,12 @@ def _back_up(path: str, data: bytes, mode: int) -> str:
     for number in range(1, MAX_BACKUPS + 1):
         backup = path + BACKUP + (f"-{number}" if number > 1 else "")
         if not os.path.lexists(backup):
-            _write(backup, data, mode)
+            _write_file(backup, data, mode)
             return backup
     raise CannotChange(f"{path} has {MAX_BACKUPS} backups beside it. Remove some of them.")
 
 
-def _write(path: str, data: bytes, mode: int) -> None:
+def _write_file(path: str, data: bytes, mode: int) -> None:
     """Create or replace the file in one step, so that it is never half written. Raises OSError."""
     unfinished = f"{path}.{secrets.token_hex(8)}"
     descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

@@ -195,12 +195,12 @@ VARIABLES = frozenset(name for cli in CLIS for name in cli.environment(0, "", ""
 ENDING = re.compile(r"(?<=.)\.(bat|cmd|com|exe|[cm]?js|ps1|py|sh)$")
 
 
-def program(word: str) -> str:
+def program_name(word: str) -> str:
     """A command without its folder and its ending.
 
-    >>> program("C:\\\\bin\\\\gemini.cmd")
+    >>> program_name("C:\\\\bin\\\\gemini.cmd")
     'gemini'
-    >>> program("/opt/gemini-0.61.0")
+    >>> program_name("/opt/gemini-0.61.0")
     'gemini-0.61.0'
     """
     return ENDING.sub("", re.split(r"[/\\]", word)[-1].lower())
@@ -209,12 +209,12 @@ def program(word: str) -> str:
 def by_command(words: Iterable[str]) -> Cli | None:
     """The first CLI that a command line names, possibly after a program that starts it, such as
     npx, node, env or docker; None if it names none."""
-    return next((cli for word in words for cli in CLIS if _names(word, cli)), None)
+    return next((cli for word in words for cli in CLIS if _names_cli(word, cli)), None)
 
 
-def _names(word: str, cli: Cli) -> bool:
+def _names_cli(word: str, cli: Cli) -> bool:
     """Whether a word is the CLI's command, its npm package in any version, or a file in that."""
-    if cli.command == program(word):
+    if cli.command == program_name(word):
         return True
     parts = word.replace("\\", "/")
     package = rf"(^|[/=]){re.escape(cli.package)}(@[^/]*)?(/|$)"

@@ -31,31 +31,31 @@ class CodePage:
     more: bool
 
 
-def page(found: Sequence[FoundCode], gate: Gate, offset: int, quotes: bool) -> CodePage:
+def code_page(found: Sequence[FoundCode], gate: Gate, offset: int, quotes: bool) -> CodePage:
     """Only of files that may be told. Where it `quotes`, each row has the text of its line."""
-    reason = lru_cache(maxsize=None)(gate.reason)
+    reason = lru_cache(maxsize=None)(gate.reason_to_hide)
     told = [row for row in found if not reason(row.path)]
     rows = told[offset : offset + ROWS]
     if quotes:
-        lines = lru_cache(maxsize=None)(_lines)
-        rows = [_quoted(row, lines) for row in rows]
+        lines = lru_cache(maxsize=None)(_read_lines)
+        rows = [_quote_line(row, lines) for row in rows]
     return CodePage(tuple(rows), offset, len(told) > offset + ROWS)
 
 
-def _quoted(row: FoundCode, lines: Callable[[str], Sequence[str]]) -> FoundCode:
+def _quote_line(row: FoundCode, lines: Callable[[str], Sequence[str]]) -> FoundCode:
     column, line = row.column, row.text
     if line is None:
         known = lines(row.path)
         line = known[row.line - 1] if row.line <= len(known) else ""
     if row.is_utf16:
-        column = characters(line, row.column - 1) + 1
+        column = count_characters(line, row.column - 1) + 1
     return FoundCode(row.path, row.line, column, row.name, row.kind, line.strip()[:MAX_LINE])
 
 
-def characters(line: str, units: int) -> int:
+def count_characters(line: str, units: int) -> int:
     """The characters in the first so many UTF-16 code units of the line.
 
-    >>> characters("a\\U0001f600b", 3)
+    >>> count_characters("a\\U0001f600b", 3)
     2
     """
     if line.isascii():
@@ -64,7 +64,7 @@ def characters(line: str, units: int) -> int:
     return len(start.decode("utf-16-le", "ignore"))
 
 
-def _lines(path: str) -> Sequence[str]:
+def _read_lines(path: str) -> Sequence[str]:
     """The file's lines; none if it cannot be read."""
     try:
         return _BREAK.split(read_beginning(path, MAX_FILE).decode("utf-8", "replace"))

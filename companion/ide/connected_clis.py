@@ -45,32 +45,32 @@ def connected_clis(workspace: Workspace) -> tuple[ConnectedCli, ...]:
     connected = [session for session in workspace.sessions if session.stream is not None]
     known = {session.id for session in connected}
     return tuple(
-        [_connected(workspace, session, by_session.get(session.id)) for session in connected]
-        + [_live(workspace, cli) for cli in live if cli.mcp_session not in known]
+        [_connected_cli(workspace, session, by_session.get(session.id)) for session in connected]
+        + [_live_cli(workspace, cli) for cli in live if cli.mcp_session not in known]
     )
 
 
-def _connected(workspace: Workspace, session: Session, live: LiveCli | None) -> ConnectedCli:
+def _connected_cli(workspace: Workspace, session: Session, live: LiveCli | None) -> ConnectedCli:
     return ConnectedCli(
         workspace.window_id,
         session.id,
         session.cli.command,
-        workspace.sessions.label(session),
-        _version(session),
+        workspace.sessions.session_label(session),
+        _client_version(session),
         workspace.advertisement.folders,
         session.since,
-        len(workspace.book.of(OPEN, session.id)),
+        len(workspace.book.numbers_in(OPEN, session.id)),
         live,
     )
 
 
-def _live(workspace: Workspace, live: LiveCli) -> ConnectedCli:
+def _live_cli(workspace: Workspace, live: LiveCli) -> ConnectedCli:
     cli, folders = by_id(live.cli_id), workspace.advertisement.folders
     return ConnectedCli(
         workspace.window_id, "", cli.command, live.name, "", folders, live.started, 0, live
     )
 
 
-def _version(session: Session) -> str:
+def _client_version(session: Session) -> str:
     version = session.client.rpartition(" ")[2] if " " in session.client else ""
     return "" if version == NO_VERSION else version

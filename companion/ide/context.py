@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping, Sequence
 
 from ..base.path_maps import NO_MAPS
 from .clis import GEMINI_CLI, Cli
-from .sharing import Gate, Sharing, followed
+from .sharing import Gate, Sharing, follow_links
 
 if TYPE_CHECKING:
     # The editor's thread imports this module for a file's place, and needs no sessions for that.
@@ -88,7 +88,7 @@ class SharedContext:
     held_back: Mapping[str, int] = field(default_factory=dict)
 
 
-def _milliseconds() -> int:
+def _now_in_milliseconds() -> int:
     return int(time.time() * 1000)
 
 
@@ -102,7 +102,7 @@ class ContextStore:
 
     def __init__(
         self,
-        clock: Callable[[], int] = _milliseconds,
+        clock: Callable[[], int] = _now_in_milliseconds,
         exists: Callable[[str], bool] = os.path.isfile,
         target: Callable[[str], str] = os.path.realpath,
     ) -> None:
@@ -118,7 +118,7 @@ class ContextStore:
         self._last_focus = 0
         self._active: int | None = None
 
-    def add(self, file: OpenFile) -> None:
+    def add_file(self, file: OpenFile) -> None:
         """A file is open. A known file keeps its place; a new one becomes the oldest."""
         known = file.view_id in self._files
         self._files[file.view_id] = file
@@ -126,7 +126,7 @@ class ContextStore:
             self._files.move_to_end(file.view_id, last=False)
             self._focused_at[file.view_id] = 0
 
-    def focus(self, file: OpenFile) -> None:
+    def focus_file(self, file: OpenFile) -> None:
         """The user has moved to this file. Its time is greater than every other, even within one
         millisecond: for the CLI the newest file is the active one (docs/protocol.md 4.34)."""
         self._files[file.view_id] = file
@@ -135,12 +135,12 @@ class ContextStore:
         self._focused_at[file.view_id] = self._last_focus
         self._active = file.view_id
 
-    def select(self, file: OpenFile) -> None:
+    def update_selection(self, file: OpenFile) -> None:
         """The selection changed. A late event of a closed view must not bring its file back."""
         if file.view_id in self._files:
             self._files[file.view_id] = file
 
-    def close(self, view_id: int) -> None:
+    def close_file(self, view_id: int) -> None:
         self._files.pop(view_id, None)
         self._focused_at.pop(view_id, None)
         if self._active == view_id:
@@ -154,12 +154,12 @@ class ContextStore:
         """The `openFiles` member of ide/contextUpdate: newest first, one entry for each path."""
         if self.sharing.paused:
             return []
-        told = (view_id for view_id, reason in self._judged() if not reason)
-        return [self._entry(view_id) for view_id in islice(told, MAX_FILES)]
+        told = (view_id for view_id, reason in self._files_with_reasons() if not reason)
+        return [self._file_entry(view_id) for view_id in islice(told, MAX_FILES)]
 
     def held_back(self) -> dict[str, int]:
         """The number of files that are left out, by reason."""
-        reasons = [reason for _, reason in self._judged()]
+        reasons = [reason for _, reason in self._files_with_reasons()]
         told = reasons.count("")
         older = {OLDER: told - MAX_FILES} if told > MAX_FILES else {}
         return {**Counter(filter(None, reasons)), **older}
@@ -182,15 +182,15 @@ class ContextStore:
         """Which files may be told from now on, until the rules or the folders change."""
         folders = list(self.folders)
         if self.sharing.only_project_files:
-            folders += filter(None, (followed(each, self._target) for each in self.folders))
+            folders += filter(None, (follow_links(each, self._target) for each in self.folders))
         return Gate(self.sharing, tuple(folders), self._exists, self._target)
 
-    def _judged(self) -> Iterator[tuple[int, str]]:
+    def _files_with_reasons(self) -> Iterator[tuple[int, str]]:
         """One view of each path, newest first, with the reason to leave it out."""
         gate = self.gate()
-        return ((file.view_id, gate.reason(file.path)) for file in self.files())
+        return ((file.view_id, gate.reason_to_hide(file.path)) for file in self.files())
 
-    def _entry(self, view_id: int) -> dict[str, Any]:
+    def _file_entry(self, view_id: int) -> dict[str, Any]:
         file = self._files[view_id]
         path = self.path_maps.to_remote(file.path)
         entry: dict[str, Any] = {"path": path, "timestamp": self._focused_at[view_id]}
@@ -204,7 +204,8 @@ class ContextStore:
 
 
 class ContextUpdates:
-    """Sends the context of one window to its CLIs. Whoever changes the context calls `changed`."""
+    """Sends the context of one window to its CLIs. Whoever changes the context calls
+    `schedule_update`."""
 
     def __init__(self, context: ContextStore, sessions: Sessions, is_trusted: bool | None) -> None:
         self._context = context
@@ -214,30 +215,30 @@ class ContextUpdates:
         self._changed_at = self._due_at = 0.0
         self._last: ContextUpdate | None = None
 
-    def changed(self) -> None:
+    def schedule_update(self) -> None:
         """Send an update DEBOUNCE seconds after the last of these calls, but no later than
         LONGEST_WAIT after the first."""
         loop = asyncio.get_running_loop()
         self._changed_at = loop.time()
         if self._timer is None:
             self._due_at = self._changed_at + LONGEST_WAIT
-            self._timer = loop.call_later(DEBOUNCE, self._check)
+            self._timer = loop.call_later(DEBOUNCE, self._check_timer)
 
-    def trust(self, is_trusted: bool | None) -> None:
+    def set_trust(self, is_trusted: bool | None) -> None:
         self._is_trusted = is_trusted
-        self.changed()
+        self.schedule_update()
 
     def tell_now(self) -> None:
         """The rules have changed: updates that still wait on streams must not be sent any more."""
         self.stop()
         self._timer = None
-        self._send()
+        self._send_update()
 
-    def greet(self, session: Session) -> None:
+    def greet_session(self, session: Session) -> None:
         """Send the present context to a new stream (docs/protocol.md 3.27)."""
-        update = self.present()
+        update = self.present_update()
         if update == self._last:
-            session.send(update, passing=True)
+            session.send_notification(update, passing=True)
         else:
             self._last = update
             self._sessions.broadcast(update)
@@ -246,27 +247,27 @@ class ContextUpdates:
         if self._timer is not None:
             self._timer.cancel()
 
-    def present(self) -> ContextUpdate:
+    def present_update(self) -> ContextUpdate:
         return ContextUpdate(self._context.open_files(), self._is_trusted)
 
-    def shared(self) -> SharedContext:
+    def shared_context(self) -> SharedContext:
         """The context as it is shown to the user."""
         connected = sum(session.stream is not None for session in self._sessions)
         paused = self._context.sharing.paused
-        return SharedContext(self.present(), connected, paused, self._context.held_back())
+        return SharedContext(self.present_update(), connected, paused, self._context.held_back())
 
-    def _check(self) -> None:
+    def _check_timer(self) -> None:
         """There is one timer, however many changes come. It starts again if some came late."""
         loop = asyncio.get_running_loop()
         quiet_at = min(self._changed_at + DEBOUNCE, self._due_at)
         if quiet_at > loop.time():
-            self._timer = loop.call_at(quiet_at, self._check)
+            self._timer = loop.call_at(quiet_at, self._check_timer)
             return
         self._timer = None
-        self._send()
+        self._send_update()
 
-    def _send(self) -> None:
-        update = self.present()
+    def _send_update(self) -> None:
+        update = self.present_update()
         if update != self._last:
             self._last = update
             self._sessions.broadcast(update)

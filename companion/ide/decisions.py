@@ -114,14 +114,14 @@ class Book:
         return iter(list(self._entries.items()))
 
     def entries(self) -> tuple[Entry, ...]:
-        """The entries that are saved; `adopt` takes them."""
+        """The entries that are saved; `adopt_entries` takes them."""
         return tuple(self._entries.values())
 
-    def adopt(self, entries: Iterable[Entry]) -> list[int]:
+    def adopt_entries(self, entries: Iterable[Entry]) -> list[int]:
         """Take in the entries of another book, without a session; gives their numbers."""
-        return [self._put(entry._replace(event_id=0)) for entry in entries]
+        return [self._put_entry(entry._replace(event_id=0)) for entry in entries]
 
-    def _put(self, entry: Entry, number: int = 0) -> int:
+    def _put_entry(self, entry: Entry, number: int = 0) -> int:
         """Store the entry under that number, in place of one for the same path, or under a new
         number; gives the number."""
         number = number or next(self._numbers)
@@ -138,7 +138,9 @@ class Book:
                 return entry.path
         return ""
 
-    def of(self, state: str, session_id: str | None = None, path: str | None = None) -> list[int]:
+    def numbers_in(
+        self, state: str, session_id: str | None = None, path: str | None = None
+    ) -> list[int]:
         """The numbers of the entries in that state; of one session and one path if given."""
         entries = self._entries if path is None else self._of_path.get(path)
         if not entries:
@@ -165,7 +167,7 @@ class Book:
         proposed = "" if text is None else text_digest(text)
         sent_path = "" if sent_path == path else sent_path
         now = time.time()
-        return self._put(
+        return self._put_entry(
             Entry(session_id, path, OPEN, now, client, proposed, text, cli=cli, sent_path=sent_path)
         )
 
@@ -173,37 +175,37 @@ class Book:
         """The user changed an open proposal; gives whether the text is a new one."""
         if self._entries[number].text == text:
             return False
-        self._put(self._entries[number]._replace(text=text), number)
+        self._put_entry(self._entries[number]._replace(text=text), number)
         return True
 
     def decide(self, number: int, text: str | None, before: str | None = None) -> None:
         """The user accepted this text, or rejected (None). Also turns an acceptance that nobody was
         told into a rejection."""
         entry = self._entries[number]._replace(state=DECIDED, text=text, decided_at=time.time())
-        self._put(entry._replace(before=before, hours=0), number)
+        self._put_entry(entry._replace(before=before, hours=0), number)
 
-    def queue(self, number: int, session_id: str, event_id: int) -> None:
+    def mark_queued(self, number: int, session_id: str, event_id: int) -> None:
         """The decision is in the queue of that session from now on."""
         entry = self._entries[number]
-        self._put(entry._replace(session_id=session_id, event_id=event_id), number)
+        self._put_entry(entry._replace(session_id=session_id, event_id=event_id), number)
 
     def leave_session(self, number: int, after_session: int) -> None:
         """The entry's session has ended."""
         entry = self._entries[number]
-        self._put(entry._replace(event_id=0, after_session=after_session), number)
+        self._put_entry(entry._replace(event_id=0, after_session=after_session), number)
 
-    def tell(self, number: int) -> list[Entry]:
+    def mark_told(self, number: int) -> list[Entry]:
         """The CLI has been told, or is not to be told any more. Gives the older texts that were
         dropped to make room. A rejection, or a text that is the CLI's own, is done with that."""
         entry = self._entries[number]
         if not entry.text:
             self.forget(number)
             return []
-        for same in self.of(TOLD, path=entry.path):
+        for same in self.numbers_in(TOLD, path=entry.path):
             if self._entries[same].text == entry.text:
                 self.forget(same)
-        self._put(entry._replace(state=TOLD, event_id=0), number)
-        told = [each for each in self.of(TOLD) if not self._entries[each].comes_back]
+        self._put_entry(entry._replace(state=TOLD, event_id=0), number)
+        told = [each for each in self.numbers_in(TOLD) if not self._entries[each].comes_back]
         # Texts that nobody has written are dropped last.
         told.sort(key=lambda each: self._entries[each].before is None)
         oldest = told[: max(len(told) - MAX_TOLD, 0)]
@@ -219,7 +221,7 @@ class Book:
         event id. `cli` is the id of the session's CLI."""
         entry = self._entries.get(number)
         if entry is None and not decision.text:
-            # `tell` has removed these entries; they wait only to be heard.
+            # `mark_told` has removed these entries; they wait only to be heard.
             entry = Entry(
                 session_id,
                 decision.path,
@@ -232,25 +234,27 @@ class Book:
             )
         if entry is not None and entry.state == TOLD:
             again = entry._replace(state=DECIDED, session_id=session_id, event_id=event_id)
-            self._put(again, number)
+            self._put_entry(again, number)
 
     def grow_older(self, number: int) -> int:
         """Count one more hour in which the file has been something else; gives the number of such
         hours."""
         entry = self._entries[number]
-        self._put(entry._replace(hours=entry.hours + 1), number)
+        self._put_entry(entry._replace(hours=entry.hours + 1), number)
         return entry.hours + 1
 
-    def keep(self, number: int) -> None:
+    def keep_unwritten(self, number: int) -> None:
         """Nobody has written the text, so a later change of the file no longer counts as that."""
-        self._put(self._entries[number]._replace(before=None, hours=0), number)
+        self._put_entry(self._entries[number]._replace(before=None, hours=0), number)
 
     def hand_over(self, number: int, text: str) -> None:
         """An open proposal was closed for its CLI, which was given the user's text. The text comes
         back unless the CLI writes it."""
         entry = self._entries[number]
         now = time.time()
-        self._put(entry._replace(state=TOLD, text=text, decided_at=now, comes_back=True), number)
+        self._put_entry(
+            entry._replace(state=TOLD, text=text, decided_at=now, comes_back=True), number
+        )
 
     def copy_edited(self, number: int) -> int | None:
         """An open proposal is about to be decided elsewhere. Keep what the user typed into it, as a
@@ -258,14 +262,14 @@ class Book:
         entry = self._entries[number]
         if not entry.text or not entry.is_edited:
             return None
-        copy = self._put(entry)
+        copy = self._put_entry(entry)
         self.hand_over(copy, entry.text)
         return copy
 
     def reject_open(self) -> list[int]:
         """The window is gone: reject all that waits for the user; gives the numbers. What the user
         typed comes back."""
-        numbers = self.of(OPEN)
+        numbers = self.numbers_in(OPEN)
         for number in numbers:
             self.copy_edited(number)
             self.decide(number, None)

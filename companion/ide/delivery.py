@@ -44,28 +44,28 @@ class Settled:
         earliest = asyncio.get_running_loop().time() - SETTLED
         return self._at.get(path, earliest) > earliest
 
-    def add(self, path: str) -> None:
+    def add_path(self, path: str) -> None:
         loop = asyncio.get_running_loop()
         self._at[path] = loop.time()
         if self._timer is None:
-            self._timer = loop.call_later(SETTLED, self._look)
+            self._timer = loop.call_later(SETTLED, self._check_due)
 
-    def _look(self) -> None:
+    def _check_due(self) -> None:
         self._timer = None
         self._on_known()
         loop = asyncio.get_running_loop()
         now = loop.time()
         self._at = {number: at for number, at in self._at.items() if now - at < SETTLED}
         if self._at:
-            self._timer = loop.call_later(max(self._at.values()) + SETTLED - now, self._look)
+            self._timer = loop.call_later(max(self._at.values()) + SETTLED - now, self._check_due)
 
 
 class Messages(Protocol):
     """Where the user reads sentences, each until what it is about is over."""
 
-    def tell(self, sentence: str, about: str = "") -> None: ...
+    def show_message(self, sentence: str, about: str = "") -> None: ...
 
-    def withdraw(self, about: str) -> None: ...
+    def withdraw_message(self, about: str) -> None: ...
 
 
 class AwayMessages:
@@ -79,7 +79,9 @@ class AwayMessages:
 
     def tell(self, number: int) -> None:
         has_text = self._told[number] = bool(self._book[number].text)
-        self._messages.tell(AWAY_WITH_TEXT if has_text else AWAY, self._about(number))
+        self._messages.show_message(
+            AWAY_WITH_TEXT if has_text else AWAY, self._message_topic(number)
+        )
 
     def withdraw_untrue(self) -> None:
         """What no CLI was told of yet may be told, forgotten or another decision by now."""
@@ -87,9 +89,9 @@ class AwayMessages:
             entry = self._book[number] if number in self._book else None
             if entry is None or entry.state != DECIDED or bool(entry.text) != has_text:
                 del self._told[number]
-                self._messages.withdraw(self._about(number))
+                self._messages.withdraw_message(self._message_topic(number))
 
-    def _about(self, number: int) -> str:
+    def _message_topic(self, number: int) -> str:
         return f"decision {self._name} {number}"
 
 
@@ -129,16 +131,16 @@ class Delivery:
         read it says so when it resumes. It most likely has, so no other session is told of the
         text."""
         for session in self._sessions_at_end:
-            for event in session.unconfirmed():
+            for event in session.unconfirmed_decisions():
                 if event.number in self._book:
-                    self._book.queue(event.number, session.id, event.id)
+                    self._book.mark_queued(event.number, session.id, event.id)
                 else:
                     self.stream_lost(session, [event])
 
     def stream_lost(self, session: Session, unread: Iterable[StreamEvent]) -> None:
         """The session's stream has ended, perhaps before its client had read the events `unread`.
         A decision that waited while the stream seemed to live was not reported as waiting yet."""
-        away = self._book.of(DECIDED, session.id)
+        away = self._book.numbers_in(DECIDED, session.id)
         for event in unread:
             if isinstance(event.value, Decision):
                 where = (session.id, event.id, session.cli.id)
@@ -146,17 +148,21 @@ class Delivery:
                 if event.value.text and event.number in self._book:
                     away.append(event.number)
         # If the session has ended as well, `session_ended` follows.
-        if self._sessions.find(session.id) is session:
+        if self._sessions.find_session(session.id) is session:
             for number in away:
                 self._tell_away(number)
         self._on_change()
 
-    def restore(self, sessions: Collection[SavedSession], event_ids: Mapping[int, int]) -> None:
+    def restore_sessions(
+        self, sessions: Collection[SavedSession], event_ids: Mapping[int, int]
+    ) -> None:
         """Take up the sessions from before the restart. `event_ids` are the ids of the waiting
         decisions by their numbers; a decision without a valid id is sent as a new event."""
         for saved in sessions:
             waiting: dict[int, int] = {}
-            for number in self._book.of(DECIDED, saved.id) + self._book.of(TOLD, saved.id):
+            for number in self._book.numbers_in(DECIDED, saved.id) + self._book.numbers_in(
+                TOLD, saved.id
+            ):
                 event_id = event_ids.get(number, 0)
                 if 0 < event_id <= saved.last_id and event_id not in waiting:
                     waiting[event_id] = number
@@ -164,19 +170,19 @@ class Delivery:
                 StreamEvent(id, self._book[number].decision, number=number)
                 for id, number in waiting.items()
             ]
-            self._sessions.restore(saved, events, saved.newest_then or len(sessions))
+            self._sessions.restore_session(saved, events, saved.newest_then or len(sessions))
             for id, number in waiting.items():
-                self._book.queue(number, saved.id, id)
-            for number in self._book.of(DECIDED, saved.id):
+                self._book.mark_queued(number, saved.id, id)
+            for number in self._book.numbers_in(DECIDED, saved.id):
                 if number not in waiting.values():
-                    self.send(number)
+                    self.send_decision(number)
 
-    def send(self, number: int) -> None:
+    def send_decision(self, number: int) -> None:
         """Send a decision to the session that asked; if it has ended, to the CLI that came back."""
         entry = self._book[number]
-        session = self._sessions.find(entry.session_id)
+        session = self._sessions.find_session(entry.session_id)
         if session is not None:
-            self._queue(number, session)
+            self._queue_decision(number, session)
         self.pass_on()
         if session is None or session.stream is None:
             self._tell_away(number)
@@ -187,11 +193,11 @@ class Delivery:
         if number not in self._book:
             return
         entry = self._book[number]
-        if self._book.tell(number):
-            self._messages.tell(CROWDED)
+        if self._book.mark_told(number):
+            self._messages.show_message(CROWDED)
         if number in self._book:
             self._on_told(number)
-        self.settled(entry.path)
+        self.note_settled(entry.path)
         self.follow_book()
 
     def follow_book(self) -> None:
@@ -202,46 +208,46 @@ class Delivery:
     def hand_out(self, session: Session, path: str) -> str | None:
         """The accepted text for a CLI that asks because it was not told. None if it was told, is
         being told at this moment, or would only be told of a rejection."""
-        decided = self._book.of(DECIDED, session.id, path)
+        decided = self._book.numbers_in(DECIDED, session.id, path)
         under_way = [number for number in decided if session.is_told_of(number)]
         waiting = [number for number in decided if number not in under_way]
         if not waiting:
             return None
-        session.forget(path, but=under_way)
+        session.forget_decisions(path, but=under_way)
         text = self._book[waiting[-1]].text
         for number in waiting:
             self.confirm_delivery(number)
         return text
 
-    def supersede(self, session: Session, path: str) -> None:
+    def supersede_decisions(self, session: Session, path: str) -> None:
         """The session proposes something else for the path. An older decision that it was never
         told would count for the new proposal, so it is dropped. Decisions that other sessions asked
         for wait until this proposal is settled."""
         for each in self._sessions:
-            for decision, number in each.recall(path):
+            for decision, number in each.recall_decisions(path):
                 # If another session was told of it, it is forgotten already.
                 if number in self._book:
-                    self._book.queue(number, decision.session_id, 0)
-        session.forget(path)
-        for number in self._book.of(DECIDED, session.id, path):
+                    self._book.mark_queued(number, decision.session_id, 0)
+        session.forget_decisions(path)
+        for number in self._book.numbers_in(DECIDED, session.id, path):
             self.confirm_delivery(number)
-        for number in self._book.of(TOLD, session.id, path):
-            self._book.queue(number, session.id, 0)
+        for number in self._book.numbers_in(TOLD, session.id, path):
+            self._book.mark_queued(number, session.id, 0)
 
     def session_ended(self, session: Session) -> None:
         """The session's decisions wait until its CLI comes back as another session."""
         for number, entry in self._book:
             if entry.session_id == session.id:
                 self._book.leave_session(number, session.newest_then)
-        decided = self._book.of(DECIDED, session.id)
+        decided = self._book.numbers_in(DECIDED, session.id)
         self.pass_on()
         for number in decided:
             self._tell_away(number)
 
-    def settled(self, path: str) -> None:
+    def note_settled(self, path: str) -> None:
         """A proposal was settled, and other decisions on its path may have waited for that. Until
         its CLI knows the outcome, it would take such a decision for its own."""
-        self._settled.add(path)
+        self._settled.add_path(path)
 
     def is_settling(self, path: str) -> bool:
         """Whether a proposal for the path was settled so recently that its CLI may not know yet."""
@@ -252,11 +258,11 @@ class Delivery:
         wait for; and from time to time."""
         if self._is_stopped:
             return
-        for number in self._book.of(DECIDED):
+        for number in self._book.numbers_in(DECIDED):
             if number in self._book:
                 self._pass_on(number)
 
-    def withdraw(self, path: str, text: str) -> bool:
+    def withdraw_text(self, path: str, text: str) -> bool:
         """Turn an accepted text into a rejection if no CLI was told of it, or none may have read
         it; forget a text that its CLI did not write. False if there is no such text."""
         unwritten = [
@@ -270,14 +276,14 @@ class Delivery:
                 self._book.forget(number)
                 continue
             self._book.decide(number, None)
-            session = self._sessions.find(self._book[number].session_id)
+            session = self._sessions.find_session(self._book[number].session_id)
             if session is not None:
-                session.replace(number, self._book[number].decision)
+                session.replace_decision(number, self._book[number].decision)
         if unwritten:
             self.follow_book()
         return bool(unwritten)
 
-    def unwritten(self, told: Container[int] | None = None) -> tuple[tuple[str, str], ...]:
+    def unwritten_texts(self, told: Container[int] | None = None) -> tuple[tuple[str, str], ...]:
         """Path and text of each accepted proposal that no CLI could be told of yet, or that none
         has written. If `told` is given, texts that a CLI was told count only if they are in it."""
         found = [(number, entry) for number, entry in self._book if self._is_unwritten(number)]
@@ -292,14 +298,14 @@ class Delivery:
             return is_due and not entry.comes_back
         if entry.state == OPEN or not entry.text:
             return False
-        session = self._sessions.find(entry.session_id)
+        session = self._sessions.find_session(entry.session_id)
         if session is None or session.stream is None:
             return True
         return is_due and not session.is_told_of(number)
 
-    def _queue(self, number: int, session: Session) -> None:
-        event_id = session.send(self._book[number].decision, number=number)
-        self._book.queue(number, session.id, event_id)
+    def _queue_decision(self, number: int, session: Session) -> None:
+        event_id = session.send_notification(self._book[number].decision, number=number)
+        self._book.mark_queued(number, session.id, event_id)
 
     def _pass_on(self, number: int) -> None:
         """If the CLI of a decision is gone, the newest later session of that kind of CLI gets it; a
@@ -312,17 +318,17 @@ class Delivery:
         different decisions wait for the path.
         """
         entry = self._book[number]
-        session = self._sessions.find(entry.session_id)
+        session = self._sessions.find_session(entry.session_id)
         if session is not None and session.is_named and not entry.event_id:
-            self._queue(number, session)
+            self._queue_decision(number, session)
         if session is not None or is_asker(entry.session_id):
             return
-        waiting = [self._book[number] for number in self._book.of(DECIDED, path=entry.path)]
+        waiting = [self._book[number] for number in self._book.numbers_in(DECIDED, path=entry.path)]
         owners = {entry.session_id for entry in waiting}
         is_sure = len(owners) == 1 or all(entry.text is None for entry in waiting)
         # After folders have changed, another book may still have the same proposal.
         elsewhere = self._asking(entry.path) - {entry.session_id}
-        is_open = self._book.of(OPEN, path=entry.path) or elsewhere
+        is_open = self._book.numbers_in(OPEN, path=entry.path) or elsewhere
         if is_open or not is_sure or self.is_settling(entry.path):
             return
         back = [
@@ -334,12 +340,12 @@ class Delivery:
             and entry.cli in ("", session.cli.id)
         ]
         for session in back if entry.text is None else back[-1:]:
-            self._queue(number, session)
+            self._queue_decision(number, session)
             self._on_change()
 
     def _tell_away(self, number: int) -> None:
         """Unless another session has taken it meanwhile. A closing window has none."""
         entry: Entry = self._book[number]
-        session = self._sessions.find(entry.session_id)
+        session = self._sessions.find_session(entry.session_id)
         if not self._is_stopped and (session is None or session.stream is None):
             self._away.tell(number)

@@ -62,7 +62,7 @@ class Diffs(Desk):
         self.offers_diffs = True
         self.path_maps = NO_MAPS
 
-    def offer(self, wanted: bool) -> None:
+    def offer_diffs(self, wanted: bool) -> None:
         """Whether CLIs may show their edits here from now on."""
         if self.offers_diffs != wanted:
             self.offers_diffs = wanted
@@ -83,9 +83,9 @@ class Diffs(Desk):
     async def open_diff(
         self, session: Session, path: str, content: str, sent_path: str = ""
     ) -> None:
-        self._check(session, path, sent_path)
-        self._delivery.supersede(session, path)
-        if not self.offers_diffs and not self._book.of(OPEN, path=path):
+        self._check_limits(session, path, sent_path)
+        self._delivery.supersede_decisions(session, path)
+        if not self.offers_diffs and not self._book.numbers_in(OPEN, path=path):
             # The CLI read the list of tools before they were withdrawn. It asks in its terminal as
             # well; an error would end its edit (docs/protocol.md 1.6).
             return
@@ -99,38 +99,40 @@ class Diffs(Desk):
             session.id,
             path,
             content,
-            self._sessions.present(),
+            self._sessions.connected_ids(),
             is_whole,
-            client=self._sessions.label(session),
+            client=self._sessions.session_label(session),
             opened_at=self._book[number].opened_at,
         )
         # If nothing else is under way, its turn comes at once.
         may_wait = bool(self._under_way)
         try:
-            await self.in_turn(session.id, partial(self._open, session, number, proposal, may_wait))
+            await self.in_turn(
+                session.id, partial(self._open_proposal, session, number, proposal, may_wait)
+            )
         except EditorError as error:
             # The sentence goes to the CLI and may contain the file's path.
             raise EditorError(str(error).replace(path, sent_path or path)) from error
 
-    def _check(self, session: Session, path: str, sent_path: str) -> None:
+    def _check_limits(self, session: Session, path: str, sent_path: str) -> None:
         if max(len(path), len(sent_path)) > MAX_PATH:
             raise EditorError(f"Expected a path of at most {MAX_PATH} characters.")
-        own = self._book.of(OPEN, session.id)
-        if len(own) >= MAX_OPEN_DIFFS and not self._book.of(OPEN, session.id, path):
+        own = self._book.numbers_in(OPEN, session.id)
+        if len(own) >= MAX_OPEN_DIFFS and not self._book.numbers_in(OPEN, session.id, path):
             raise EditorError(f"Expected a decision on the {MAX_OPEN_DIFFS} open diffs first.")
-        if len(self._book.of(OPEN)) >= MAX_WINDOW_DIFFS:
+        if len(self._book.numbers_in(OPEN)) >= MAX_WINDOW_DIFFS:
             raise EditorError("Expected a decision on some of the window's open diffs first.")
 
-    async def _open(
+    async def _open_proposal(
         self, session: Session, number: int, proposal: Proposal, may_have_waited: bool
     ) -> None:
         """Open a diff. It replaces an older one of the session for the path, and those whose
         session has ended."""
         if may_have_waited:
-            self._delivery.supersede(session, proposal.path)
+            self._delivery.supersede_decisions(session, proposal.path)
         older = [
             earlier
-            for earlier in self._book.of(OPEN, session.id, proposal.path)
+            for earlier in self._book.numbers_in(OPEN, session.id, proposal.path)
             if earlier < number
         ]
         try:
@@ -145,7 +147,7 @@ class Diffs(Desk):
                 self._book.forget(earlier)
         else:
             await self._close_needless(number)
-        for other in self._book.of(OPEN, path=proposal.path):
+        for other in self._book.numbers_in(OPEN, path=proposal.path):
             owner = self._book[other].session_id
             if owner != session.id and owner not in proposal.live_sessions:
                 self.reject(owner, proposal.path)
@@ -158,53 +160,56 @@ class Diffs(Desk):
             entry = self._book[number]
             closed = await self._editor.close_diff(self._window_id, entry.session_id, entry.path)
             if self._book.is_open(number):
-                self._settle(number, closed, decided=True)
+                self._settle_closed(number, closed, decided=True)
 
     async def close_diff(self, session: Session, path: str, decided: bool = True) -> str | None:
         number = self._to_close(session, path)
         if number is None:
             # The user has decided and the CLI was not told, or there is no diff.
             return self._delivery.hand_out(session, path)
-        work = partial(self._close, session, number, path, decided)
+        work = partial(self._close_proposal, session, number, path, decided)
         return await self.in_turn(self._book[number].session_id, work)
 
     def _to_close(self, session: Session, path: str) -> int | None:
         """The session's open diff for the path. If it has none, that of a session which is gone:
         the CLI may have opened it as that session before it lost its connection. None if several
         sessions have the path open or decided, because nobody knows which of them it was."""
-        own = self._book.of(OPEN, session.id, path)
+        own = self._book.numbers_in(OPEN, session.id, path)
         if own:
             return own[-1]
-        is_decided = self._book.of(DECIDED, session.id, path)
+        is_decided = self._book.numbers_in(DECIDED, session.id, path)
         if is_decided or self._delivery.is_settling(path):
             return None
         if session.is_named:
             # It would have come back under its own name.
             return None
-        others = self._book.of(OPEN, path=path)
+        others = self._book.numbers_in(OPEN, path=path)
         if not others:
             return None
         owners = {
-            self._book[number].session_id for number in others + self._book.of(DECIDED, path=path)
+            self._book[number].session_id
+            for number in others + self._book.numbers_in(DECIDED, path=path)
         }
         return others[-1] if len(owners) == 1 and self._is_gone(others[-1]) else None
 
     def _is_gone(self, number: int) -> bool:
         """Whether its CLI may have come back as another session."""
         owner = self._book[number].session_id
-        session = self._sessions.find(owner)
+        session = self._sessions.find_session(owner)
         return not is_asker(owner) and (session is None or self._sessions.is_absent(session))
 
-    async def _close(self, session: Session, number: int, path: str, decided: bool) -> str | None:
+    async def _close_proposal(
+        self, session: Session, number: int, path: str, decided: bool
+    ) -> str | None:
         if self._book.is_open(number):
             owner = self._book[number].session_id
             closed = await self._editor.close_diff(self._window_id, owner, path, decided)
             if self._book.is_open(number):
-                return self._settle(number, closed, decided)
+                return self._settle_closed(number, closed, decided)
         # The user decided first.
         return self._delivery.hand_out(session, path)
 
-    def _settle(self, number: int, closed: ClosedDiff | None, decided: bool) -> str | None:
+    def _settle_closed(self, number: int, closed: ClosedDiff | None, decided: bool) -> str | None:
         """The text of a closed diff. The CLI has to write what the user typed; if it does not, the
         text comes back. So does one with marks of a conflict, which no file may get: a CLI that is
         given no text writes its own."""
@@ -215,10 +220,10 @@ class Diffs(Desk):
             closed = ClosedDiff(entry.text, entry.is_edited)
         if closed.text and closed.is_edited and (decided or is_lost):
             self._book.hand_over(number, closed.text)
-            self._disk.watch(number)
+            self._disk.watch_text(number)
         else:
             self._book.forget(number)
-        self._delivery.settled(entry.path)
+        self._delivery.note_settled(entry.path)
         self._on_change()
         has_conflicts = closed.is_edited and has_marks(closed.text or "")
         return None if has_conflicts else closed.text
@@ -229,7 +234,7 @@ class Diffs(Desk):
         task = asyncio.current_task()
         self._under_way.add(task)
         try:
-            turn = self._sessions.turn(session_id)
+            turn = self._sessions.turn_lock(session_id)
             await turn.acquire()
             try:
                 return await work()
@@ -251,13 +256,13 @@ class Diffs(Desk):
             # As long as this text is not written, the one before it can still be seen on disk.
             self._disk.look_soon()
         # If a newer proposal is about to be opened, it is not the one that the user saw.
-        known = self._book.of(OPEN, session_id, path)
+        known = self._book.numbers_in(OPEN, session_id, path)
         if not known:
             sent_path = self.path_maps.to_remote(path)
             known = [self._book.open(session_id, path, None, sent_path=sent_path)]
         number = known[0]
         self._book.decide(number, text, before)
-        self._delivery.send(number)
+        self._delivery.send_decision(number)
         self.decisions.emit((session_id, text is not None))
 
     def reject(self, session_id: str, path: str) -> None:
@@ -266,15 +271,15 @@ class Diffs(Desk):
     def reject_all(self) -> None:
         """The window is closed, and its tabs with it."""
         for number in self._book.reject_open():
-            self._delivery.send(number)
+            self._delivery.send_decision(number)
 
-    def edited(self, session_id: str, path: str, text: str) -> None:
+    def note_edit(self, session_id: str, path: str, text: str) -> None:
         """The user changed the proposal: this is the text to keep over a restart."""
-        known = self._book.of(OPEN, session_id, path)
+        known = self._book.numbers_in(OPEN, session_id, path)
         if known and self._book.edit(known[0], text):
             self._on_change()
 
-    def mark(self, session_id: str, orphaned: bool) -> None:
+    def mark_orphaned(self, session_id: str, orphaned: bool) -> None:
         """Show whether the CLI of the session's diffs is connected."""
-        if self._book.of(OPEN, session_id):
+        if self._book.numbers_in(OPEN, session_id):
             self._editor.set_orphaned(self._window_id, session_id, orphaned)

@@ -95,7 +95,7 @@ class DiscoveryFolder:
         name = self.form.name.format(pid=advertisement.pid, port=advertisement.port)
         return os.path.join(self.folder, name)
 
-    def write(self, advertisement: Advertisement) -> None:
+    def write_files(self, advertisement: Advertisement) -> None:
         """The file of the extension comes first: who sees the discovery file finds both. Raises
         OSError, NotPrivate."""
         folder = self.root
@@ -105,7 +105,8 @@ class DiscoveryFolder:
         told = advertisement.port, advertisement.workspace_path, advertisement.key
         path = self.path(advertisement)
         private_files.write(
-            _beside(path, advertisement.pid, advertisement.port), server_file.encode(*told)
+            _key_path(path, advertisement.pid, advertisement.port),
+            server_file.encode_server_file(*told),
         )
         private_files.write(path, advertisement.encode(self.cli, self.form))
 
@@ -124,7 +125,7 @@ class DiscoveryFolder:
         return (int(pid), int(match.group("port"))) if pid is not None else None
 
 
-def _beside(path: str, pid: int, port: int) -> str:
+def _key_path(path: str, pid: int, port: int) -> str:
     """The path of the extension's file beside a discovery file."""
     return os.path.join(os.path.dirname(path), server_file.NAME.format(pid=pid, port=port))
 
@@ -177,7 +178,7 @@ def _darwin_tmpdir() -> str:
     return ""
 
 
-def places(extra: str = "") -> list[DiscoveryFolder]:
+def discovery_folders(extra: str = "") -> list[DiscoveryFolder]:
     """The places for discovery files, Gemini CLI's first. `extra` is another folder for them; it
     stands for a temp folder or a home. If a CLI's home folder does not exist, this user does not
     use the CLI, and nothing is created for it (docs/adr/0017-one-table-of-clis.md)."""
@@ -198,7 +199,7 @@ class Publication:
     `paths` are the files that could be written. `unwritten` has, for each folder without a file, a
     sentence about the reason. `problem` is the first of these sentences that matters, because a CLI
     is likely to search there; empty if none does. `tell` gets each new one, and `withdraw` is
-    called when it is not true any more. `extra` is as in `places`.
+    called when it is not true any more. `extra` is as in `discovery_folders`.
     """
 
     def __init__(
@@ -215,32 +216,34 @@ class Publication:
         self.problem = ""
         self.unwritten: dict[str, str] = {}
         self._places: list[DiscoveryFolder] = []
-        self._write()
+        self._write_all()
 
-    def change(self, advertisement: Advertisement) -> None:
+    def change_advertisement(self, advertisement: Advertisement) -> None:
         """Write the files again if their content is to change."""
         if advertisement != self.advertisement:
             self.advertisement = advertisement
-            self._write()
+            self._write_all()
 
     def write_again(self) -> None:
         """Write the files again in any case."""
-        self._write()
+        self._write_all()
 
     def renew(self) -> None:
         """Write the files again if one is missing: temp folders are cleaned, a full disk has space
         again, or the user has installed another CLI."""
-        paths = [file for path in self.paths for file in (path, self._beside(path))]
-        is_whole = all(map(os.path.exists, paths)) and places(self._extra) == self._places
+        paths = [file for path in self.paths for file in (path, self._own_key_path(path))]
+        is_whole = (
+            all(map(os.path.exists, paths)) and discovery_folders(self._extra) == self._places
+        )
         if self.problem or not is_whole:
-            self._write()
+            self._write_all()
 
-    def _write(self) -> None:
+    def _write_all(self) -> None:
         paths, problem = self.paths, self.problem
         self._write_files()
         # A file that could not be written again would still name the old folders.
         for path in set(paths) - set(self.paths):
-            self._remove(path)
+            self._remove_file(path)
         if problem not in ("", self.problem):
             self._withdraw()
         if self.problem not in ("", problem):
@@ -250,7 +253,7 @@ class Publication:
     def _write_files(self) -> None:
         self.paths, self.problem = (), ""
         self.unwritten = {}
-        self._places = places(self._extra)
+        self._places = discovery_folders(self._extra)
         tried: set[str] = set()
         for place in self._places:
             problem = self._write_into(place)
@@ -268,11 +271,11 @@ class Publication:
         path = place.path(self.advertisement)
         may_fail = f"This editor may not be found by {place.cli.name}: "
         try:
-            place.write(self.advertisement)
+            place.write_files(self.advertisement)
         except private_files.NotPrivate as error:
             return f"{may_fail}{error}"
         except OSError as error:
-            _unlink(self._beside(path))
+            _remove_quietly(self._own_key_path(path))
             return f"{may_fail}{path} could not be written ({error.strerror})."
         self.paths += (path,)
         return ""
@@ -280,19 +283,19 @@ class Publication:
     def remove(self) -> None:
         """Remove the files. Uses plain os calls, so that it works while the editor quits."""
         for path in self.paths:
-            self._remove(path)
+            self._remove_file(path)
         if self.problem:
             self._withdraw()
 
-    def _remove(self, path: str) -> None:
-        _unlink(path)
-        _unlink(self._beside(path))
+    def _remove_file(self, path: str) -> None:
+        _remove_quietly(path)
+        _remove_quietly(self._own_key_path(path))
 
-    def _beside(self, path: str) -> str:
-        return _beside(path, self.advertisement.pid, self.advertisement.port)
+    def _own_key_path(self, path: str) -> str:
+        return _key_path(path, self.advertisement.pid, self.advertisement.port)
 
 
-def _unlink(path: str) -> None:
+def _remove_quietly(path: str) -> None:
     with suppress(OSError):
         os.unlink(path)
 
@@ -300,18 +303,18 @@ def _unlink(path: str) -> None:
 def remove_all(pid: int, extra: str = "") -> None:
     """Remove every file of the editor `pid`, whose packages this process runs: for an editor that
     quits without our thread."""
-    for path, owner, port in _files(extra):
-        serving = server_file.process_in(_beside(path, owner, port))
+    for path, owner, port in _discovery_files(extra):
+        serving = server_file.process_in(_key_path(path, owner, port))
         # In a container another editor has the same number.
         if owner == pid and serving in (None, server_file.this_process()):
-            _unlink(path)
+            _remove_quietly(path)
 
 
-def _files(extra: str) -> Iterator[tuple[str, int, int]]:
+def _discovery_files(extra: str) -> Iterator[tuple[str, int, int]]:
     """Path, editor's process and port of each discovery file of this user, and after them of each
     file beside one."""
     found = []
-    for place in places(extra):
+    for place in discovery_folders(extra):
         # If a folder cannot be read (another user's), the writing of our own file reports that.
         with suppress(OSError):
             for entry in os.scandir(place.folder):
@@ -321,14 +324,16 @@ def _files(extra: str) -> Iterator[tuple[str, int, int]]:
     yield from sorted(found, key=lambda file: file[0].endswith(server_file.SUFFIX))
 
 
-def sweep(own_pid: int, extra: str = "") -> list[str]:
+def sweep_files(own_pid: int, extra: str = "") -> list[str]:
     """Remove the files of editors that have ended; gives the paths removed. A dead file of the same
     workspace keeps the CLI from connecting (docs/protocol.md 5.39).
 
     Removes only files of this user. `own_pid` is the editor that is starting.
     """
-    removed = [path for place in places(extra) for path in private_files.sweep(place.folder)]
-    for path, pid, port in _files(extra):
+    removed = [
+        path for place in discovery_folders(extra) for path in private_files.sweep(place.folder)
+    ]
+    for path, pid, port in _discovery_files(extra):
         if _has_ended(path, pid, port, own_pid):
             with suppress(OSError):
                 os.unlink(path)
@@ -343,7 +348,7 @@ def _has_ended(path: str, pid: int, port: int, own_pid: int) -> bool:
     nothing listens on the port. Windows keeps such files over a restart and reuses the numbers of
     processes, so only the port counts there."""
     is_listening = partial(_is_listening, port)
-    serving = server_file.process_in(_beside(path, pid, port))
+    serving = server_file.process_in(_key_path(path, pid, port))
     has_ended = server_file.has_ended(serving, is_listening) if serving is not None else None
     if has_ended is not None:
         return has_ended
@@ -357,10 +362,10 @@ def remove_dead(path: str) -> bool:
     The user asked for this, so the number of its editor's process is not checked: another process
     may have it by now.
     """
-    for found, pid, port in _files(""):
+    for found, pid, port in _discovery_files(""):
         if found == path and not _is_listening(port):
-            _unlink(path)
-            _unlink(_beside(path, pid, port))
+            _remove_quietly(path)
+            _remove_quietly(_key_path(path, pid, port))
             return not os.path.lexists(path)
     return False
 

@@ -69,23 +69,25 @@ class DiskCheck:
         """The book belongs to somebody else from now on."""
         self._is_stopped = True
 
-    def watch(self, number: int) -> None:
+    def watch_text(self, number: int) -> None:
         """Check several times in the next seconds."""
         loop = asyncio.get_running_loop()
         for seconds in LOOKS:
-            loop.call_later(seconds, self._begin, number, seconds == LOOKS[-1])
+            loop.call_later(seconds, self._begin_look, number, seconds == LOOKS[-1])
 
     def look_soon(self) -> None:
         """Check now what was written, before the next text is."""
-        for number in self._book.of(TOLD):
-            self._begin(number)
+        for number in self._book.numbers_in(TOLD):
+            self._begin_look(number)
 
-    async def look(self) -> None:
+    async def check_files(self) -> None:
         """Look at the file of each text that a CLI was told; call it from time to time."""
-        looks = (self._look_at(number, number in self._overdue) for number in self._book.of(TOLD))
+        looks = (
+            self._look_at(number, number in self._overdue) for number in self._book.numbers_in(TOLD)
+        )
         await asyncio.gather(*looks)
         # Other texts may have been told meanwhile; what was seen of their files counts.
-        numbers = self._book.of(TOLD)
+        numbers = self._book.numbers_in(TOLD)
         for gone in set(self._seen) - set(numbers):
             del self._seen[gone]
         for gone in set(self._hour) - set(numbers):
@@ -93,7 +95,7 @@ class DiskCheck:
         for known in (self._judged, self.missing, self._overdue):
             known.intersection_update(numbers)
 
-    def _begin(self, number: int, is_last: bool = False) -> None:
+    def _begin_look(self, number: int, is_last: bool = False) -> None:
         if self._has_text(number) and not self._is_stopped:
             asyncio.ensure_future(self._look_at(number, is_last))
 
@@ -109,21 +111,21 @@ class DiskCheck:
         last = None if is_last else self._seen.get(number)
         sight: DiskState | None = None
         try:
-            sight = await in_thread(partial(_look, entry, last), READING)
+            sight = await in_thread(partial(_read_state, entry, last), READING)
         except asyncio.TimeoutError:
             logger.warning("it is not known whether an accepted text was written")
         if self._is_stopped or not self._has_text(number):
             return
         if sight is not None and sight.has_text:
-            self._forget(number)
+            self._forget_text(number)
         elif entry.comes_back:
             if is_last and number not in self._returning:
-                await self._return(number, entry)
+                await self._return_text(number, entry)
         elif sight is not None:
             self._seen[number] = sight
-            self._judge(number, entry, sight.is_other)
+            self._judge_file(number, entry, sight.is_other)
 
-    async def _return(self, number: int, entry: Entry) -> None:
+    async def _return_text(self, number: int, entry: Entry) -> None:
         self._overdue.add(number)
         self._returning.add(number)
         try:
@@ -131,11 +133,11 @@ class DiskCheck:
         except EditorError as error:
             logger.warning("a text could not be given back yet: %s", error)
         else:
-            self._forget(number)
+            self._forget_text(number)
         finally:
             self._returning.discard(number)
 
-    def _judge(self, number: int, entry: Entry, is_other: bool) -> None:
+    def _judge_file(self, number: int, entry: Entry, is_other: bool) -> None:
         """The file does not have the text."""
         now = asyncio.get_running_loop().time()
         is_superseded = is_other and number not in self.missing
@@ -148,13 +150,13 @@ class DiskCheck:
             self._judged.add(number)
             if not is_other:
                 self.missing.add(number)
-                self._book.keep(number)
+                self._book.keep_unwritten(number)
                 # Without the path, because the file may be excluded (docs/settings.md).
                 logger.warning("an accepted text was not written")
                 self._tell(UNWRITTEN.format(os.path.basename(entry.path)))
                 self._on_change()
 
-    def _forget(self, number: int) -> None:
+    def _forget_text(self, number: int) -> None:
         self._book.forget(number)
         self._on_change()
 
@@ -168,7 +170,7 @@ class DiskState(NamedTuple):
     is_other: bool
 
 
-def _look(entry: Entry, last: DiskState | None) -> DiskState:
+def _read_state(entry: Entry, last: DiskState | None) -> DiskState:
     """`last` is the result of the last check, which did not find the text."""
     stamp = file_content.stamp(entry.path)
     if last is not None and stamp == last.stamp:
@@ -182,11 +184,11 @@ def is_in(text: str, present: file_content.Original) -> bool:
     """Whether the file has the text. Its byte order mark and line ends are left to the CLI."""
     text = file_content.unix(text.lstrip(MARK))
     if present.is_cut:
-        return present.digest in _digests(text)
+        return present.digest in _possible_digests(text)
     return present.text.lstrip(MARK) == text
 
 
-def _digests(text: str) -> set[str]:
+def _possible_digests(text: str) -> set[str]:
     """The digests of a file with the text, as `file_content` makes them."""
     ends = (text, text.replace("\n", "\r\n"))
     datas = [(mark + end).encode("utf-8", "surrogatepass") for end in ends for mark in ("", MARK)]

@@ -79,7 +79,7 @@ class CodeKnowledge:
         """What is selected in the view of a file. Raises EditorError, also if the view is gone."""
         raise EditorError(UNKNOWN)
 
-    async def unsaved(self, window_id: int) -> frozenset[str]:
+    async def unsaved_files(self, window_id: int) -> frozenset[str]:
         """The files of the window whose text differs from the disk. Raises EditorError."""
         raise EditorError(UNKNOWN)
 
@@ -172,15 +172,15 @@ class Editor(ABC):
         """
 
     @abstractmethod
-    def tell(self, sentence: str, about: str = "") -> None:
+    def show_message(self, sentence: str, about: str = "") -> None:
         """Show the sentence until the user has seen it, or what it is `about` is over. Returns at
         once, from any thread."""
 
     @abstractmethod
-    def withdraw(self, about: str) -> None:
+    def withdraw_message(self, about: str) -> None:
         """What was told about this is not true any more. Returns at once, from any thread."""
 
-    def repeat(self, sentence: str) -> None:
+    def repeat_message(self, sentence: str) -> None:
         """Show for a moment what the state of a window says as long as it is true; an editor that
-        shows no state does as `tell`. Returns at once, from any thread."""
-        self.tell(sentence)
+        shows no state does as `show_message`. Returns at once, from any thread."""
+        self.show_message(sentence)

@@ -28,7 +28,16 @@ from .code_queries import (
 )
 from .context import ContextStore
 from .editor import CodeKnowledge, EditorError
-from .mcp_tables import Method, Tool, ToolTable, absolute_path, answer, object_of, ping, text
+from .mcp_tables import (
+    Method,
+    Tool,
+    ToolTable,
+    absolute_path,
+    answer_message,
+    answer_ping,
+    object_of,
+    text_content,
+)
 from .sharing import MISSING, PAUSED, Gate
 
 T = TypeVar("T")
@@ -63,9 +72,9 @@ class EditorTools:
         self._context = context
 
     async def diagnostics(self, arguments: Mapping[str, Any]) -> bytes:
-        gate = self._gate()
+        gate = self._open_gate()
         if "path" in arguments:
-            paths = [await self._path(arguments, gate)]
+            paths = [await self._shared_path(arguments, gate)]
         else:
             paths = [file.path for file in self._context.files()]
         return await self._result_page(
@@ -73,44 +82,44 @@ class EditorTools:
         )
 
     async def definition(self, arguments: Mapping[str, Any]) -> bytes:
-        gate = self._gate()
-        query = DefinitionsOf(*await self._symbol(arguments, gate))
+        gate = self._open_gate()
+        query = DefinitionsOf(*await self._wanted_symbol(arguments, gate))
         return await self._result_page(query, gate, arguments, ("kind", "name"))
 
     async def references(self, arguments: Mapping[str, Any]) -> bytes:
-        gate = self._gate()
-        query = ReferencesTo(*await self._symbol(arguments, gate))
+        gate = self._open_gate()
+        query = ReferencesTo(*await self._wanted_symbol(arguments, gate))
         return await self._result_page(query, gate, arguments, ())
 
     async def symbols(self, arguments: Mapping[str, Any]) -> bytes:
-        gate = self._gate()
+        gate = self._open_gate()
         if "path" in arguments:
-            query: Query = SymbolsIn(await self._path(arguments, gate))
+            query: Query = SymbolsIn(await self._shared_path(arguments, gate))
         elif "query" in arguments:
-            query = SymbolsNamed(_name(arguments["query"]))
+            query = SymbolsNamed(_checked_name(arguments["query"]))
         else:
             raise EditorError(WHAT_SYMBOLS)
         return await self._result_page(query, gate, arguments, ("kind", "name"))
 
     async def open_files(self, arguments: Mapping[str, Any]) -> bytes:
-        gate, active = self._gate(), self._context.active
+        gate, active = self._open_gate(), self._context.active
         files = [FoundCode(file.path, 1, 1) for file in self._context.files()]
-        unsaved = await _in_time(self._code.unsaved(self._window_id))
-        page = await self._page(files, gate, arguments, quotes=False)
+        unsaved = await _in_time(self._code.unsaved_files(self._window_id))
+        page = await self._read_page(files, gate, arguments, quotes=False)
         rows = [
             {
-                "path": self._remote(row.path),
+                "path": self._remote_path(row.path),
                 **({"active": True} if active is not None and active.path == row.path else {}),
                 **({"unsaved": True} if row.path in unsaved else {}),
             }
             for row in page.rows
         ]
-        return _result({"files": rows, "offset": page.offset, "more": page.more})
+        return _tool_result({"files": rows, "offset": page.offset, "more": page.more})
 
     async def selection(self, arguments: Mapping[str, Any]) -> bytes:
-        gate, active = self._gate(), self._context.active
-        if active is None or await self._reason(gate, active.path):
-            return _result({"path": None, "note": NO_FILE})
+        gate, active = self._open_gate(), self._context.active
+        if active is None or await self._reason_to_hide(gate, active.path):
+            return _tool_result({"path": None, "note": NO_FILE})
         found = await _in_time(self._code.selection(self._window_id, active.view_id))
         ranges = [
             {
@@ -120,47 +129,49 @@ class EditorTools:
             }
             for selection in found.selections
         ]
-        return _result({"path": self._remote(active.path), "selections": ranges})
+        return _tool_result({"path": self._remote_path(active.path), "selections": ranges})
 
     async def show(self, arguments: Mapping[str, Any]) -> bytes:
-        path = await self._path(arguments, self._gate())
+        path = await self._shared_path(arguments, self._open_gate())
         line = int(arguments.get("line", 1))
         is_seen = await _in_time(self._code.show_line(self._window_id, path, line))
         where = "The user sees it" if is_seen else "It is a tab behind the one the user types in"
-        return _result({"path": arguments["path"], "line": line, "note": f"{where}."})
+        return _tool_result({"path": arguments["path"], "line": line, "note": f"{where}."})
 
-    def _gate(self) -> Gate:
+    def _open_gate(self) -> Gate:
         """Raises EditorError while the user has paused."""
         gate = self._context.gate()
         if gate.sharing.paused:
             raise EditorError(IS_PAUSED)
         return gate
 
-    def _remote(self, path: str) -> str:
+    def _remote_path(self, path: str) -> str:
         return self._context.path_maps.to_remote(path)
 
-    async def _reason(self, gate: Gate, path: str) -> str:
-        return await _in_thread(partial(gate.reason, path))
+    async def _reason_to_hide(self, gate: Gate, path: str) -> str:
+        return await _in_thread(partial(gate.reason_to_hide, path))
 
-    async def _path(self, arguments: Mapping[str, Any], gate: Gate) -> str:
+    async def _shared_path(self, arguments: Mapping[str, Any], gate: Gate) -> str:
         """The editor's path of a file that may be told. Raises EditorError."""
         sent: str = arguments["path"]
         is_whole = not isinstance(sent, TruncatedString)
         known = self._context.path_maps.to_local(sent) if is_whole else sent
         path = absolute_path("path", sent, known)
-        reason = await self._reason(gate, path)
+        reason = await self._reason_to_hide(gate, path)
         if reason:
             sentence = {PAUSED: IS_PAUSED, MISSING: NOT_THERE}.get(reason, NOT_SHARED)
             raise EditorError(sentence.format(sent))
         return path
 
-    async def _symbol(self, arguments: Mapping[str, Any], gate: Gate) -> tuple[str, Spot | None]:
+    async def _wanted_symbol(
+        self, arguments: Mapping[str, Any], gate: Gate
+    ) -> tuple[str, Spot | None]:
         """The name, or the spot. Raises EditorError."""
         if "path" in arguments and "line" in arguments and "column" in arguments:
-            path = await self._path(arguments, gate)
+            path = await self._shared_path(arguments, gate)
             return "", Spot(path, int(arguments["line"]), int(arguments["column"]))
         if "name" in arguments:
-            return _name(arguments["name"]), None
+            return _checked_name(arguments["name"]), None
         raise EditorError(WHAT_SYMBOL)
 
     async def _result_page(
@@ -169,21 +180,21 @@ class EditorTools:
         """The result with a page of what was found; `names` are those of each row's `kind` and
         `name`. Raises EditorError."""
         found = await _in_time(self._code.look_up(self._window_id, query))
-        page = await self._page(found.rows, gate, arguments, quotes=True)
-        rows = [self._row(each, names) for each in page.rows]
+        page = await self._read_page(found.rows, gate, arguments, quotes=True)
+        rows = [self._result_row(each, names) for each in page.rows]
         told = {"results": rows, "offset": page.offset, "more": page.more, "source": found.source}
-        return _result(told)
+        return _tool_result(told)
 
-    async def _page(
+    async def _read_page(
         self, found: Any, gate: Gate, arguments: Mapping[str, Any], quotes: bool
     ) -> code_pages.CodePage:
         offset = int(arguments.get("offset", 0))
-        return await _in_thread(partial(code_pages.page, found, gate, offset, quotes))
+        return await _in_thread(partial(code_pages.code_page, found, gate, offset, quotes))
 
-    def _row(self, found: FoundCode, names: tuple[str, ...]) -> dict[str, Any]:
+    def _result_row(self, found: FoundCode, names: tuple[str, ...]) -> dict[str, Any]:
         told = zip(names, (found.kind, found.name))
         return {
-            "path": self._remote(found.path),
+            "path": self._remote_path(found.path),
             "line": found.line,
             "column": found.column,
             **{name: value for name, value in told if value},
@@ -191,12 +202,12 @@ class EditorTools:
         }
 
 
-def _result(value: Mapping[str, Any]) -> bytes:
+def _tool_result(value: Mapping[str, Any]) -> bytes:
     """What is no ASCII stays as it is, in few of the model's tokens."""
-    return encode({"content": text(json.dumps(value, ensure_ascii=False))})
+    return encode({"content": text_content(json.dumps(value, ensure_ascii=False))})
 
 
-def _name(sent: str) -> str:
+def _checked_name(sent: str) -> str:
     """Raises EditorError."""
     if not sent.strip() or len(sent) > MAX_NAME or isinstance(sent, TruncatedString):
         raise EditorError(f"Expected a name of at most {MAX_NAME} characters.")
@@ -216,21 +227,23 @@ async def _in_thread(work: Callable[[], T]) -> T:
     return await _in_time(in_thread(work))
 
 
-def _text(description: str) -> dict[str, Any]:
+def _text_schema(description: str) -> dict[str, Any]:
     return {"type": "string", "minLength": 1, "description": description}
 
 
-def _number(description: str, least: int = 1) -> dict[str, Any]:
+def _number_schema(description: str, least: int = 1) -> dict[str, Any]:
     return {"type": "integer", "minimum": least, "description": description}
 
 
-_PATH = _text("Absolute path of a file.")
-_LINE = _number("Line, from 1.")
-_COLUMN = _number("Column in characters (code points), from 1.")
-_OFFSET = _number("The number of results to skip, for the next page.", 0)
+_PATH = _text_schema("Absolute path of a file.")
+_LINE = _number_schema("Line, from 1.")
+_COLUMN = _number_schema("Column in characters (code points), from 1.")
+_OFFSET = _number_schema("The number of results to skip, for the next page.", 0)
 _SYMBOL = {
-    "name": _text("Name of the symbol, alone: `parse`, not `Parser.parse`."),
-    "path": _text("Absolute path of a file in which the symbol stands, with line and column."),
+    "name": _text_schema("Name of the symbol, alone: `parse`, not `Parser.parse`."),
+    "path": _text_schema(
+        "Absolute path of a file in which the symbol stands, with line and column."
+    ),
     "line": _LINE,
     "column": _COLUMN,
     "offset": _OFFSET,
@@ -266,7 +279,7 @@ TOOLS: tuple[Tool[EditorTools], ...] = (
         "symbols",
         "The functions, classes and other symbols of one file, or those of the project that have a"
         " name." + _PAGES,
-        object_of({"query": _text("A name."), "path": _PATH, "offset": _OFFSET}, ()),
+        object_of({"query": _text_schema("A name."), "path": _PATH, "offset": _OFFSET}, ()),
         EditorTools.symbols,
         read_only=True,
     ),
@@ -297,12 +310,12 @@ TOOLS: tuple[Tool[EditorTools], ...] = (
 _TABLE: ToolTable[EditorTools] = ToolTable(TOOLS)
 
 
-async def handle(message: Message, tools: EditorTools) -> bytes | None:
+async def handle_message(message: Message, tools: EditorTools) -> bytes | None:
     """The bytes that answer the message, or None if it needs no answer."""
-    return await answer(message, _METHODS, tools)
+    return await answer_message(message, _METHODS, tools)
 
 
-async def _initialize(params: Mapping[str, Any], tools: EditorTools) -> bytes:
+async def _answer_initialize(params: Mapping[str, Any], tools: EditorTools) -> bytes:
     return encode(
         {
             "protocolVersion": mcp.version_for(params),
@@ -318,19 +331,19 @@ async def _list_tools(params: Mapping[str, Any], tools: EditorTools) -> bytes:
 
 
 _METHODS: dict[str, Method[EditorTools]] = {
-    "initialize": _initialize,
-    "ping": ping,
+    "initialize": _answer_initialize,
+    "ping": answer_ping,
     "tools/list": _list_tools,
-    "tools/call": _TABLE.call,
+    "tools/call": _TABLE.call_tool,
 }
 
 
 async def handle_stateless(request: Request, tools: EditorTools) -> bytes | None:
     """The bytes that answer a request of MCP 2026-07-28."""
-    return await answer(request, STATELESS_METHODS, tools)
+    return await answer_message(request, STATELESS_METHODS, tools)
 
 
-async def _discover(params: Mapping[str, Any], tools: EditorTools) -> bytes:
+async def _answer_discover(params: Mapping[str, Any], tools: EditorTools) -> bytes:
     return _DISCOVERED
 
 
@@ -339,11 +352,11 @@ async def _list_cacheable(params: Mapping[str, Any], tools: EditorTools) -> byte
 
 
 async def _call_tool(params: Mapping[str, Any], tools: EditorTools) -> bytes:
-    return RESULTS.complete(await _TABLE.call(params, tools))
+    return RESULTS.complete_result(await _TABLE.call_tool(params, tools))
 
 
 RESULTS = stateless.Results(SERVER_INFO)
-_DISCOVERED = RESULTS.discovered(
+_DISCOVERED = RESULTS.discovery_result(
     {
         "supportedVersions": mcp.SUPPORTED,
         "capabilities": {"tools": {}},
@@ -351,10 +364,10 @@ _DISCOVERED = RESULTS.discovered(
     }
 )
 # They are the same for everybody and never change.
-_CACHEABLE = RESULTS.cacheable(_TABLE.listing, stateless.DISCOVERY_TTL, is_public=True)
+_CACHEABLE = RESULTS.cacheable_result(_TABLE.listing, stateless.DISCOVERY_TTL, is_public=True)
 # Those of MCP 2026-07-28; `subscriptions/listen` is the transport's.
 STATELESS_METHODS: dict[str, Method[EditorTools]] = {
-    "server/discover": _discover,
+    "server/discover": _answer_discover,
     "tools/list": _list_cacheable,
     "tools/call": _call_tool,
 }

@@ -67,9 +67,9 @@ class WindowSettingsChanged(_WindowEvent):
     def apply_to(self, workspace: Workspace) -> None:
         workspace.context.sharing = self.settings.sharing
         workspace.map_paths(self.settings.path_maps)
-        workspace.updates.trust(self.settings.is_trusted)
+        workspace.updates.set_trust(self.settings.is_trusted)
         workspace.updates.tell_now()
-        workspace.diffs.offer(self.settings.diffs)
+        workspace.diffs.offer_diffs(self.settings.diffs)
         workspace.unasked.shows = self.settings.shows_unasked
         workspace.unasked.asks = self.settings.asks_for_edits
         workspace.edit_diagnostics.is_on = self.settings.diagnostics_after_edits
@@ -82,8 +82,8 @@ class FileAdded(_WindowEvent):
     file: OpenFile
 
     def apply_to(self, workspace: Workspace) -> None:
-        workspace.context.add(self.file)
-        workspace.updates.changed()
+        workspace.context.add_file(self.file)
+        workspace.updates.schedule_update()
 
 
 @dataclass(frozen=True)
@@ -93,8 +93,8 @@ class FileFocused(_WindowEvent):
     file: OpenFile
 
     def apply_to(self, workspace: Workspace) -> None:
-        workspace.context.focus(self.file)
-        workspace.updates.changed()
+        workspace.context.focus_file(self.file)
+        workspace.updates.schedule_update()
 
 
 @dataclass(frozen=True)
@@ -104,8 +104,8 @@ class SelectionChanged(_WindowEvent):
     file: OpenFile
 
     def apply_to(self, workspace: Workspace) -> None:
-        workspace.context.select(self.file)
-        workspace.updates.changed()
+        workspace.context.update_selection(self.file)
+        workspace.updates.schedule_update()
 
 
 @dataclass(frozen=True)
@@ -118,8 +118,8 @@ class FileClosed(Event):
     def apply(self, windows: Windows) -> None:
         for workspace in windows:
             if workspace.window_id != self.still_in:
-                workspace.context.close(self.view_id)
-                workspace.updates.changed()
+                workspace.context.close_file(self.view_id)
+                workspace.updates.schedule_update()
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ class DiffEdited(_DiffEvent):
     text: str
 
     def apply_to(self, workspace: Workspace) -> None:
-        workspace.diffs.edited(self.session_id, self.path, self.text)
+        workspace.diffs.note_edit(self.session_id, self.path, self.text)
 
 
 @dataclass(frozen=True)

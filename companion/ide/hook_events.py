@@ -64,64 +64,64 @@ class HookEvent:
         """Whether the tool did nothing, at TOOL_ENDED."""
         return isinstance(self.response, dict) and bool(self.response.get("error"))
 
-    def paths(self) -> frozenset[str]:
+    def written_paths(self) -> frozenset[str]:
         """The absolute paths by which the CLI may know the file that the tool writes: as the model
         named it, and as the result has it."""
         if self.kind not in EDITS or not self.subject:
             return frozenset()
         paths = ntpath if is_of_windows(self.folder or self.subject) else posixpath
         response = self.response if isinstance(self.response, dict) else {}
-        written = _text(_object(response, "returnDisplay"), "filePath")
+        written = _text_member(_object_member(response, "returnDisplay"), "filePath")
         named = paths.normpath(paths.join(self.folder, self.subject))
         return frozenset({named, written} - {""})
 
 
-def read(cli: Cli, body: Any) -> HookEvent | None:
+def read_hook(cli: Cli, body: Any) -> HookEvent | None:
     """The event in the body of a request; None for an event that does not matter here. Raises
     BadHook."""
     form = cli.extension
     if form is None:
         raise BadHook(f"Expected a CLI with hooks; {cli.name} has none.")
-    told, pid = _member(body, "input", dict), _member(body, "pid", int)
-    name = _member(told, "hook_event_name", str)
-    moment = form.moment(name, _text(told, "notification_type"))
+    told, pid = _required_member(body, "input", dict), _required_member(body, "pid", int)
+    name = _required_member(told, "hook_event_name", str)
+    moment = form.moment(name, _text_member(told, "notification_type"))
     if moment is None:
         return None
     event = HookEvent(
         cli,
         name,
         moment,
-        _member(told, "session_id", str)[:SHOWN],
+        _required_member(told, "session_id", str)[:SHOWN],
         pid,
-        _text(told, "cwd"),
-        _text(told, "prompt")[:SHOWN],
+        _text_member(told, "cwd"),
+        _text_member(told, "prompt")[:SHOWN],
         response=told.get("tool_response"),
-        new_text=_new_text(_object(_object(told, "tool_response"), "returnDisplay")),
-        version=_text(body, "version")[:SHOWN],
-        transcript=_text(told, "transcript_path"),
-        namespace=_text(body, "pid_namespace"),
+        new_text=_new_text(_object_member(_object_member(told, "tool_response"), "returnDisplay")),
+        version=_text_member(body, "version")[:SHOWN],
+        transcript=_text_member(told, "transcript_path"),
+        namespace=_text_member(body, "pid_namespace"),
         only_connected=body.get("only_connected") is True,
-        replaces=moment is Moment.STARTED and _text(told, "source") == "clear",
+        replaces=moment is Moment.STARTED and _text_member(told, "source") == "clear",
     )
     return _with_tool(event, form, told)
 
 
 def _with_tool(event: HookEvent, form: ExtensionForm, told: Mapping[str, Any]) -> HookEvent:
-    details = _object(told, "details")
+    details = _object_member(told, "details")
     if details:
-        kind = _ASKED.get(_text(details, "type"))
-        subject = _text(details, "filePath") or _text(details, "command")
+        kind = _ASKED.get(_text_member(details, "type"))
+        subject = _text_member(details, "filePath") or _text_member(details, "command")
         new_text = _new_text(details)
         return replace(event, kind=kind, subject=subject[:MAX_SUBJECT], new_text=new_text)
-    name, arguments = _text(told, "tool_name"), _object(told, "tool_input")
+    name, arguments = _text_member(told, "tool_name"), _object_member(told, "tool_input")
     tool = form.tools.get(name)
     if tool is None:
         return replace(event, tool=name[:SHOWN], arguments=arguments)
-    subject = _text(arguments, tool.subject)[:MAX_SUBJECT]
+    subject = _text_member(arguments, tool.subject)[:MAX_SUBJECT]
     return replace(event, tool=name, kind=tool.kind, subject=subject, arguments=arguments)
 
 
-def _object(value: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+def _object_member(value: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     """The member; an empty one if there is none."""
     found = value.get(name)
     return found if isinstance(found, dict) else {}
@@ -131,13 +131,13 @@ def _new_text(value: Mapping[str, Any]) -> str | None:
     return value["newContent"] if isinstance(value.get("newContent"), str) else None
 
 
-def _text(value: Mapping[str, Any], name: str) -> str:
+def _text_member(value: Mapping[str, Any], name: str) -> str:
     """The member; empty if there is none."""
     found = value.get(name)
     return found if isinstance(found, str) else ""
 
 
-def _member(value: Any, name: str, wanted: type[T]) -> T:
+def _required_member(value: Any, name: str, wanted: type[T]) -> T:
     """Raises BadHook."""
     found = value.get(name) if isinstance(value, dict) else None
     if not isinstance(found, wanted) or isinstance(found, bool):

@@ -63,7 +63,7 @@ class LiveClis:
         return tuple(self._known.values())
 
     def find(self, event: HookEvent) -> LiveCli | None:
-        return self._known.get(_key(event))
+        return self._known.get(_session_key(event))
 
     def apply_hook(self, event: HookEvent, mcp_session: str = "") -> None:
         """A hook ran."""
@@ -71,33 +71,33 @@ class LiveClis:
             # The hook of its end may be lost, and the process goes on.
             its = [cli for cli in self._known.values() if cli.pid == event.pid]
             self.forget([cli for cli in its if cli.session_id != event.session_id])
-        known = self._known.pop(_key(event), None)
+        known = self._known.pop(_session_key(event), None)
         if event.moment is not Moment.ENDED:
-            before = known or self._new(event)
+            before = known or self._new_cli(event)
             linked = replace(before, pid=event.pid, mcp_session=mcp_session or before.mcp_session)
-            self._known[_key(event)] = self._after(linked, event)
+            self._known[_session_key(event)] = self._cli_after(linked, event)
             while len(self._known) > MAX_CLIS:
                 del self._known[next(iter(self._known))]
-        if self._known.get(_key(event)) != known:
+        if self._known.get(_session_key(event)) != known:
             self.changes.emit()
 
-    def decided(self, mcp_session: str, is_accepted: bool) -> None:
+    def note_decision(self, mcp_session: str, is_accepted: bool) -> None:
         """The user decided in the editor. A rejection ends the CLI's turn without a hook
         (docs/protocol.md 9)."""
         activity = Activity.WORKING if is_accepted else Activity.DONE
         for key, each in self._known.items():
             if mcp_session and each.mcp_session == mcp_session:
-                self._known[key] = self._turned(each, activity)
+                self._known[key] = self._with_activity(each, activity)
                 self.changes.emit()
 
-    def answered(self, event: HookEvent, is_allowed: bool) -> None:
+    def note_answer(self, event: HookEvent, is_allowed: bool) -> None:
         """The user has answered in the terminal what the event asked."""
-        known = self._known.get(_key(event))
+        known = self._known.get(_session_key(event))
         if known is not None and known.activity is Activity.ASKS:
-            now = self._turned(known, Activity.WORKING if is_allowed else Activity.DONE)
+            now = self._with_activity(known, Activity.WORKING if is_allowed else Activity.DONE)
             if is_allowed:
                 now = replace(now, kind=known.kind, subject=known.subject)
-            self._known[_key(event)] = now
+            self._known[_session_key(event)] = now
             self.changes.emit()
 
     def forget(self, gone: Collection[LiveCli]) -> None:
@@ -108,28 +108,28 @@ class LiveClis:
         if keys:
             self.changes.emit()
 
-    def _after(self, known: LiveCli, event: HookEvent) -> LiveCli:
+    def _cli_after(self, known: LiveCli, event: HookEvent) -> LiveCli:
         if event.moment is Moment.STARTED:
-            return self._turned(replace(known, prompt=""), Activity.IDLE)
+            return self._with_activity(replace(known, prompt=""), Activity.IDLE)
         if event.moment is Moment.ANSWERED:
-            return self._turned(known, Activity.DONE)
+            return self._with_activity(known, Activity.DONE)
         if event.moment is Moment.PROMPTED:
             # Qwen Code sends the prompt only with the first request of a turn.
             known = replace(known, prompt=event.prompt or known.prompt)
         activity = Activity.ASKS if event.moment is Moment.ASKS else Activity.WORKING
-        now = self._turned(known, activity)
+        now = self._with_activity(known, activity)
         if event.moment in (Moment.TOOL_BEGINS, Moment.ASKS):
             return replace(now, kind=event.kind, subject=event.subject)
         return now
 
-    def _new(self, event: HookEvent) -> LiveCli:
+    def _new_cli(self, event: HookEvent) -> LiveCli:
         cli, now = event.cli, self._clock()
         return LiveCli(cli.id, cli.name, event.session_id, event.pid, since=now, started=now)
 
-    def _turned(self, known: LiveCli, activity: Activity) -> LiveCli:
+    def _with_activity(self, known: LiveCli, activity: Activity) -> LiveCli:
         since = known.since if known.activity is activity else self._clock()
         return replace(known, activity=activity, since=since, kind=None, subject="")
 
 
-def _key(event: HookEvent) -> tuple[str, str]:
+def _session_key(event: HookEvent) -> tuple[str, str]:
     return event.cli.id, event.session_id

@@ -18,7 +18,7 @@ DONE_SHOWN = 60.0
 LINE = 120
 
 
-def state(live: Iterable[LiveCli], now: float) -> str:
+def state_text(live: Iterable[LiveCli], now: float) -> str:
     """The text for the status bar; a question comes before all else. Empty if there is none. `now`
     is in seconds since the epoch."""
     known = list(live)
@@ -31,7 +31,7 @@ def state(live: Iterable[LiveCli], now: float) -> str:
     return DONE if done else ""
 
 
-def lines(live: LiveCli | None) -> list[str]:
+def cli_lines(live: LiveCli | None) -> list[str]:
     """A CLI's lines in a list: the activity, since when, and what the user asked for."""
     if live is None:
         return []
@@ -42,22 +42,24 @@ def lines(live: LiveCli | None) -> list[str]:
         Activity.ASKS: "asks you",
         Activity.DONE: "done",
     }[live.activity]
-    found = [f"{words} since {since}{_subject(live)}"]
-    return found + ([_cut(live.prompt)] if live.prompt else [])
+    found = [f"{words} since {since}{_subject_words(live)}"]
+    return found + ([_cut_line(live.prompt)] if live.prompt else [])
 
 
-def question(live: LiveCli) -> str:
+def question_sentence(live: LiveCli) -> str:
     """The CLI's question, as a sentence for a notice."""
-    return f"{live.name} asks you{_subject(live)}."
+    return f"{live.name} asks you{_subject_words(live)}."
 
 
-def _subject(live: LiveCli) -> str:
+def _subject_words(live: LiveCli) -> str:
     if not live.subject:
         return ""
     is_command = live.kind is ToolKind.SHELL
-    return ": " + _cut(live.subject if is_command else f"edit {os.path.basename(live.subject)}")
+    return ": " + _cut_line(
+        live.subject if is_command else f"edit {os.path.basename(live.subject)}"
+    )
 
 
-def _cut(text: str) -> str:
+def _cut_line(text: str) -> str:
     line = shown_line(text)
     return line if len(line) <= LINE else line[:LINE] + "..."

@@ -20,10 +20,10 @@ from .mcp_tables import (
     Tool,
     ToolTable,
     absolute_path,
-    answer,
+    answer_message,
+    answer_ping,
     object_of,
-    ping,
-    text,
+    text_content,
 )
 from .session import Session
 
@@ -99,11 +99,11 @@ class StatelessCall(NamedTuple):
 
 _SHOWN = encode({"content": []})
 # An object without the member `content`: there is no text to write (docs/protocol.md 1.10).
-_NOTHING_CLOSED = encode({"content": text("{}")})
+_NOTHING_CLOSED = encode({"content": text_content("{}")})
 
 
 async def _open_diff(call: ToolCaller, arguments: Mapping[str, Any]) -> bytes:
-    path = _path(call.desk, arguments)
+    path = _editor_path(call.desk, arguments)
     await call.desk.open_diff(call.session, path, arguments["newContent"], arguments["filePath"])
     return _SHOWN
 
@@ -112,19 +112,19 @@ async def _close_diff(call: ToolCaller, arguments: Mapping[str, Any]) -> bytes:
     # The CLI sends it after a decision in the terminal, and leaves it out when it quits
     # (docs/protocol.md 1.9).
     decided = arguments.get("suppressNotification") is True
-    path = _path(call.desk, arguments)
+    path = _editor_path(call.desk, arguments)
     content = await call.desk.close_diff(call.session, path, decided)
     if content is None:
         return _NOTHING_CLOSED
     # The CLI parses this text as JSON and reads its member `content` (docs/protocol.md 1.1).
     if len(content) > PIECE:
         large = encode_in_pieces({"content": content}).decode("ascii")
-        return encode_in_pieces({"content": text(large)})
+        return encode_in_pieces({"content": text_content(large)})
     small = quote(f'{{"content":{quote(content)}}}')
     return b'{"content":[{"type":"text","text":%b}]}' % small.encode("ascii")
 
 
-def _path(desk: Desk, arguments: Mapping[str, Any]) -> str:
+def _editor_path(desk: Desk, arguments: Mapping[str, Any]) -> str:
     """The editor's path."""
     sent: str = arguments["filePath"]
     known = sent if isinstance(sent, TruncatedString) else desk.local_path(sent)
@@ -185,7 +185,7 @@ def version_for(params: Mapping[str, Any], id: Id | None = None) -> str:
     return wanted if wanted in VERSIONS else DEFAULT_VERSION
 
 
-def negotiate(request: Request) -> tuple[str, dict[str, Any]]:
+def negotiate_version(request: Request) -> tuple[str, dict[str, Any]]:
     """The protocol version for a new session, and the result of `initialize`. Raises RpcError."""
     version = version_for(request.params, request.id)
     capabilities: dict[str, Any] = {"tools": {"listChanged": True}, "logging": {}}
@@ -206,15 +206,15 @@ def client_of(info: Any) -> str:
     return " ".join(" ".join(words).split())[:MAX_CLIENT_NAME]
 
 
-async def handle(message: Message, desk: Desk, session: Session) -> bytes | None:
+async def handle_message(message: Message, desk: Desk, session: Session) -> bytes | None:
     """The bytes that answer the message, or None if it needs no answer."""
-    return await answer(message, _METHODS, ToolCaller(desk, session))
+    return await answer_message(message, _METHODS, ToolCaller(desk, session))
 
 
 async def handle_stateless(request: Request, desk: Desk, session: Session | None) -> bytes | None:
     """The bytes that answer a request of MCP 2026-07-28. `session` is that of the client; the
     request may need none."""
-    return await answer(request, STATELESS_METHODS, StatelessCall(desk, session))
+    return await answer_message(request, STATELESS_METHODS, StatelessCall(desk, session))
 
 
 def needs_session(request: Request) -> bool:
@@ -238,14 +238,14 @@ async def _set_level(params: Mapping[str, Any], call: ToolCaller) -> bytes:
 
 
 _METHODS: dict[str, Method[ToolCaller]] = {
-    "ping": ping,
+    "ping": answer_ping,
     "tools/list": _list_tools,
-    "tools/call": _TABLE.call,
+    "tools/call": _TABLE.call_tool,
     "logging/setLevel": _set_level,
 }
 
 
-async def _discover(params: Mapping[str, Any], call: StatelessCall) -> bytes:
+async def _answer_discover(params: Mapping[str, Any], call: StatelessCall) -> bytes:
     return _DISCOVERED
 
 
@@ -255,12 +255,14 @@ async def _list_cacheable(params: Mapping[str, Any], call: StatelessCall) -> byt
 
 async def _call_tool(params: Mapping[str, Any], call: StatelessCall) -> bytes:
     if call.session is None:
-        raise _TABLE.unknown(params.get("name"))
-    return RESULTS.complete(await _TABLE.call(params, ToolCaller(call.desk, call.session)))
+        raise _TABLE.unknown_tool(params.get("name"))
+    return RESULTS.complete_result(
+        await _TABLE.call_tool(params, ToolCaller(call.desk, call.session))
+    )
 
 
 RESULTS = stateless.Results(SERVER_INFO)
-_DISCOVERED = RESULTS.discovered(
+_DISCOVERED = RESULTS.discovery_result(
     {
         "supportedVersions": SUPPORTED,
         "capabilities": {
@@ -270,11 +272,11 @@ _DISCOVERED = RESULTS.discovered(
     }
 )
 # The user's settings decide on the list; who listens is told at once.
-_CACHEABLE = RESULTS.cacheable(_TABLE.listing, LISTING_TTL, is_public=False)
-_NO_TOOLS_CACHEABLE = RESULTS.cacheable(_NO_TOOLS, LISTING_TTL, is_public=False)
+_CACHEABLE = RESULTS.cacheable_result(_TABLE.listing, LISTING_TTL, is_public=False)
+_NO_TOOLS_CACHEABLE = RESULTS.cacheable_result(_NO_TOOLS, LISTING_TTL, is_public=False)
 # Those of MCP 2026-07-28; `subscriptions/listen` is the transport's.
 STATELESS_METHODS: dict[str, Method[StatelessCall]] = {
-    "server/discover": _discover,
+    "server/discover": _answer_discover,
     "tools/list": _list_cacheable,
     "tools/call": _call_tool,
 }

@@ -70,13 +70,13 @@ class Tool(Generic[C]):
         }
 
 
-def text(text: str) -> list[dict[str, Any]]:
+def text_content(text: str) -> list[dict[str, Any]]:
     """The content of a result that is one text."""
     return [{"type": "text", "text": text}]
 
 
 def tool_error(sentence: str) -> bytes:
-    return encode({"content": text(sentence), "isError": True})
+    return encode({"content": text_content(sentence), "isError": True})
 
 
 def absolute_path(name: str, sent: str, path: str) -> str:
@@ -116,19 +116,19 @@ class ToolTable(Generic[C]):
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and name in self._tools
 
-    def unknown(self, name: object) -> RpcError:
+    def unknown_tool(self, name: object) -> RpcError:
         sentence = "Expected one of the tools {}; got {!r}.".format(", ".join(self._tools), name)
         return RpcError(INVALID_PARAMS, sentence)
 
-    async def call(self, params: Mapping[str, Any], caller: C) -> bytes:
+    async def call_tool(self, params: Mapping[str, Any], caller: C) -> bytes:
         """The result of `tools/call`. Raises RpcError."""
         name, arguments = params.get("name"), params.get("arguments", {})
         if not isinstance(name, str) or name not in self._tools:
-            raise self.unknown(name)
+            raise self.unknown_tool(name)
         tool, expected = self._tools[name]
         problem = expected.problem(arguments)
         if problem is not None:
-            sentence = f"{tool.name}: {_describe(problem)}."
+            sentence = f"{tool.name}: {_describe_problem(problem)}."
             if self._errors_are_results(caller):
                 return tool_error(sentence)
             raise RpcError(INVALID_PARAMS, sentence)
@@ -166,7 +166,7 @@ class Arguments:
             return None
         from . import schema_check
 
-        return schema_check.problem(self._schema, arguments)
+        return schema_check.find_problem(self._schema, arguments)
 
     def _are_plainly_good(self, arguments: Any) -> bool:
         if type(arguments) is not dict or not self._required.issubset(arguments):
@@ -180,7 +180,7 @@ class Arguments:
         return True
 
 
-def _describe(problem: ValidationError) -> str:
+def _describe_problem(problem: ValidationError) -> str:
     where = ".".join(["arguments"] + [str(part) for part in problem.absolute_path])
     if str(problem.validator) == "type":
         # The library's sentence would contain the value, which may be the text of a file.
@@ -189,7 +189,9 @@ def _describe(problem: ValidationError) -> str:
     return f"{where}: {problem.message}"
 
 
-async def answer(message: Message, methods: Mapping[str, Method[C]], caller: C) -> bytes | None:
+async def answer_message(
+    message: Message, methods: Mapping[str, Method[C]], caller: C
+) -> bytes | None:
     """The bytes that answer the message, or None if it needs no answer."""
     if isinstance(message, Request):
         try:
@@ -209,5 +211,5 @@ def unknown_method(name: str, methods: Iterable[str], id: Id | None = None) -> R
     return RpcError(METHOD_NOT_FOUND, sentence, id)
 
 
-async def ping(params: Mapping[str, Any], caller: object) -> bytes:
+async def answer_ping(params: Mapping[str, Any], caller: object) -> bytes:
     return EMPTY

@@ -96,10 +96,12 @@ class Examinations(Question["tuple[Examination, ...]"]):
 
         others = (each for each in windows if each is not workspace)
         folders = tuple(folder for each in others for folder in each.advertisement.remote_folders)
-        scope = self._scope(workspace, folders)
+        scope = self._examined_scope(workspace, folders)
         return in_thread(partial(gathering.examine_clis, scope), EXAMINATION)
 
-    def _scope(self, workspace: Workspace, elsewhere: tuple[str, ...]) -> gathering.ExaminedScope:
+    def _examined_scope(
+        self, workspace: Workspace, elsewhere: tuple[str, ...]
+    ) -> gathering.ExaminedScope:
         from .doctor.facts import Window
         from .doctor.gathering import ExaminedScope
 
@@ -162,7 +164,7 @@ class ContextShared(Question["SharedContext | None"]):
 
     def look_up(self, windows: Windows) -> SharedContext | None:
         workspace = windows.workspaces.get(self.window_id)
-        return workspace.updates.shared() if workspace is not None else None
+        return workspace.updates.shared_context() if workspace is not None else None
 
 
 @dataclass(frozen=True)
@@ -177,7 +179,9 @@ class FilesTold(Question["tuple[str, ...]"]):
         if workspace is None:
             return ()
         gate = workspace.context.gate()
-        return in_thread(lambda: tuple(path for path in self.paths if not gate.reason(path)))
+        return in_thread(
+            lambda: tuple(path for path in self.paths if not gate.reason_to_hide(path))
+        )
 
 
 @dataclass(frozen=True)
@@ -189,7 +193,7 @@ class UnwrittenTexts(Question["tuple[tuple[str, str], ...]"]):
 
     def look_up(self, windows: Windows) -> tuple[tuple[str, str], ...]:
         workspace = windows.workspaces.get(self.window_id)
-        return workspace.delivery.unwritten() if workspace is not None else ()
+        return workspace.delivery.unwritten_texts() if workspace is not None else ()
 
 
 @dataclass(frozen=True)
@@ -203,7 +207,7 @@ class TextWithdrawal(Question[bool]):
 
     def look_up(self, windows: Windows) -> bool:
         workspace = windows.workspaces.get(self.window_id)
-        return workspace is not None and workspace.delivery.withdraw(self.path, self.text)
+        return workspace is not None and workspace.delivery.withdraw_text(self.path, self.text)
 
 
 @dataclass(frozen=True)

@@ -114,9 +114,9 @@ class SavedWorkspace:
 def is_same(one: list[SavedWorkspace], other: list[SavedWorkspace]) -> bool:
     """Whether the second, once loaded, is as good as the first: the time and the last used id need
     not be exact."""
-    return [_lasting(each) for each in one] == [_lasting(each) for each in other]
+    return [_lasting_part(each) for each in one] == [_lasting_part(each) for each in other]
 
 
-def _lasting(workspace: SavedWorkspace) -> SavedWorkspace:
+def _lasting_part(workspace: SavedWorkspace) -> SavedWorkspace:
     sessions = tuple(replace(session, last_id=0) for session in workspace.sessions)
     return replace(workspace, sessions=sessions, saved_at=0.0)

@@ -83,17 +83,17 @@ class Saving:
             await asyncio.sleep(RETRY)
             saved = await self.take_over()
         if self._path is not None and not self.is_on:
-            self._report_problem(IN_USE.format(self._holder(), self._lock.folder))
+            self._report_problem(IN_USE.format(self._folder_holder(), self._lock.folder))
         return saved
 
     async def take_over(self) -> list[SavedWorkspace]:
         """Try once to lock the folder, and give the state saved there; call it from time to time,
         because the other editor may have ended."""
-        if self._path is None or self.is_on or not await in_thread(self._acquire):
+        if self._path is None or self.is_on or not await in_thread(self._acquire_folder):
             return []
         with ExitStack() as failing:
             failing.callback(self._let_go)
-            saved, problem = await in_thread(partial(state_file.load, self._path))
+            saved, problem = await in_thread(partial(state_file.load_state, self._path))
             failing.pop_all()
         if problem:
             logger.error("%s", problem)
@@ -106,12 +106,12 @@ class Saving:
             call()
         return saved
 
-    def _holder(self) -> str:
+    def _folder_holder(self) -> str:
         if self._lock.holder == str(os.getpid()):
             return "The companion before this one"
         return f"Another editor, process {self._lock.holder or 'unknown'},"
 
-    def _acquire(self) -> bool:
+    def _acquire_folder(self) -> bool:
         """Runs in a thread. If the folder cannot be locked, one editor may as well use it: a
         problem with the folder is reported when something is saved."""
         try:
@@ -131,15 +131,17 @@ class Saving:
         with self._letting_go:
             self._lock.release()
 
-    def soon(self) -> None:
+    def save_soon(self) -> None:
         """Something has changed."""
         if self._path is not None and self.is_on and self._timer is None and not self._is_ending:
-            self._timer = asyncio.get_running_loop().call_later(SAVE_DELAY, self._save, self._path)
+            self._timer = asyncio.get_running_loop().call_later(
+                SAVE_DELAY, self._begin_save, self._path
+            )
 
     def try_again(self) -> None:
         """Save again if the disk refused before."""
         if self.problem:
-            self.soon()
+            self.save_soon()
 
     async def finish(self) -> None:
         """Write the last state and release the folder. The editor waits for this, but not for a
@@ -165,23 +167,23 @@ class Saving:
         except asyncio.TimeoutError:
             self._report_problem(LATE.format(self._path))
 
-    def _save(self, path: str) -> None:
+    def _begin_save(self, path: str) -> None:
         self._timer = None
         if self._writing is not None and not self._writing.done():
-            self.soon()
+            self.save_soon()
             return
         self._writing = asyncio.ensure_future(
-            in_thread(partial(self._write, path, self._picture()))
+            in_thread(partial(self._write_picture, path, self._picture()))
         )
-        self._writing.add_done_callback(self._saved)
+        self._writing.add_done_callback(self._save_ended)
 
-    def _write(self, path: str, picture: list[SavedWorkspace]) -> str:
+    def _write_picture(self, path: str, picture: list[SavedWorkspace]) -> str:
         """Runs in a thread, which may begin after that of the last save: then its picture is older
         than the file, and the next companion has the folder."""
         with self._disk:
             if self._is_last_done:
                 return ""
-            problem = state_file.save(path, picture)
+            problem = state_file.save_state(path, picture)
             self._written = [] if problem else picture
             return problem
 
@@ -191,12 +193,12 @@ class Saving:
             try:
                 if saved_state.is_same(picture, self._written):
                     return ""
-                return state_file.save(path, picture)
+                return state_file.save_state(path, picture)
             finally:
                 self._is_last_done = True
                 self._let_go()
 
-    def _saved(self, writing: asyncio.Future[str]) -> None:
+    def _save_ended(self, writing: asyncio.Future[str]) -> None:
         self._report_problem("" if writing.cancelled() else writing.result())
 
     def _report_problem(self, problem: str) -> None:

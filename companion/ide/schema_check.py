@@ -7,9 +7,9 @@ from typing import Any, Mapping
 
 from jsonschema import Draft7Validator, ValidationError
 
-__all__ = ["ValidationError", "problem"]
+__all__ = ["ValidationError", "find_problem"]
 
 
-def problem(schema: Mapping[str, Any], value: Any) -> ValidationError | None:
+def find_problem(schema: Mapping[str, Any], value: Any) -> ValidationError | None:
     """The first error; None if the value fits."""
     return next(Draft7Validator(schema).iter_errors(value), None)

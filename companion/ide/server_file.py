@@ -40,21 +40,21 @@ class ServingProcess:
 
 
 def this_process() -> ServingProcess:
-    return _process(os.getpid())
+    return _serving_process(os.getpid())
 
 
 @functools.lru_cache(1)
-def _process(pid: int) -> ServingProcess:
+def _serving_process(pid: int) -> ServingProcess:
     return ServingProcess(
         socket.gethostname(),
-        system_processes.namespace(),
-        system_processes.network(),
+        system_processes.process_namespace(),
+        system_processes.network_namespace(),
         pid,
         system_processes.start_of(pid),
     )
 
 
-def encode(port: int, workspace_path: str, key: str) -> bytes:
+def encode_server_file(port: int, workspace_path: str, key: str) -> bytes:
     """The content for a server of this process. `workspace_path` has its folders in one string, as
     the CLI knows them."""
     members = {

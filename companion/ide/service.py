@@ -62,7 +62,9 @@ class Companion:
         self._reach = reach
         # The open questions; each with the future that finds the answer, once there is one.
         self._asked: dict[Answer[Any], asyncio.Future[Any] | None] = {}
-        self._thread: LoopThread[Windows] = LoopThread(NAME, self._serve, STOPPED, self._over)
+        self._thread: LoopThread[Windows] = LoopThread(
+            NAME, self._serve_windows, STOPPED, self._thread_ended
+        )
 
     def start(self, editor: Editor) -> None:
         """Start the thread, which serves this editor. It first waits for an earlier companion that
@@ -105,7 +107,7 @@ class Companion:
         """Why the thread ended by itself, as a sentence for the user; empty if it did not."""
         return self._thread.problem
 
-    async def _serve(self, ready: Callable[[Windows], None]) -> None:
+    async def _serve_windows(self, ready: Callable[[Windows], None]) -> None:
         # Imported here, not at the top: it imports aiohttp, which would block the editor's thread
         # for the time of several keystrokes.
         from .windows import Windows
@@ -121,7 +123,7 @@ class Companion:
             found: Any = question.look_up(windows)
         except Exception:
             logger.exception("%s has no answer", type(question).__name__)
-            self._fail(answer, FAILED)
+            self._fail_answer(answer, FAILED)
             return
         if isawaitable(found):
             self._asked[answer] = looking = asyncio.ensure_future(found)
@@ -134,28 +136,28 @@ class Companion:
         self, question: Question[T], answer: Answer[T], looking: asyncio.Future[T]
     ) -> None:
         if looking.cancelled():
-            self._fail(answer, ENDED)
+            self._fail_answer(answer, ENDED)
         elif looking.exception() is not None:
             error = looking.exception()
             logger.error("%s has no answer", type(question).__name__, exc_info=error)
-            self._fail(answer, FAILED)
+            self._fail_answer(answer, FAILED)
         else:
             self._asked.pop(answer, None)
             answer.give(looking.result())
 
-    def _fail(self, answer: Answer[Any], sentence: str) -> None:
+    def _fail_answer(self, answer: Answer[Any], sentence: str) -> None:
         self._asked.pop(answer, None)
         answer.fail(Unanswered(sentence))
 
     def _leave_unanswered(self) -> None:
         for answer in list(self._asked):
-            self._fail(answer, self.problem or ENDED)
+            self._fail_answer(answer, self.problem or ENDED)
 
-    def _over(self) -> None:
+    def _thread_ended(self) -> None:
         self._leave_unanswered()
         self.environments = {}
         if self.problem:
-            self._editor.tell(self.problem, about="companion")
+            self._editor.show_message(self.problem, about="companion")
 
     def _set_environments(self, environments: Mapping[int, Mapping[str, str]]) -> None:
         self.environments = environments

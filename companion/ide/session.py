@@ -97,7 +97,7 @@ class Session:
         # The events since the client last sent anything, with the times at which they were sent.
         self._unconfirmed: list[tuple[float, StreamEvent]] = []
 
-    def send(self, value: Notifiable, passing: bool = False, number: int = 0) -> int:
+    def send_notification(self, value: Notifiable, passing: bool = False, number: int = 0) -> int:
         """Put a notification on the session's stream, now or once there is one; gives the event's
         id."""
         if passing:
@@ -112,7 +112,7 @@ class Session:
             self.stream.wake.set()
         return self._last_id
 
-    def attach(self, last_event_id: int | None, wake: asyncio.Event | None = None) -> Stream:
+    def attach_stream(self, last_event_id: int | None, wake: asyncio.Event | None = None) -> Stream:
         """Begin a stream after the given event, or after the last one delivered. An older stream
         ends, because the client has forgotten it (docs/protocol.md 3.23, 3.26). The reader may wait
         for `wake`, which is set whenever there may be something to take."""
@@ -122,19 +122,19 @@ class Session:
         position = last_event_id if last_event_id and is_known else self._delivered
         self.stream = Stream(self, position, wake)
         # The client has seen these events, so they were delivered, even if their stream broke off.
-        self.delivered(position)
+        self.note_delivery(position)
         self._unconfirmed = [
             delivery for delivery in self._unconfirmed if delivery[1].id > position
         ]
         return self.stream
 
-    def after(self, id: int) -> StreamEvent | None:
+    def event_after(self, id: int) -> StreamEvent | None:
         """The oldest event that is newer than `id`."""
         return next((event for event in self._events if event.id > id), None)
 
-    def delivered(self, id: int) -> None:
+    def note_delivery(self, id: int) -> None:
         """The whole event was sent; old events beyond the replay limit are forgotten."""
-        told = [event for event in self._waiting() if event.id <= id]
+        told = [event for event in self._waiting_events() if event.id <= id]
         self._delivered = max(self._delivered, id)
         while len(self._events) > MAX_REPLAY and self._events[0].id <= self._delivered:
             self._events.popleft()
@@ -160,7 +160,7 @@ class Session:
         """The stream has ended, `in_order` or not. Gives the events that the client may not have
         read; if the stream broke off, they wait again."""
         self.stream = None
-        unread = [] if in_order else self.unconfirmed()
+        unread = [] if in_order else self.unconfirmed_decisions()
         if in_order and self.is_named:
             # Its client has read all before the end, and could not say so when it comes back.
             self._unconfirmed.clear()
@@ -169,7 +169,7 @@ class Session:
             self._unconfirmed.clear()
         return unread
 
-    def unconfirmed(self) -> list[StreamEvent]:
+    def unconfirmed_decisions(self) -> list[StreamEvent]:
         """The decisions that were sent so recently that the client may not have read them, and
         since which it has sent nothing."""
         now = asyncio.get_running_loop().time()
@@ -179,21 +179,23 @@ class Session:
             if at > now - READ and isinstance(event.value, Decision)
         ]
 
-    def _waiting(self) -> list[StreamEvent]:
+    def _waiting_events(self) -> list[StreamEvent]:
         return [event for event in self._events if event.id > self._delivered and not event.passing]
 
     def is_told_of(self, number: int) -> bool:
         """Whether the decision is being sent at this moment. If that fails, it waits."""
         position = self.stream.position if self.stream is not None else self._delivered
-        return any(event.number == number and event.id <= position for event in self._waiting())
+        return any(
+            event.number == number and event.id <= position for event in self._waiting_events()
+        )
 
-    def replace(self, number: int, value: Notifiable) -> None:
+    def replace_decision(self, number: int, value: Notifiable) -> None:
         """Put another decision in the place of one that waits."""
         for index, event in enumerate(self._events):
             if event.number == number:
                 self._events[index] = StreamEvent(event.id, value, number=number)
 
-    def forget(self, path: str, but: Iterable[int] = ()) -> None:
+    def forget_decisions(self, path: str, but: Iterable[int] = ()) -> None:
         """Never send decisions on the path (again), except those with these numbers."""
         if not self._events:
             return
@@ -205,10 +207,10 @@ class Session:
             or event.number in but
         )
 
-    def recall(self, path: str) -> list[tuple[Decision, int]]:
+    def recall_decisions(self, path: str) -> list[tuple[Decision, int]]:
         """Take back waiting decisions on the path that another session asked for, unless they are
         being sent at this moment; gives them with their numbers."""
-        waiting = self._waiting() if self._events else ()
+        waiting = self._waiting_events() if self._events else ()
         if not waiting:
             return []
         position = self.stream.position if self.stream is not None else self._delivered
@@ -224,7 +226,7 @@ class Session:
         self._events = deque(event for event in self._events if event.number not in numbers)
         return recalled
 
-    def saved(self) -> SavedSession:
+    def saved_session(self) -> SavedSession:
         version, cli = self.protocol_version, self.cli.id
         return SavedSession(self.id, version, self._last_id, self.client, cli, self.since)
 
@@ -286,8 +288,8 @@ class Stream(OutgoingEvents[StreamEvent]):
         event = None
         # A message is sent on one stream only, and that may now be a newer one.
         if self._session.stream is self:
-            self._session.delivered(self.position)
-            event = self._session.after(self.position)
+            self._session.note_delivery(self.position)
+            event = self._session.event_after(self.position)
         if event is not None:
             self.position = event.id
         elif self._ended:

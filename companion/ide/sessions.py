@@ -51,7 +51,7 @@ class Sessions:
         on_told: Callable[[int], None] = lambda number: None,
         on_stream_lost: Callable[[Session, list[StreamEvent]], None] = lambda session, unread: None,
     ) -> None:
-        self.subscriptions = Subscriptions(self.find, self.detach)
+        self.subscriptions = Subscriptions(self.find_session, self.detach_stream)
         self._on_end = on_end
         self._on_told = on_told
         self._on_stream_lost = on_stream_lost
@@ -59,7 +59,7 @@ class Sessions:
         self._opened = 0
         # Each session holds its own lock; that of an ended session lives as long as it is in use.
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self._silence = Silence(on_absent, lambda session: self.end(session.id))
+        self._silence = Silence(on_absent, lambda session: self.end_session(session.id))
 
     def __iter__(self) -> Iterator[Session]:
         return iter(list(self._sessions.values()))
@@ -67,7 +67,7 @@ class Sessions:
     def __len__(self) -> int:
         return len(self._sessions)
 
-    def label(self, session: Session) -> str:
+    def session_label(self, session: Session) -> str:
         """The name of the session's CLI for the user: with a number if several of its kind are
         connected."""
         name = session.cli.name
@@ -76,14 +76,16 @@ class Sessions:
                 return f"{name} {session.ordinal}"
         return name
 
-    def open(self, protocol_version: str, client: str = "", cli: Cli = GEMINI_CLI) -> Session:
+    def open_session(
+        self, protocol_version: str, client: str = "", cli: Cli = GEMINI_CLI
+    ) -> Session:
         """A new session. If there are too many, the one that was silent longest ends."""
         if len(self._sessions) >= MAX_SESSIONS:
             idle = [session for session in self if session.stream is None] or list(self)
-            self.end(min(idle, key=lambda session: session.last_seen).id)
-        return self._begin(uuid.uuid4().hex, protocol_version, client, cli)
+            self.end_session(min(idle, key=lambda session: session.last_seen).id)
+        return self._begin_session(uuid.uuid4().hex, protocol_version, client, cli)
 
-    def named(self, id: str, protocol_version: str, client: str, cli: Cli) -> Session:
+    def named_session(self, id: str, protocol_version: str, client: str, cli: Cli) -> Session:
         """The session with that id of a client that gives itself a name; it counts as seen now.
         Raises TooManyNames."""
         known = self._sessions.get(id)
@@ -95,16 +97,16 @@ class Sessions:
             idle = [session for session in named if session.stream is None]
             if not idle:
                 raise TooManyNames
-            self.end(min(idle, key=lambda session: session.last_seen).id)
-        return self._begin(id, protocol_version, client, cli)
+            self.end_session(min(idle, key=lambda session: session.last_seen).id)
+        return self._begin_session(id, protocol_version, client, cli)
 
-    def _begin(self, id: str, protocol_version: str, client: str, cli: Cli) -> Session:
+    def _begin_session(self, id: str, protocol_version: str, client: str, cli: Cli) -> Session:
         session = Session(id, protocol_version, client, self._on_told, cli)
         session.opened_at = asyncio.get_running_loop().time()
-        self._add(session)
+        self._add_session(session)
         return session
 
-    def restore(
+    def restore_session(
         self, saved: SavedSession, waiting: Iterable[StreamEvent], newest_then: int
     ) -> None:
         """Take up a session from before the restart; its client has the grace time to come back.
@@ -112,21 +114,21 @@ class Sessions:
         cli = by_id(saved.cli)
         session = Session(saved.id, saved.protocol_version, saved.client, self._on_told, cli)
         session.restore(saved, waiting)
-        self._add(session)
+        self._add_session(session)
         session.newest_then = newest_then
 
-    def _add(self, session: Session) -> None:
+    def _add_session(self, session: Session) -> None:
         self._opened += 1
         session.ordinal = session.newest_then = self._opened
         self._sessions[session.id] = session
-        session.turn = self.turn(session.id)
-        self._silence.begins(session)
+        session.turn = self.turn_lock(session.id)
+        self._silence.watch_session(session)
 
     def end_absent(self) -> None:
         """End the sessions whose client may have come back as another one."""
         for session in self:
             if not session.is_named and self.is_absent(session):
-                self.end(session.id)
+                self.end_session(session.id)
 
     def woke_up(self) -> None:
         """The computer slept, and clocks may have advanced: no client counts as away, and every
@@ -136,7 +138,7 @@ class Sessions:
             if session.stream is not None:
                 session.stream.wake.set()
 
-    def get(self, id: str | None) -> Session:
+    def get_session(self, id: str | None) -> Session:
         """The session that began with `initialize`; it counts as seen now. Raises
         UnknownSession."""
         session = self._sessions.get(id or "")
@@ -147,10 +149,10 @@ class Sessions:
         session.newest_then = self._opened
         return session
 
-    def find(self, id: str) -> Session | None:
+    def find_session(self, id: str) -> Session | None:
         return self._sessions.get(id)
 
-    def turn(self, id: str) -> asyncio.Lock:
+    def turn_lock(self, id: str) -> asyncio.Lock:
         """The lock under which the work for the session is done, one piece after the other. The
         session may have ended."""
         session = self._sessions.get(id)
@@ -161,14 +163,14 @@ class Sessions:
             turn = self._turns[id] = asyncio.Lock()
         return turn
 
-    def detach(self, session: Session, stream: Stream) -> None:
+    def detach_stream(self, session: Session, stream: Stream) -> None:
         """The stream has ended. Unless another one replaced it, the grace time begins."""
         if session.stream is not stream:
             return
         self._on_stream_lost(session, session.lose_stream(stream.ended_in_order))
         if self._sessions.get(session.id) is session:
-            session.newest_then = max(session.newest_then, _newest(self))
-            self._silence.begins(session)
+            session.newest_then = max(session.newest_then, _newest_ordinal(self))
+            self._silence.watch_session(session)
         else:
             self._on_end(session)
 
@@ -176,27 +178,27 @@ class Sessions:
         """Put a passing notification on every stream, or on those of sessions without a name."""
         for session in self:
             if to_named or not session.is_named:
-                session.send(value, passing=True)
+                session.send_notification(value, passing=True)
 
-    def end(self, id: str) -> None:
+    def end_session(self, id: str) -> None:
         session = self._sessions.pop(id, None)
         if session is None:
             return
-        self._silence.ends(session)
+        self._silence.stop_watching(session)
         if session.stream is None:
             self._on_end(session)
         else:
             # If all end, the others are not here any more once the stream is gone.
-            session.newest_then = max(session.newest_then, _newest(self))
-            # What waits is still sent on the stream; `detach` handles what was not.
+            session.newest_then = max(session.newest_then, _newest_ordinal(self))
+            # What waits is still sent on the stream; `detach_stream` handles what was not.
             session.stream.end()
 
     def end_all(self) -> None:
         for session in self:
-            self.end(session.id)
+            self.end_session(session.id)
         self.subscriptions.end_all()
 
-    def present(self) -> frozenset[str]:
+    def connected_ids(self) -> frozenset[str]:
         """The ids of the sessions whose client is connected."""
         now = asyncio.get_running_loop().time()
         return frozenset([id for id, each in self._sessions.items() if not each.is_absent(now)])
@@ -206,7 +208,7 @@ class Sessions:
         return session.is_absent(asyncio.get_running_loop().time())
 
 
-def _newest(sessions: Iterable[Session]) -> int:
+def _newest_ordinal(sessions: Iterable[Session]) -> int:
     """The highest ordinal of those that have existed for a while, 0 without any."""
     before = asyncio.get_running_loop().time() - NOTICED
     return max((each.ordinal for each in sessions if each.opened_at <= before), default=0)

@@ -44,17 +44,17 @@ class Sharing:
     only_project_files: bool = False
     ignore_case: bool = IGNORE_CASE
 
-    def reason(self, path: str, folders: Sequence[str]) -> str:
+    def reason_to_hide(self, path: str, folders: Sequence[str]) -> str:
         """Why a file is held back: PAUSED, EXCLUDED or OUTSIDE; empty if it may be sent.
 
         `path` and `folders`, those of the window, are absolute. A link has two paths, its own and
         that of its target: ask for both.
         """
-        return PAUSED if self.paused else _reason(self, path, tuple(folders))
+        return PAUSED if self.paused else _reason_to_hide(self, path, tuple(folders))
 
     def excludes(self, path: str, folders: Sequence[str]) -> bool:
         """Whether the patterns hold the file back, whatever is paused."""
-        return _reason(self, path, tuple(folders)) == EXCLUDED
+        return _reason_to_hide(self, path, tuple(folders)) == EXCLUDED
 
 
 @dataclass(frozen=True)
@@ -67,16 +67,16 @@ class Gate:
     exists: Callable[[str], bool]
     target: Callable[[str], str]
 
-    def reason(self, path: str) -> str:
+    def reason_to_hide(self, path: str) -> str:
         """Why the file is left out, empty if it may be told. Asks the disk."""
-        reason = self.sharing.reason(path, self.folders)
+        reason = self.sharing.reason_to_hide(path, self.folders)
         if reason:
             return reason
-        target = followed(path, self.target) if self.exists(path) else ""
-        return self.sharing.reason(target, self.folders) if target else MISSING
+        target = follow_links(path, self.target) if self.exists(path) else ""
+        return self.sharing.reason_to_hide(target, self.folders) if target else MISSING
 
 
-def followed(path: str, target: Callable[[str], str]) -> str:
+def follow_links(path: str, target: Callable[[str], str]) -> str:
     """The file that links lead to; empty if they cannot be followed."""
     try:
         return target(path)
@@ -87,7 +87,7 @@ def followed(path: str, target: Callable[[str], str]) -> str:
 # Without the cache, thousands of tabs that are held back would add a tenth of a second and more to
 # an update.
 @lru_cache(maxsize=16384)
-def _reason(sharing: Sharing, path: str, folders: tuple[str, ...]) -> str:
+def _reason_to_hide(sharing: Sharing, path: str, folders: tuple[str, ...]) -> str:
     if is_matched(path, folders, sharing.exclude, sharing.ignore_case):
         return EXCLUDED
     if not sharing.only_project_files:

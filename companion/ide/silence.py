@@ -27,23 +27,23 @@ class Silence:
         # At most one for each session, however often its client comes and goes.
         self._timers: dict[str, asyncio.TimerHandle] = {}
 
-    def begins(self, session: Session) -> None:
+    def watch_session(self, session: Session) -> None:
         """Its client is not connected now."""
         session.last_seen = asyncio.get_running_loop().time()
         self._check_in(ABSENT + LATER, session)
 
-    def ends(self, session: Session) -> None:
+    def stop_watching(self, session: Session) -> None:
         """Stop waiting for its client."""
         timer = self._timers.pop(session.id, None)
         if timer is not None:
             timer.cancel()
 
     def _check_in(self, seconds: float, session: Session) -> None:
-        self.ends(session)
+        self.stop_watching(session)
         loop = asyncio.get_running_loop()
-        self._timers[session.id] = loop.call_later(seconds, self._check, session)
+        self._timers[session.id] = loop.call_later(seconds, self._check_session, session)
 
-    def _check(self, session: Session) -> None:
+    def _check_session(self, session: Session) -> None:
         if session.stream is not None:
             return
         silence = asyncio.get_running_loop().time() - session.last_seen

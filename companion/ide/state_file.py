@@ -45,7 +45,7 @@ OUTDATED = (
 )
 
 
-def load(path: str) -> tuple[list[SavedWorkspace], str]:
+def load_state(path: str) -> tuple[list[SavedWorkspace], str]:
     """The saved workspaces, without those that are too old. Also gives a sentence for the user if
     something could not be read, or if texts of theirs are too old. In that case the file is put
     aside, because the next save would replace it."""
@@ -61,7 +61,7 @@ def load(path: str) -> tuple[list[SavedWorkspace], str]:
     except OSError as error:
         lost = f"The saved state cannot be read: {path} ({error.strerror})."
         return [], f"{lost} {_put_aside(path)}" if os.path.isfile(path) else lost
-    young, is_all = _young(found)
+    young, is_all = _young_workspaces(found)
     problems = [OUTDATED] if status.st_mtime_ns == OUTDATED_NS else []
     problems += [] if is_whole else [NOT_WHOLE]
     problems += [] if is_all else [TOO_OLD.format(MAX_TEXT_AGE)]
@@ -74,10 +74,10 @@ def _readable_workspaces(path: str, size: int) -> tuple[list[SavedWorkspace], bo
     if size > MAX_READ:
         return [], False
     with open(path, "rb") as file:
-        return state_lines.read(file)
+        return state_lines.read_workspaces(file)
 
 
-def _young(found: list[SavedWorkspace]) -> tuple[list[SavedWorkspace], bool]:
+def _young_workspaces(found: list[SavedWorkspace]) -> tuple[list[SavedWorkspace], bool]:
     """The workspaces that are not too old, and whether they include all texts of the user. Their
     age counts from the newest one, because a clock that is ahead must not remove any. Tokens expire
     by the clock."""
@@ -99,13 +99,13 @@ def _mark_outdated(path: str) -> None:
         os.utime(path, ns=(OUTDATED_NS, OUTDATED_NS))
 
 
-def save(path: str, workspaces: list[SavedWorkspace]) -> str:
+def save_state(path: str, workspaces: list[SavedWorkspace]) -> str:
     """Write the workspaces; gives a sentence for the user if that went wrong."""
     newest = sorted(
         workspaces, key=lambda workspace: (workspace.has_texts, workspace.saved_at), reverse=True
     )
     with_texts = sum(workspace.has_texts for workspace in newest)
-    lines, is_all = _fitting(newest[: with_texts + MAX_WORKSPACES])
+    lines, is_all = _fitting_lines(newest[: with_texts + MAX_WORKSPACES])
     try:
         private_files.make_parents(os.path.dirname(path))
         private_files.make_folder(os.path.dirname(path))
@@ -146,7 +146,7 @@ def _name_twice(path: str, other: str) -> None:
         os.replace(path, other)
 
 
-def _fitting(workspaces: list[SavedWorkspace]) -> tuple[list[bytes], bool]:
+def _fitting_lines(workspaces: list[SavedWorkspace]) -> tuple[list[bytes], bool]:
     """The lines of the workspaces, within the limit, and whether all texts are in them except those
     of open diffs: the editor has these in its tabs as well. The oldest are left out first, one by
     one."""

@@ -29,25 +29,25 @@ MAX_INTEGER = 2**53
 
 
 def first_line() -> bytes:
-    return _encoded({"version": VERSION})
+    return _encode_line({"version": VERSION})
 
 
 def line_of(workspace: SavedWorkspace) -> bytes:
-    return _encoded(members_of(workspace))
+    return _encode_line(members_of(workspace))
 
 
 def members_of(workspace: SavedWorkspace) -> dict[str, Any]:
-    """The members that `read` takes."""
+    """The members that `read_workspaces` takes."""
     proposals = [entry._asdict() for entry in workspace.proposals]
     return {**asdict(replace(workspace, proposals=())), "proposals": proposals}
 
 
-def _encoded(members: dict[str, Any]) -> bytes:
+def _encode_line(members: dict[str, Any]) -> bytes:
     # In one call megabytes of text would block every other thread.
     return encode_in_pieces(members) + b"\n"
 
 
-def read(file: BinaryIO) -> tuple[list[SavedWorkspace], bool]:
+def read_workspaces(file: BinaryIO) -> tuple[list[SavedWorkspace], bool]:
     """The readable workspaces of all lines, and whether that is all."""
     try:
         if json.loads(file.readline())["version"] != VERSION:
@@ -64,7 +64,7 @@ def read(file: BinaryIO) -> tuple[list[SavedWorkspace], bool]:
             if bad == MAX_BAD:
                 break
             continue
-        found.append(_workspace(members))
+        found.append(_read_workspace(members))
         is_whole = is_whole and members.are_whole
     return found, is_whole and not bad
 
@@ -89,7 +89,7 @@ class _Members:
             self.are_whole = False
             return otherwise
 
-    def later(self, name: str, check: Callable[[Any], T], otherwise: T) -> T:
+    def get_later(self, name: str, check: Callable[[Any], T], otherwise: T) -> T:
         """The result of `check` as `get` gives it, for a member that older releases do not
         write."""
         return self.get(name, check, otherwise) if name in self._value else otherwise
@@ -100,7 +100,7 @@ class _Members:
         """The result of `make` for each object in a list; other values are skipped. `is_later` says
         that older releases do not write it."""
         found = []
-        values: list[Any] = (self.later if is_later else self.get)(name, _list, [])
+        values: list[Any] = (self.get_later if is_later else self.get)(name, _check_list, [])
         bad = 0
         for value in values:
             try:
@@ -121,143 +121,145 @@ class _Members:
         return check(self._value[name])
 
 
-def _workspace(members: _Members) -> SavedWorkspace:
+def _read_workspace(members: _Members) -> SavedWorkspace:
     return SavedWorkspace(
-        members.get("folders", _texts, ()),
-        members.get("port", _port, 0),
-        members.get("token", _visible, ""),
-        members.all("sessions", _session),
-        members.all("proposals", _entry),
-        members.get("saved_at", _moment, time.time()),
-        members.get("window_id", _integer, 0),
-        members.all("words", _words, is_later=True),
-        members.all("turns", _turn, is_later=True),
-        members.all("sentences", _sentence, is_later=True),
+        members.get("folders", _check_texts, ()),
+        members.get("port", _check_port, 0),
+        members.get("token", _check_visible, ""),
+        members.all("sessions", _read_session),
+        members.all("proposals", _read_entry),
+        members.get("saved_at", _check_moment, time.time()),
+        members.get("window_id", _check_integer, 0),
+        members.all("words", _read_words, is_later=True),
+        members.all("turns", _read_turn, is_later=True),
+        members.all("sentences", _read_sentence, is_later=True),
     )
 
 
-def _words(members: _Members) -> SavedWords:
+def _read_words(members: _Members) -> SavedWords:
     return SavedWords(
-        members.need("cli_id", _text),
-        members.need("session_id", _text),
-        members.need("pid", _natural),
-        members.need("text", _text),
-        members.get("path", _text, ""),
-        members.get("about", _text, ""),
-        members.get("heading", _text, ""),
+        members.need("cli_id", _check_text),
+        members.need("session_id", _check_text),
+        members.need("pid", _check_natural),
+        members.need("text", _check_text),
+        members.get("path", _check_text, ""),
+        members.get("about", _check_text, ""),
+        members.get("heading", _check_text, ""),
     )
 
 
-def _turn(members: _Members) -> SavedTurn:
+def _read_turn(members: _Members) -> SavedTurn:
     return SavedTurn(
-        members.need("id", _text),
-        members.need("cli_id", _text),
-        members.need("session_id", _text),
-        members.need("pid", _natural),
+        members.need("id", _check_text),
+        members.need("cli_id", _check_text),
+        members.need("session_id", _check_text),
+        members.need("pid", _check_natural),
     )
 
 
-def _sentence(members: _Members) -> SavedSentence:
+def _read_sentence(members: _Members) -> SavedSentence:
     return SavedSentence(
-        members.need("turn", _text), members.need("client", _text), members.need("text", _text)
+        members.need("turn", _check_text),
+        members.need("client", _check_text),
+        members.need("text", _check_text),
     )
 
 
-def _session(members: _Members) -> SavedSession:
+def _read_session(members: _Members) -> SavedSession:
     return SavedSession(
-        members.need("id", _visible),
-        members.need("protocol_version", _visible),
-        members.get("last_id", _natural, 0),
-        members.get("client", _text, ""),
-        members.get("cli", _text, GEMINI_CLI.id),
-        members.get("since", _moment, 0.0),
-        members.later("newest_then", _natural, 0),
+        members.need("id", _check_visible),
+        members.need("protocol_version", _check_visible),
+        members.get("last_id", _check_natural, 0),
+        members.get("client", _check_text, ""),
+        members.get("cli", _check_text, GEMINI_CLI.id),
+        members.get("since", _check_moment, 0.0),
+        members.get_later("newest_then", _check_natural, 0),
     )
 
 
-def _entry(members: _Members) -> Entry:
-    state = members.need("state", _state)
+def _read_entry(members: _Members) -> Entry:
+    state = members.need("state", _check_state)
     if state == OPEN:
-        text = members.get("text", _text_or_none, None)
+        text = members.get("text", _check_text_or_none, None)
     else:
         # Without its text an acceptance would become a rejection.
-        text = members.need("text", _text_or_none)
+        text = members.need("text", _check_text_or_none)
     return Entry(
-        members.get("session_id", _text, ""),
-        members.need("path", _text),
+        members.get("session_id", _check_text, ""),
+        members.need("path", _check_text),
         state,
-        members.get("opened_at", _moment, time.time()),
-        members.get("client", _text, ""),
-        members.get("proposed", _text, ""),
+        members.get("opened_at", _check_moment, time.time()),
+        members.get("client", _check_text, ""),
+        members.get("proposed", _check_text, ""),
         text,
-        members.get("decided_at", _moment, time.time()),
-        members.get("event_id", _natural, 0),
-        members.get("after_session", _natural, 0),
-        members.get("comes_back", _flag, False),
-        members.get("cli", _text, ""),
-        members.get("sent_path", _text, ""),
-        members.later("before", _text_or_none, None),
-        members.later("hours", _natural, 0),
+        members.get("decided_at", _check_moment, time.time()),
+        members.get("event_id", _check_natural, 0),
+        members.get("after_session", _check_natural, 0),
+        members.get("comes_back", _check_flag, False),
+        members.get("cli", _check_text, ""),
+        members.get("sent_path", _check_text, ""),
+        members.get_later("before", _check_text_or_none, None),
+        members.get_later("hours", _check_natural, 0),
     )
 
 
-def _list(value: Any) -> list[Any]:
+def _check_list(value: Any) -> list[Any]:
     if not isinstance(value, list):
         raise TypeError(type(value))
     return value
 
 
-def _text(value: Any) -> str:
+def _check_text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError(type(value))
     return value
 
 
-def _text_or_none(value: Any) -> str | None:
-    return None if value is None else _text(value)
+def _check_text_or_none(value: Any) -> str | None:
+    return None if value is None else _check_text(value)
 
 
-def _texts(value: Any) -> tuple[str, ...]:
-    return tuple(_text(each) for each in _list(value))
+def _check_texts(value: Any) -> tuple[str, ...]:
+    return tuple(_check_text(each) for each in _check_list(value))
 
 
-def _visible(value: Any) -> str:
-    if not VISIBLE.fullmatch(_text(value)):
+def _check_visible(value: Any) -> str:
+    if not VISIBLE.fullmatch(_check_text(value)):
         raise ValueError("expected visible characters of ASCII")
     return str(value)
 
 
-def _state(value: Any) -> str:
+def _check_state(value: Any) -> str:
     if value not in STATES:
         raise ValueError(value)
     return str(value)
 
 
-def _flag(value: Any) -> bool:
+def _check_flag(value: Any) -> bool:
     if not isinstance(value, bool):
         raise TypeError(type(value))
     return value
 
 
-def _integer(value: Any) -> int:
+def _check_integer(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or abs(value) > MAX_INTEGER:
         raise ValueError("expected an integer")
     return int(value)
 
 
-def _natural(value: Any) -> int:
-    if _integer(value) < 0:
+def _check_natural(value: Any) -> int:
+    if _check_integer(value) < 0:
         raise ValueError("expected an integer from 0 on")
     return int(value)
 
 
-def _port(value: Any) -> int:
-    if _natural(value) > 65535:
+def _check_port(value: Any) -> int:
+    if _check_natural(value) > 65535:
         raise ValueError("expected a port")
     return int(value)
 
 
-def _moment(value: Any) -> float:
+def _check_moment(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise TypeError(type(value))
     if not math.isfinite(value):

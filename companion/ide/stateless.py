@@ -106,7 +106,7 @@ def missing_extension(id: Id) -> RpcError:
     )
 
 
-def checked(value: Any, head: Head, supported: Sequence[str]) -> CheckedRequest | None:
+def check_request(value: Any, head: Head, supported: Sequence[str]) -> CheckedRequest | None:
     """The request in the body; None for a notification, which needs no answer. Raises RpcError."""
     if isinstance(value, list):
         raise RpcError(INVALID_REQUEST, f"Expected one message; MCP {VERSION} has no batches.")
@@ -118,19 +118,19 @@ def checked(value: Any, head: Head, supported: Sequence[str]) -> CheckedRequest 
     if not isinstance(told, Request):
         raise RpcError(INVALID_REQUEST, "Expected a request or a notification.", told.id)
     meta = _version_checked(told, head, supported)
-    capabilities = _object(told, meta, CLIENT_CAPABILITIES)
-    client = _object(told, meta, CLIENT_INFO) if CLIENT_INFO in meta else {}
-    _compare(told, "Mcp-Method", head.methods, told.method)
+    capabilities = _required_object(told, meta, CLIENT_CAPABILITIES)
+    client = _required_object(told, meta, CLIENT_INFO) if CLIENT_INFO in meta else {}
+    _compare_header(told, "Mcp-Method", head.methods, told.method)
     if told.method in NAMED:
-        _compare(told, "Mcp-Name", head.names, told.params.get(NAMED[told.method]))
-    return CheckedRequest(told, client, _asker(told, capabilities))
+        _compare_header(told, "Mcp-Name", head.names, told.params.get(NAMED[told.method]))
+    return CheckedRequest(told, client, _read_asker(told, capabilities))
 
 
 def refuse_disguised(request: Request) -> None:
     """Raise RpcError for a request of this version whose header says another one, or none."""
     meta = request.params.get("_meta")
     if isinstance(meta, dict) and meta.get(PROTOCOL_VERSION) == VERSION:
-        raise _mismatch(request, "MCP-Protocol-Version")
+        raise _header_mismatch(request, "MCP-Protocol-Version")
 
 
 def _version_checked(request: Request, head: Head, supported: Sequence[str]) -> Mapping[str, Any]:
@@ -140,45 +140,47 @@ def _version_checked(request: Request, head: Head, supported: Sequence[str]) -> 
     if not isinstance(meta, dict) or not isinstance(version, str):
         if list(head.versions) != [VERSION]:
             raise unsupported_version("".join(head.versions[:1]), supported, request.id)
-        raise _invalid(request, f'"{PROTOCOL_VERSION}" in "_meta" to be a string', version)
-    _compare(request, "MCP-Protocol-Version", head.versions, version)
+        raise _invalid_params(request, f'"{PROTOCOL_VERSION}" in "_meta" to be a string', version)
+    _compare_header(request, "MCP-Protocol-Version", head.versions, version)
     if version != VERSION:
         raise unsupported_version(version, supported, request.id)
     return meta
 
 
-def _object(request: Request, holder: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+def _required_object(request: Request, holder: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     found = holder.get(name)
     if not isinstance(found, dict):
-        raise _invalid(request, f'"{name}" to be an object', found)
+        raise _invalid_params(request, f'"{name}" to be an object', found)
     return found
 
 
-def _asker(request: Request, capabilities: Mapping[str, Any]) -> Asker | None:
+def _read_asker(request: Request, capabilities: Mapping[str, Any]) -> Asker | None:
     if "extensions" not in capabilities:
         return None
-    extensions = _object(request, capabilities, "extensions")
+    extensions = _required_object(request, capabilities, "extensions")
     if EXTENSION not in extensions:
         return None
-    name = _object(request, extensions, EXTENSION).get("client")
+    name = _required_object(request, extensions, EXTENSION).get("client")
     if not isinstance(name, str) or isinstance(name, TruncatedString):
-        raise _invalid(request, f'"client" of the extension {EXTENSION} to be a string', name)
+        raise _invalid_params(
+            request, f'"client" of the extension {EXTENSION} to be a string', name
+        )
     if not 0 < len(name) <= MAX_NAME:
         sentence = f'Expected "client" of {EXTENSION} to have 1 to {MAX_NAME} characters.'
         raise RpcError(INVALID_PARAMS, sentence, request.id)
     return Asker(name)
 
 
-def _compare(request: Request, header: str, values: Sequence[str], expected: Any) -> None:
+def _compare_header(request: Request, header: str, values: Sequence[str], expected: Any) -> None:
     """Raise RpcError unless the header is there once and repeats the body's value."""
     if not isinstance(expected, str):
         # The method says what is wrong with it.
         return
-    if len(values) != 1 or _decoded(values[0], header == "Mcp-Name") != expected:
-        raise _mismatch(request, header)
+    if len(values) != 1 or _decode_header(values[0], header == "Mcp-Name") != expected:
+        raise _header_mismatch(request, header)
 
 
-def _decoded(value: str, may_be_encoded: bool) -> str | None:
+def _decode_header(value: str, may_be_encoded: bool) -> str | None:
     """None for a value with characters that a header may not have."""
     if not value.isascii() or not value.isprintable():
         return None
@@ -191,12 +193,12 @@ def _decoded(value: str, may_be_encoded: bool) -> str | None:
         return None
 
 
-def _mismatch(request: Request, header: str) -> RpcError:
+def _header_mismatch(request: Request, header: str) -> RpcError:
     sentence = f"Expected the header {header} once, with the value that the body has."
     return RpcError(HEADER_MISMATCH, sentence, request.id)
 
 
-def _invalid(request: Request, expected: str, found: Any) -> RpcError:
+def _invalid_params(request: Request, expected: str, found: Any) -> RpcError:
     return RpcError(INVALID_PARAMS, f"Expected {expected}; got {kind(found)}.", request.id)
 
 
@@ -207,21 +209,21 @@ class Results:
         self._meta = {SERVER_INFO: server_info}
         self._before = encode({"resultType": "complete", "_meta": self._meta})[:-1]
 
-    def complete(self, result: bytes) -> bytes:
+    def complete_result(self, result: bytes) -> bytes:
         """The result of a method, as JSON, with what each result has to have."""
         rest = result[1:]
         return self._before + (rest if rest == b"}" else b"," + rest)
 
-    def cacheable(self, result: bytes, milliseconds: int, is_public: bool) -> bytes:
+    def cacheable_result(self, result: bytes, milliseconds: int, is_public: bool) -> bytes:
         """The complete result with hints: a client may keep it that long, and share it with others
         if it is public (MCP 2026-07-28, "Caching")."""
         hints = {"ttlMs": milliseconds, "cacheScope": "public" if is_public else "private"}
-        return self.complete(encode(hints)[:-1] + (b"," + result[1:]))
+        return self.complete_result(encode(hints)[:-1] + (b"," + result[1:]))
 
-    def discovered(self, told: Mapping[str, Any]) -> bytes:
+    def discovery_result(self, told: Mapping[str, Any]) -> bytes:
         """The result of `server/discover`."""
-        return self.cacheable(encode(told), DISCOVERY_TTL, is_public=True)
+        return self.cacheable_result(encode(told), DISCOVERY_TTL, is_public=True)
 
-    def closing(self, id: Id) -> bytes:
+    def closing_result(self, id: Id) -> bytes:
         """The result of `subscriptions/listen`, which ends the stream."""
         return encode({"resultType": "complete", "_meta": {**self._meta, SUBSCRIPTION_ID: id}})

@@ -43,7 +43,7 @@ class McpServer(NamedTuple):
     handle: Callable[[Request, Session | None], Awaitable[bytes | None]]
 
 
-def head(request: BaseRequest) -> Head:
+def request_head(request: BaseRequest) -> Head:
     return Head(*(tuple(request.headers.getall(name, ())) for name in REPEATED))
 
 
@@ -61,15 +61,15 @@ class StatelessTransport:
         self._on_stream = on_stream
         self._safely = safely
 
-    async def reply(
+    async def answer_request(
         self, request: BaseRequest, cli: Cli, call: CheckedRequest | None, server: McpServer
     ) -> StreamResponse:
         """None is a notification, which needs no answer. Raises RpcError, Refusal."""
         if call is None:
-            return await answers.sent(request, None)
+            return await answers.send_answer(request, None)
         asked = call.request
         if asked.method == LISTEN:
-            return await self._listen(request, cli, call, server)
+            return await self._answer_listen(request, cli, call, server)
         if asked.method not in server.methods:
             error = unknown_method(asked.method, (*server.methods, LISTEN), asked.id)
             return http_server.small_answer(404, answers.JSON, error.encode())
@@ -77,21 +77,21 @@ class StatelessTransport:
         if server.needs_session(asked):
             if call.asker is None:
                 raise stateless.missing_extension(asked.id)
-            session = self._session(call, cli)
+            session = self._named_session(call, cli)
         body = await self._safely(asked, server.handle(asked, session))
-        return await answers.sent(request, body)
+        return await answers.send_answer(request, body)
 
-    def _session(self, call: CheckedRequest, cli: Cli) -> Session | None:
+    def _named_session(self, call: CheckedRequest, cli: Cli) -> Session | None:
         """The session of a client that gives itself a name. Raises Refusal."""
         if call.asker is None:
             return None
         id, client = call.asker.session_id(cli.id), mcp.client_of(call.client)
         try:
-            return self._sessions.named(id, stateless.VERSION, client, cli)
+            return self._sessions.named_session(id, stateless.VERSION, client, cli)
         except TooManyNames:
             raise HttpRefusal(503, "Expected fewer clients with names of their own.") from None
 
-    async def _listen(
+    async def _answer_listen(
         self, request: BaseRequest, cli: Cli, call: CheckedRequest, server: McpServer
     ) -> StreamResponse:
         answers.check_events(request)
@@ -102,54 +102,58 @@ class StatelessTransport:
         if not isinstance(wanted, dict):
             sentence = f'Expected "notifications" to be an object; got {kind(wanted)}.'
             raise RpcError(INVALID_PARAMS, sentence, id)
-        session = self._session(call, cli) if server.has_news else None
+        session = self._named_session(call, cli) if server.has_news else None
         subscriptions = self._sessions.subscriptions
         try:
             known = wanted if server.has_news else {}
-            subscription = subscriptions.open(id, known, session.id if session is not None else "")
+            subscription = subscriptions.open_subscription(
+                id, known, session.id if session is not None else ""
+            )
         except TooManySubscriptions:
             raise HttpRefusal(503, "Expected fewer streams at a time.") from None
         try:
             if not server.has_news:
                 subscription.end()
-            return await self._stream(subscription, request, cli, server.results.closing(id))
+            return await self._send_stream(
+                subscription, request, cli, server.results.closing_result(id)
+            )
         finally:
-            self._carries(subscriptions.close(subscription))
+            self._announce_stream(subscriptions.close_subscription(subscription))
 
-    async def _stream(
+    async def _send_stream(
         self, subscription: Subscription, request: BaseRequest, cli: Cli, closing: bytes
     ) -> StreamResponse:
         """`closing` is the result that ends the stream in order."""
         http_server.end_with_client(request)
-        subscription.peer = answers.peer(request)
+        subscription.peer = answers.peer_port(request)
 
-        def frame(value: Notifiable) -> bytes:
-            return _tagged(subscription, *value.notification(cli))
+        def frame_value(value: Notifiable) -> bytes:
+            return _tagged_event(subscription, *value.notification(cli))
 
         response = StreamResponse(headers={**answers.STREAM, "X-Accel-Buffering": "no"})
         # A client that leaves is not a failure; what it did not read stays in its session.
         with suppress(ConnectionError, asyncio.TimeoutError):
             await response.prepare(request)
-            params = {"notifications": subscription.honored}
+            params = {"notifications": subscription.honored_filter}
             await response.write(
-                _tagged(subscription, "notifications/subscriptions/acknowledged", params)
+                _tagged_event(subscription, "notifications/subscriptions/acknowledged", params)
             )
-            self._carries(self._sessions.subscriptions.carry(subscription))
-            await answers.pump(subscription, frame, request, response)
-            await response.write(_event(encode_result(subscription.id, closing)))
+            self._announce_stream(self._sessions.subscriptions.carry_session(subscription))
+            await answers.pump_stream(subscription, frame_value, request, response)
+            await response.write(_frame_event(encode_result(subscription.id, closing)))
         return response
 
-    def _carries(self, session: Session | None) -> None:
+    def _announce_stream(self, session: Session | None) -> None:
         """A stream has begun to carry the events of that session, if it is one."""
         if session is not None:
             self._on_stream(session)
 
 
-def _tagged(subscription: Subscription, method: str, params: dict[str, Any]) -> bytes:
+def _tagged_event(subscription: Subscription, method: str, params: dict[str, Any]) -> bytes:
     """The bytes of a notification that says which subscription it belongs to."""
     told = {**params, "_meta": {stateless.SUBSCRIPTION_ID: subscription.id}}
-    return _event(encode_in_pieces({"jsonrpc": "2.0", "method": method, "params": told}))
+    return _frame_event(encode_in_pieces({"jsonrpc": "2.0", "method": method, "params": told}))
 
 
-def _event(message: bytes) -> bytes:
+def _frame_event(message: bytes) -> bytes:
     return b"event: message\ndata: %b\n\n" % message

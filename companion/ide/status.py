@@ -39,7 +39,7 @@ class Status:
             "Connected: " + ", ".join(self.clients)
             if self.clients
             else "Gemini CLI: not connected",
-            *(f"{each.name}: {line}" for each in self.live for line in live_words.lines(each)),
+            *(f"{each.name}: {line}" for each in self.live for line in live_words.cli_lines(each)),
             f"Proposed edits without a decision: {self.waiting}",
             f"Server: 127.0.0.1, port {self.port}"
             if self.port

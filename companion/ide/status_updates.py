@@ -39,15 +39,15 @@ class StatusUpdates:
         self._shown: tuple[Status, ...] = ()
         self._timer: asyncio.TimerHandle | None = None
 
-    def soon(self) -> None:
+    def update_soon(self) -> None:
         """A workspace has another port, or something else has changed."""
         self._send_environments()
         if self._timer is None:
             # Once for several changes that come together: each call of a tool makes some.
             loop = asyncio.get_running_loop()
-            self._timer = loop.call_later(STATUS_DELAY, self.now)
+            self._timer = loop.call_later(STATUS_DELAY, self.update_now)
 
-    def now(self) -> None:
+    def update_now(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

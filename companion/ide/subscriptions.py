@@ -36,13 +36,13 @@ class Subscription(OutgoingEvents[Notifiable]):
         self._changed: Notifiable | None = None
 
     @property
-    def honored(self) -> dict[str, bool]:
+    def honored_filter(self) -> dict[str, bool]:
         """The part of the client's filter that is kept."""
         return {TOOLS_LIST_CHANGED: True} if self.wants_tools else {}
 
-    def carry(self, session: Session) -> None:
+    def carry_session(self, session: Session) -> None:
         """Send the session's events on this stream from now on, and on no other one."""
-        self.session, self.stream = session, session.attach(None, self.wake)
+        self.session, self.stream = session, session.attach_stream(None, self.wake)
         self.stream.peer = self.peer
         self.wake.set()
 
@@ -82,7 +82,9 @@ class Subscriptions:
     def __len__(self) -> int:
         return len(self._open)
 
-    def open(self, id: Id, wanted: Mapping[str, Any], session_id: str = "") -> Subscription:
+    def open_subscription(
+        self, id: Id, wanted: Mapping[str, Any], session_id: str = ""
+    ) -> Subscription:
         """A stream for a request with the filter `wanted`. Raises TooManySubscriptions."""
         if len(self._open) >= MAX_SUBSCRIPTIONS:
             raise TooManySubscriptions
@@ -90,7 +92,7 @@ class Subscriptions:
         self._open.append(subscription)
         return subscription
 
-    def carry(self, subscription: Subscription) -> Session | None:
+    def carry_session(self, subscription: Subscription) -> Session | None:
         """Let the stream carry the events of its client's session from now on; gives that session,
         None if there is none."""
         session = self._find(subscription.session_id) if subscription.session_id else None
@@ -99,10 +101,10 @@ class Subscriptions:
         for other in self._open:
             if other.session_id == subscription.session_id:
                 other.carry_no_more()
-        subscription.carry(session)
+        subscription.carry_session(session)
         return session
 
-    def close(self, subscription: Subscription) -> Session | None:
+    def close_subscription(self, subscription: Subscription) -> Session | None:
         """The stream has ended. If another one of the client carries its session's events now,
         gives the session."""
         self._open.remove(subscription)
@@ -112,7 +114,7 @@ class Subscriptions:
         heirs = [heir for heir in self._open if heir.session_id == subscription.session_id]
         session = self._find(subscription.session_id)
         is_free = session is not None and session.stream is None
-        return self.carry(heirs[-1]) if heirs and is_free else None
+        return self.carry_session(heirs[-1]) if heirs and is_free else None
 
     def tools_changed(self, value: Notifiable) -> None:
         for subscription in self._open:

@@ -1,7 +1,7 @@
 """The place where the editor itself runs, if that hides it from CLIs: a sandbox, or another system.
 
-Source: docs/sublime.md 8.6 and the documentation of Flatpak and Snap. `surroundings` is pure: all
-its facts are arguments.
+Source: docs/sublime.md 8.6 and the documentation of Flatpak and Snap. `find_surroundings` is pure:
+all its facts are arguments.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Surrounding:
     remedy: str = ""
 
 
-def here(
+def surroundings_here(
     folders: Sequence[str], extra_folder: str = "", path_maps: PathMaps = NO_MAPS
 ) -> tuple[Surrounding, ...]:
     """The surroundings of this editor; reads two small files."""
@@ -55,12 +55,19 @@ def here(
     for path in (FLATPAK_INFO, MOUNTS) if sys.platform == "linux" else ():
         with suppress(OSError), open(path, encoding="utf-8", errors="replace") as file:
             files[path] = file.read(MAX_SIZE)
-    return surroundings(Machine(sys.platform, os.environ, files, folders, extra_folder, path_maps))
+    return find_surroundings(
+        Machine(sys.platform, os.environ, files, folders, extra_folder, path_maps)
+    )
 
 
-def surroundings(machine: Machine) -> tuple[Surrounding, ...]:
+def find_surroundings(machine: Machine) -> tuple[Surrounding, ...]:
     """The special things about the place; empty on an ordinary desktop."""
-    found = (_flatpak(machine), _snap(machine), _wsl_outside(machine), _wsl_inside(machine))
+    found = (
+        _flatpak_surrounding(machine),
+        _snap_surrounding(machine),
+        _wsl_outside(machine),
+        _wsl_inside(machine),
+    )
     return tuple(each for each in found if each is not None)
 
 
@@ -69,7 +76,7 @@ def has_own_processes() -> bool:
     return os.path.exists(FLATPAK_INFO)
 
 
-def _flatpak(machine: Machine) -> Surrounding | None:
+def _flatpak_surrounding(machine: Machine) -> Surrounding | None:
     info = machine.files.get(FLATPAK_INFO)
     if info is None:
         return None
@@ -88,7 +95,7 @@ def _flatpak(machine: Machine) -> Surrounding | None:
     )
 
 
-def _snap(machine: Machine) -> Surrounding | None:
+def _snap_surrounding(machine: Machine) -> Surrounding | None:
     """Sublime Text's own snap is a classic one, which has no sandbox."""
     if not machine.environment.get("SNAP_NAME") and not machine.environment.get(
         "SNAP_INSTANCE_NAME"
@@ -125,15 +132,15 @@ def _wsl_outside(machine: Machine) -> Surrounding | None:
         name,
         f"{name}, which has another temp folder than Windows: a CLI there does not see the"
         " discovery file.",
-        f'Set "extra_discovery_folder" to a folder below {_share(inside[0])} that only you can'
+        f'Set "extra_discovery_folder" to a folder below {_share_root(inside[0])} that only you can'
         f" enter, and the CLI's TMPDIR to the same folder. {GUIDE}",
     )
 
 
-def _share(path: str) -> str:
+def _share_root(path: str) -> str:
     """The part of a Windows share's path that leads to the root of the Linux system.
 
-    >>> _share("\\\\\\\\wsl.localhost\\\\Ubuntu\\\\home\\\\me")
+    >>> _share_root("\\\\\\\\wsl.localhost\\\\Ubuntu\\\\home\\\\me")
     '\\\\\\\\wsl.localhost\\\\Ubuntu'
     """
     return "\\".join(path.split("\\")[:4])

@@ -52,17 +52,17 @@ class SystemProcess:
     environment: Mapping[str, str] | None = field(default=None, repr=False)
 
 
-def running() -> dict[int, SystemProcess]:
+def running_processes() -> dict[int, SystemProcess]:
     """All processes by their id. May take seconds."""
     if os.path.isdir("/proc/self"):
         return {each.pid: each for each in _from_proc()}
     return _from_powershell() if sys.platform == "win32" else _from_ps()
 
 
-def clis(cli: Cli, processes: Mapping[int, SystemProcess]) -> list[SystemProcess]:
+def find_clis(cli: Cli, processes: Mapping[int, SystemProcess]) -> list[SystemProcess]:
     """The processes that are this CLI in a terminal, the newest first, with folder and environment
     as far as the system tells."""
-    found = [each for each in processes.values() if _is(cli, each)]
+    found = [each for each in processes.values() if _is_cli(cli, each)]
     # The CLI restarts itself with more memory, so the last process of such a chain is the CLI.
     parents = {each.parent for each in found}
     last = [_with_details(each) for each in found if each.pid not in parents]
@@ -78,7 +78,7 @@ def is_program(cli: Cli, word: str) -> bool:
     return parts[-1] in names or package in "/".join(parts)
 
 
-def _is(cli: Cli, process: SystemProcess) -> bool:
+def _is_cli(cli: Cli, process: SystemProcess) -> bool:
     words = process.command.split()
     is_script = process.name.startswith(("node", "bun"))
     programs = words[:PROGRAM_WORDS] if is_script else words[:1]
@@ -110,10 +110,10 @@ def _of_proc(pid: int, booted: float) -> SystemProcess:
     with open(f"/proc/{pid}/cmdline", encoding="utf-8", errors="replace") as file:
         command = file.read().replace("\0", " ").strip()
     started = booted + float(fields[19]) / os.sysconf("SC_CLK_TCK") if booted else 0.0
-    return SystemProcess(pid, int(fields[1]), _name(command), command, started)
+    return SystemProcess(pid, int(fields[1]), _command_name(command), command, started)
 
 
-def _name(command: str) -> str:
+def _command_name(command: str) -> str:
     return os.path.basename(command.split(" ")[0])
 
 
@@ -153,8 +153,8 @@ def ports_to(pid: int, port: int) -> frozenset[int] | None:
     system does not tell."""
     if os.path.isdir("/proc/self"):
         with suppress(OSError):
-            tables = [_read(f"/proc/{pid}/net/{name}") for name in ("tcp", "tcp6")]
-            return _connected_ports("".join(tables), port, _sockets(pid))
+            tables = [_read_text(f"/proc/{pid}/net/{name}") for name in ("tcp", "tcp6")]
+            return _connected_ports("".join(tables), port, _socket_numbers(pid))
     elif sys.platform == "darwin":
         named = ("-a", "-p", str(pid), f"-iTCP:{port}", "-sTCP:ESTABLISHED")
         told = output("lsof", "-nP", *named, "-Fn")
@@ -172,7 +172,7 @@ def of_hook(pid: int) -> int:
     return windows_processes.parent_of(pid) if sys.platform == "win32" else pid
 
 
-def namespace() -> str:
+def process_namespace() -> str:
     """Linux's name for the processes that this one sees, among which a process has its id; empty
     elsewhere."""
     with suppress(OSError):
@@ -180,7 +180,7 @@ def namespace() -> str:
     return ""
 
 
-def network() -> str:
+def network_namespace() -> str:
     """Linux's name for the network that this process sees, in which a port has its number; empty
     elsewhere."""
     with suppress(OSError):
@@ -201,7 +201,7 @@ def start_of(pid: int) -> str:
     system does not tell."""
     if os.path.isdir("/proc/self"):
         with suppress(OSError, IndexError):
-            return f"{_read(BOOT_ID).strip()} {stat_of(pid)[19]}"
+            return f"{_read_text(BOOT_ID).strip()} {stat_of(pid)[19]}"
         return ""
     if sys.platform == "win32":
         return ""
@@ -210,14 +210,14 @@ def start_of(pid: int) -> str:
     return " ".join(output(*listing).split())
 
 
-def _read(path: str) -> str:
+def _read_text(path: str) -> str:
     """The text of the file; empty if there is none. Raises OSError if it may not be read."""
     with suppress(FileNotFoundError), open(path, encoding="ascii") as file:
         return file.read()
     return ""
 
 
-def _sockets(pid: int) -> set[str]:
+def _socket_numbers(pid: int) -> set[str]:
     """The numbers of the process's sockets. Raises OSError."""
     found = set()
     for name in os.listdir(f"/proc/{pid}/fd"):
@@ -245,14 +245,14 @@ def _from_ps() -> dict[int, SystemProcess]:
         words = line.split(None, 3)
         if len(words) == 4 and words[0].isdigit() and words[1].isdigit():
             pid, parent, elapsed, command = words
-            started = now - _seconds(elapsed)
+            started = now - _parse_elapsed(elapsed)
             processes[int(pid)] = SystemProcess(
-                int(pid), int(parent), _name(command), command, started
+                int(pid), int(parent), _command_name(command), command, started
             )
     return processes
 
 
-def _seconds(elapsed: str) -> float:
+def _parse_elapsed(elapsed: str) -> float:
     match = ELAPSED.fullmatch(elapsed)
     if match is None:
         return 0.0

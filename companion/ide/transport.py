@@ -72,7 +72,7 @@ ENDED_SESSION = "Expected the id of a live session; initialize a new one."
 _NOT_HTTP = (b"Expected a request of HTTP/1.1.\n", "text/plain")
 
 
-def _sentence(reason: str) -> str:
+def _refusal_sentence(reason: str) -> str:
     """The sentences for the server's refusals."""
     return {
         http_server.BAD_HOST: "Expected a Host header that names this server by its loopback name.",
@@ -131,7 +131,7 @@ class Endpoint:
         self._memory = MemoryBudget(MAX_MEMORY)
         limits = BodyLimits(MAX_BODY, LARGE, self._memory)
         self._extension = ExtensionTransport(hooks, self._answer_for_tools, limits)
-        self._stateless = StatelessTransport(sessions, on_stream, self._answer)
+        self._stateless = StatelessTransport(sessions, on_stream, self._answer_safely)
         self._servers = {
             PATH: McpServer(
                 mcp.STATELESS_METHODS,
@@ -156,12 +156,12 @@ class Endpoint:
         return self._extension.key
 
     @asynccontextmanager
-    async def listening(self, port: int = 0) -> AsyncIterator[int]:
+    async def listen_on(self, port: int = 0) -> AsyncIterator[int]:
         """Serve on 127.0.0.1 for as long as the block runs; gives the port (0 asks for any).
 
         Raises OSError if the port is not available.
         """
-        self._server = HttpServer(self._handle, _NOT_HTTP, MAX_UNAUTHENTICATED)
+        self._server = HttpServer(self._handle_request, _NOT_HTTP, MAX_UNAUTHENTICATED)
         port = await self._server.start(port, SHUTDOWN)
         try:
             tokens = [cli.token(self._token) for cli in CLIS]
@@ -193,20 +193,20 @@ class Endpoint:
             self._tell(sentence)
         return [f"[{self._address}]" if ":" in self._address else self._address]
 
-    async def _handle(self, request: BaseRequest) -> StreamResponse:
+    async def _handle_request(self, request: BaseRequest) -> StreamResponse:
         """The boundary of every request: no exception from inside reaches the library."""
         try:
             if request.path.startswith(extension_transport.PATH):
                 self._guard.check_place(request.raw_path, request.headers)
                 return await self._extension.answer_request(request, self._server, self._port)
-            found = self._examine(request)
+            found = self._examine_head(request)
             if request.method == "POST":
-                return await self._post(request, found)
+                return await self._answer_post(request, found)
             if request.method == "GET":
-                return await self._get(request)
-            return self._delete(request)
+                return await self._answer_get(request)
+            return self._answer_delete(request)
         except Refused as refused:
-            return HttpRefusal(refused.status, _sentence(refused.reason)).answer()
+            return HttpRefusal(refused.status, _refusal_sentence(refused.reason)).answer()
         except HttpRefusal as refusal:
             return refusal.answer()
         except RpcError as error:
@@ -215,7 +215,7 @@ class Endpoint:
             logger.exception("a request failed")
             return small_answer(500, answers.JSON, _internal_error().encode())
 
-    def _examine(self, request: BaseRequest) -> Examined:
+    def _examine_head(self, request: BaseRequest) -> Examined:
         """Make all decisions that come before the body is read."""
         headers = request.headers
         self._guard.check_place(request.raw_path, headers)
@@ -230,44 +230,46 @@ class Endpoint:
         if request.method == "POST":
             if http_server.media_type(request) != http_server.JSON:
                 raise HttpRefusal(415, "Expected Content-Type: application/json.")
-            if not answers.accepts(request, http_server.JSON):
+            if not answers.accepts_type(request, http_server.JSON):
                 raise HttpRefusal(406, "Expected an Accept header that admits application/json.")
         version = headers.get("MCP-Protocol-Version", mcp.HEADERLESS_VERSION)
         if version in mcp.VERSIONS:
             return Examined(cli, None)
         if request.method == "POST" and request.path != HOOKS:
             # The answer has the id of the request, which is in the body.
-            return Examined(cli, stateless_transport.head(request))
+            return Examined(cli, stateless_transport.request_head(request))
         if version == stateless.VERSION and request.path != HOOKS:
             raise HttpRefusal(405, f"Expected a POST; MCP {version} has no other method.", "POST")
         raise stateless.unsupported_version(version, mcp.SUPPORTED)
 
-    async def _post(self, request: BaseRequest, found: Examined) -> StreamResponse:
+    async def _answer_post(self, request: BaseRequest, found: Examined) -> StreamResponse:
         if request.path == HOOKS:
             self._hooks.note_outdated(found.cli)
             raise HttpRefusal(410, "Expected the extension of this version; install it again.")
         small = http_server.small_body(request)
         if small is not None:
-            return await self._reply(request, found, load(small))
+            return await self._answer_body(request, found, load(small))
         with MemoryShare(self._memory) as memory:
             value = await http_server.read_json(request, MAX_BODY, memory, LARGE)
-            return await self._reply(request, found, value)
+            return await self._answer_body(request, found, value)
 
-    async def _reply(self, request: BaseRequest, found: Examined, value: Any) -> StreamResponse:
+    async def _answer_body(
+        self, request: BaseRequest, found: Examined, value: Any
+    ) -> StreamResponse:
         """`value` is the parsed body."""
         if request.path == TOOLS and found.head is None:
-            return await answers.sent(request, await self._answer_for_tools(value))
+            return await answers.send_answer(request, await self._answer_for_tools(value))
         if found.head is not None:
-            call = stateless.checked(value, found.head, mcp.SUPPORTED)
+            call = stateless.check_request(value, found.head, mcp.SUPPORTED)
             server = self._servers[request.path]
-            return await self._stateless.reply(request, found.cli, call, server)
+            return await self._stateless.answer_request(request, found.cli, call, server)
         message = messages(value)
         if isinstance(message, Request):
             stateless.refuse_disguised(message)
         if isinstance(message, Request) and message.method == "initialize":
-            return self._initialize(message, found.cli)
-        return await answers.sent(
-            request, await self._answer_for_companion(message, self._session(request))
+            return self._initialize_session(message, found.cli)
+        return await answers.send_answer(
+            request, await self._answer_for_companion(message, self._requested_session(request))
         )
 
     async def _answer_for_tools(self, value: Any) -> bytes | None:
@@ -277,17 +279,17 @@ class Endpoint:
             raise RpcError(INVALID_REQUEST, f"Expected one message; {TOOLS} takes no batches.")
         if isinstance(message, Request):
             stateless.refuse_disguised(message)
-        return await self._answer(message, editor_tools.handle(message, self._tools))
+        return await self._answer_safely(message, editor_tools.handle_message(message, self._tools))
 
     async def _answer_for_companion(
         self, message: Message | list[Message | RpcError], session: Session
     ) -> bytes | None:
         """The answer of the companion. Raises RpcError."""
         if isinstance(message, list):
-            return await self._batch(message, session)
-        return await self._answer(message, mcp.handle(message, self._desk, session))
+            return await self._answer_batch(message, session)
+        return await self._answer_safely(message, mcp.handle_message(message, self._desk, session))
 
-    async def _answer(self, message: Message, work: Awaitable[bytes | None]) -> bytes | None:
+    async def _answer_safely(self, message: Message, work: Awaitable[bytes | None]) -> bytes | None:
         """The boundary of every message: a bug here costs one answer and not the connection, which
         any status except 2xx would end for good (docs/protocol.md 3.20)."""
         try:
@@ -296,14 +298,18 @@ class Endpoint:
             logger.exception("a message failed")
             return _internal_error(message.id).encode() if isinstance(message, Request) else None
 
-    def _initialize(self, request: Request, cli: Cli) -> Response:
-        version, result = mcp.negotiate(request)
-        session = self._sessions.open(version, mcp.client_of(request.params.get("clientInfo")), cli)
+    def _initialize_session(self, request: Request, cli: Cli) -> Response:
+        version, result = mcp.negotiate_version(request)
+        session = self._sessions.open_session(
+            version, mcp.client_of(request.params.get("clientInfo")), cli
+        )
         logger.info("%s connected (%s)", cli.name, session.client or "?")
         headers = {**answers.JSON, "Mcp-Session-Id": session.id}
         return small_answer(200, headers, encode_result(request.id, encode(result)))
 
-    async def _batch(self, messages: list[Message | RpcError], session: Session) -> bytes | None:
+    async def _answer_batch(
+        self, messages: list[Message | RpcError], session: Session
+    ) -> bytes | None:
         if session.protocol_version != mcp.BATCH_VERSION:
             raise RpcError(
                 INVALID_REQUEST,
@@ -318,35 +324,35 @@ class Endpoint:
                 replies.extend([] if reply is None else [reply])
         return b"[" + b",".join(replies) + b"]" if replies else None
 
-    async def _get(self, request: BaseRequest) -> StreamResponse:
+    async def _answer_get(self, request: BaseRequest) -> StreamResponse:
         answers.check_events(request)
-        session = self._session(request)
+        session = self._requested_session(request)
         http_server.end_with_client(request)
         response = StreamResponse(headers=answers.STREAM)
         # A client that leaves is not a failure; what it did not read stays in the session.
         with suppress(ConnectionError, asyncio.TimeoutError):
             await response.prepare(request)
-            stream = session.attach(_event_id(request))
-            stream.peer = answers.peer(request)
+            stream = session.attach_stream(_event_id(request))
+            stream.peer = answers.peer_port(request)
             try:
                 self._on_stream(session)
                 await response.write(b"retry: %d\n\n" % RETRY)
-                framed = partial(answers.framed, session.cli)
-                await answers.pump(stream, framed, request, response)
+                framed = partial(answers.frame_event, session.cli)
+                await answers.pump_stream(stream, framed, request, response)
             finally:
-                self._sessions.detach(session, stream)
+                self._sessions.detach_stream(session, stream)
         return response
 
-    def _delete(self, request: BaseRequest) -> Response:
-        self._sessions.end(self._session(request).id)
+    def _answer_delete(self, request: BaseRequest) -> Response:
+        self._sessions.end_session(self._requested_session(request).id)
         return Response(status=204, headers=SERVER)
 
-    def _session(self, request: BaseRequest) -> Session:
+    def _requested_session(self, request: BaseRequest) -> Session:
         id = request.headers.get("Mcp-Session-Id")
         if id is None:
             raise HttpRefusal(400, NO_SESSION)
         try:
-            return self._sessions.get(id)
+            return self._sessions.get_session(id)
         except UnknownSession:
             raise HttpRefusal(404, ENDED_SESSION) from None
 

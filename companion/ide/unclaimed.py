@@ -22,7 +22,7 @@ class Unclaimed:
     def add(self, saved: SavedWorkspace) -> None:
         self._saved.append(saved)
 
-    def claim(
+    def claim_window(
         self, window_id: int, folders: tuple[str, ...], others: set[int]
     ) -> SavedWorkspace | None:
         """The saved window that this window takes over. If several windows have the same folders,
@@ -36,7 +36,7 @@ class Unclaimed:
             self._saved.remove(saved)
         return saved
 
-    def asking(self, path: str) -> set[str]:
+    def asking_sessions(self, path: str) -> set[str]:
         """The sessions whose proposals for the path wait for the user in one of the windows."""
         entries = (entry for saved in self._saved for entry in saved.proposals)
         return {entry.session_id for entry in entries if (entry.state, entry.path) == (OPEN, path)}
@@ -44,19 +44,19 @@ class Unclaimed:
     def decisions_within(self, folders: tuple[str, ...]) -> tuple[Entry, ...]:
         """Take the decisions on files in the folders, and texts typed into open diffs of them. For
         a window whose folders differ a little from before; they belong to it from now on."""
-        return self._take(lambda entry: is_within(entry.path, folders))
+        return self._take_entries(lambda entry: is_within(entry.path, folders))
 
     def texts_that_come_back(self) -> tuple[Entry, ...]:
         """Take the texts that any window may get."""
-        return self._take(lambda entry: entry.comes_back)
+        return self._take_entries(lambda entry: entry.comes_back)
 
-    def words(self) -> tuple[SavedWords, ...]:
+    def take_words(self) -> tuple[SavedWords, ...]:
         """Take the words for CLIs, which any window may get."""
         found = tuple(words for saved in self._saved for words in saved.words)
         self._saved = [replace(each, words=()) for each in self._saved]
         return found
 
-    def _take(self, is_wanted: Callable[[Entry], bool]) -> tuple[Entry, ...]:
+    def _take_entries(self, is_wanted: Callable[[Entry], bool]) -> tuple[Entry, ...]:
         found: list[Entry] = []
         for index, saved in enumerate(self._saved):
             self._saved[index], taken = saved.split(is_wanted)

@@ -52,8 +52,11 @@ class Windows:
         self._pid = pid
         self._reach = reach
         self.stamps = Stamps()
-        tell, withdraw = partial(editor.tell, about=SAVING), partial(editor.withdraw, SAVING)
-        self.saving = Saving(state_path, self._picture, tell, withdraw)
+        tell, withdraw = (
+            partial(editor.show_message, about=SAVING),
+            partial(editor.withdraw_message, SAVING),
+        )
+        self.saving = Saving(state_path, self._saved_picture, tell, withdraw)
         self._unclaimed = Unclaimed()
         self._is_ending = False
         self.workspaces: dict[int, Workspace] = {}
@@ -63,17 +66,17 @@ class Windows:
 
     async def run(self, on_ready: Callable[[], None]) -> None:
         """Serve until `stop`; `on_ready` is called when events may be posted."""
-        await in_thread(partial(discovery.sweep, self._pid, self._reach.folder))
+        await in_thread(partial(discovery.sweep_files, self._pid, self._reach.folder))
         self._unclaimed = Unclaimed(await self.saving.begin())
-        watch = asyncio.ensure_future(self._watch())
+        watch = asyncio.ensure_future(self._watch_changes())
         try:
             on_ready()
             await self._stopped.wait()
         finally:
             watch.cancel()
-            await self._end()
+            await self._close_all()
 
-    async def _watch(self) -> None:
+    async def _watch_changes(self) -> None:
         """Check from time to time for changes that nobody reports: the computer sleeps, and timers,
         ours and those of a CLI, may or may not run meanwhile; files in temp folders are removed."""
         while True:
@@ -87,7 +90,7 @@ class Windows:
                     workspace.sessions.woke_up()
                 await self._look_after(workspace)
             # Some changes come only with time, such as a text that nobody wrote.
-            self._updates.now()
+            self._updates.update_now()
 
     async def _take_over(self) -> None:
         """Take over the state of another editor that has kept the folder until now. The boundary of
@@ -98,7 +101,7 @@ class Windows:
                 self._unclaimed.add(saved)
             if found:
                 self._hand_over()
-                self._changed()
+                self._note_change()
         except Exception:
             logger.exception("the saved state of another editor could not be taken over")
 
@@ -109,7 +112,7 @@ class Windows:
         except Exception:
             logger.exception("a window could not be looked after")
 
-    async def _end(self) -> None:
+    async def _close_all(self) -> None:
         """Close all windows. The next run takes over what is saved, so nothing is rejected."""
         self._is_ending = True
         try:
@@ -139,21 +142,21 @@ class Windows:
         """Keep one workspace for each of these windows, with its folders, and close all others.
         `settings` are those of new windows; a window that is not in them gets the defaults."""
         for window_id in set(self.workspaces) - set(windows):
-            self._close(self.workspaces.pop(window_id))
+            self._close_workspace(self.workspaces.pop(window_id))
         for window_id, folders in windows.items():
             if window_id in self.workspaces:
                 self.workspaces[window_id].change_folders(folders)
             else:
                 mine = (settings or {}).get(window_id, DEFAULTS)
-                self._open(window_id, folders, mine, set(windows))
+                self._open_workspace(window_id, folders, mine, set(windows))
         for workspace in self:
             # A window without a server gets another attempt.
             if workspace not in self._tasks:
-                self._serve(workspace)
+                self._serve_workspace(workspace)
         self._hand_over()
-        self._updates.now()
+        self._updates.update_now()
 
-    def _open(
+    def _open_workspace(
         self,
         window_id: int,
         folders: tuple[str, ...],
@@ -165,80 +168,82 @@ class Windows:
             folders,
             self._editor,
             settings,
-            self._changed,
-            partial(_asking, self),
+            self._note_change,
+            partial(_asking_sessions, self),
             self._reach,
         )
-        workspace.hooks.live.changes.subscribe(self._updates.soon)
-        saved = self._unclaimed.claim(window_id, folders, others)
+        workspace.hooks.live.changes.subscribe(self._updates.update_soon)
+        saved = self._unclaimed.claim_window(window_id, folders, others)
         if saved is not None:
             workspace.restore(saved)
         self.workspaces[window_id] = workspace
 
-    def _close(self, workspace: Workspace) -> None:
+    def _close_workspace(self, workspace: Workspace) -> None:
         self._forget_problem(workspace)
         workspace.close()
         if workspace not in self._tasks:
-            self._closed(workspace)
+            self._workspace_closed(workspace)
 
-    def _closed(self, workspace: Workspace) -> None:
+    def _workspace_closed(self, workspace: Workspace) -> None:
         """Its window is closed and its streams have ended. What is not finished waits for the next
         window with these folders."""
         if workspace.has_decisions:
-            self._unclaimed.add(workspace.saved(time.time()))
+            self._unclaimed.add(workspace.saved_workspace(time.time()))
             # At the end all that is left is saved as it is.
             if not self._is_ending:
                 self._hand_over()
-                self._changed()
+                self._note_change()
 
     def _hand_over(self) -> None:
         """A window whose folders differ a little from before gets the decisions on its files. Texts
         that come back go to any window."""
         for workspace in self:
             folders = workspace.advertisement.folders
-            workspace.adopt(self._unclaimed.decisions_within(folders))
+            workspace.adopt_entries(self._unclaimed.decisions_within(folders))
         for workspace in self:
-            workspace.adopt(self._unclaimed.texts_that_come_back())
-            workspace.words.adopt_words(self._unclaimed.words())
+            workspace.adopt_entries(self._unclaimed.texts_that_come_back())
+            workspace.words.adopt_words(self._unclaimed.take_words())
 
-    def _serve(self, workspace: Workspace) -> None:
+    def _serve_workspace(self, workspace: Workspace) -> None:
         self._forget_problem(workspace)
         task = asyncio.ensure_future(workspace.run(self._pid))
         self._tasks[workspace] = task
-        task.add_done_callback(partial(self._served, workspace))
+        task.add_done_callback(partial(self._server_ended, workspace))
 
     def _forget_problem(self, workspace: Workspace) -> None:
         """The window is tried again, or is closed."""
         if workspace.problem:
-            self._editor.withdraw(_server_of(workspace))
+            self._editor.withdraw_message(_server_of(workspace))
         workspace.problem = ""
 
-    def _served(self, workspace: Workspace, task: asyncio.Task[None]) -> None:
+    def _server_ended(self, workspace: Workspace, task: asyncio.Task[None]) -> None:
         del self._tasks[workspace]
         if self.workspaces.get(workspace.window_id) is not workspace:
-            self._closed(workspace)
+            self._workspace_closed(workspace)
         error = None if task.cancelled() else task.exception()
         if error is not None:
             logger.error("a window's server ended", exc_info=error)
             workspace.problem = f"No server could be started ({error})."
         if error is not None and self.workspaces.get(workspace.window_id) is workspace:
-            self._editor.tell(
+            self._editor.show_message(
                 f"Gemini CLI cannot connect: no server could be started ({error}). Run"
                 ' "Gemini Companion: Restart Companion" from the command palette.',
                 about=_server_of(workspace),
             )
-        self._updates.now()
+        self._updates.update_now()
 
-    def _changed(self) -> None:
+    def _note_change(self) -> None:
         """A workspace has another port, or something else has changed that must be saved."""
-        self._updates.soon()
-        self.saving.soon()
+        self._updates.update_soon()
+        self.saving.save_soon()
 
-    def _picture(self) -> list[SavedWorkspace]:
+    def _saved_picture(self) -> list[SavedWorkspace]:
         """The state of all windows to be saved, including those that are closing."""
         now, closing = time.time(), [each for each in self._tasks if each not in set(self)]
         all_now = [*self, *(each for each in closing if each.has_decisions)]
-        return [each.saved(now) for each in all_now if not each.is_blank] + self._unclaimed.all()
+        return [
+            each.saved_workspace(now) for each in all_now if not each.is_blank
+        ] + self._unclaimed.all()
 
     def statuses(self) -> tuple[Status, ...]:
         """The statuses of all windows."""
@@ -250,8 +255,10 @@ def _server_of(workspace: Workspace) -> str:
     return f"server {workspace.window_id}"
 
 
-def _asking(windows: Windows, path: str) -> set[str]:
+def _asking_sessions(windows: Windows, path: str) -> set[str]:
     """The sessions whose proposals for the path wait for the user in any book."""
     books = [workspace.book for workspace in windows]
-    found = {book[number].session_id for book in books for number in book.of(OPEN, path=path)}
-    return found | windows._unclaimed.asking(path)
+    found = {
+        book[number].session_id for book in books for number in book.numbers_in(OPEN, path=path)
+    }
+    return found | windows._unclaimed.asking_sessions(path)

@@ -83,14 +83,16 @@ class Workspace:
         )
         self.updates = ContextUpdates(self.context, sessions, settings.is_trusted)
         self._disk = disk = DiskCheck(
-            book, self._give_back, editor.repeat, lambda: self.delivery.follow_book()
+            book, self._give_back, editor.repeat_message, lambda: self.delivery.follow_book()
         )
-        self.delivery = Delivery(book, sessions, editor, disk.watch, on_change, asking)
-        self.hooks = HookDesk(sessions, lambda: self.advertisement.port, partial(_proposing, self))
+        self.delivery = Delivery(book, sessions, editor, disk.watch_text, on_change, asking)
+        self.hooks = HookDesk(
+            sessions, lambda: self.advertisement.port, partial(_proposing_sessions, self)
+        )
         self.words = WordsForModel(window_id, editor, self.hooks, on_change)
         self.diffs = Diffs(window_id, editor, book, sessions, self.delivery, disk, on_change)
         self.diffs.offers_diffs = settings.diffs
-        self.diffs.decisions.subscribe(lambda decision: self.hooks.live.decided(*decision))
+        self.diffs.decisions.subscribe(lambda decision: self.hooks.live.note_decision(*decision))
         self.context.path_maps = self.diffs.path_maps = self.words.path_maps = settings.path_maps
         self.unasked, self.edit_diagnostics = _hook_listeners(self, editor, settings)
         self.restored_diffs = RestoredDiffs(window_id, editor, book, sessions, self.diffs, disk)
@@ -104,21 +106,21 @@ class Workspace:
         self.words.adopt_words(saved.words)
         self.unasked.makers.adopt_turns(saved.turns)
         self.unasked.adopt_sentences(saved.sentences)
-        numbers = self.adopt(saved.proposals)
+        numbers = self.adopt_entries(saved.proposals)
         event_ids = dict(zip(numbers, (entry.event_id for entry in saved.proposals)))
-        self.delivery.restore(saved.sessions, event_ids)
+        self.delivery.restore_sessions(saved.sessions, event_ids)
         for session in sorted(saved.sessions, key=lambda each: each.since):
             self.connected_before[session.cli] = session.since
 
-    def adopt(self, entries: Iterable[Entry]) -> list[int]:
+    def adopt_entries(self, entries: Iterable[Entry]) -> list[int]:
         """Take in the entries of another book; gives their numbers."""
-        numbers = self.book.adopt(entries)
+        numbers = self.book.adopt_entries(entries)
         for number in numbers:
             if self.book[number].comes_back:
-                self._disk.watch(number)
+                self._disk.watch_text(number)
         return numbers
 
-    def saved(self, now: float) -> SavedWorkspace:
+    def saved_workspace(self, now: float) -> SavedWorkspace:
         """`now` is in seconds since the epoch."""
         sessions = self._sessions_at_end
         if sessions is None:
@@ -128,7 +130,7 @@ class Workspace:
             self.advertisement.port or self._wanted_port,
             self.advertisement.token,
             tuple(_saved_session(session, sessions) for session in sessions),
-            tuple(_placed(entry, sessions) for entry in self.book.entries()),
+            tuple(_placed_entry(entry, sessions) for entry in self.book.entries()),
             now,
             self.window_id,
             self.words.saved_words(),
@@ -139,7 +141,9 @@ class Workspace:
     @property
     def has_decisions(self) -> bool:
         """Whether there are decisions, or words about them, that are not finished yet."""
-        return bool(self.book.of(DECIDED) or self.book.of(TOLD) or self.words.saved_words())
+        return bool(
+            self.book.numbers_in(DECIDED) or self.book.numbers_in(TOLD) or self.words.saved_words()
+        )
 
     @property
     def is_blank(self) -> bool:
@@ -153,37 +157,37 @@ class Workspace:
         `pid` is the editor's process. The discovery file is removed before the socket closes.
         """
         async with AsyncExitStack() as stack:
-            port = await self._listen(stack)
+            port = await self._open_port(stack)
             self.since = 0.0 if self._wanted_port else time.time()
             self.advertisement = replace(self.advertisement, pid=pid, port=port)
-            self.publication = _publish(self, self._editor)
+            self.publication = _publish_files(self, self._editor)
             self._on_change()
             await self._closed.wait()
 
-    async def _listen(self, stack: AsyncExitStack) -> int:
+    async def _open_port(self, stack: AsyncExitStack) -> int:
         if self._wanted_port:
             with suppress(OSError):
-                return await self._serve(stack, self._wanted_port)
+                return await self._serve_port(stack, self._wanted_port)
             # Another program has the port now and gets the token of CLIs from before, so the token
             # must be void. They have to be enabled again.
             self.advertisement = replace(self.advertisement, token=secrets.token_urlsafe(32))
-        return await self._serve(stack, 0)
+        return await self._serve_port(stack, 0)
 
-    async def _serve(self, stack: AsyncExitStack, port: int) -> int:
+    async def _serve_port(self, stack: AsyncExitStack, port: int) -> int:
         token = self.advertisement.token
         about = f"address {self.window_id}"
-        address, tell = self.reach.address, partial(self._editor.tell, about=about)
+        address, tell = self.reach.address, partial(self._editor.show_message, about=about)
         tools = EditorTools(self.window_id, self._editor.code, self.context)
         parts = self.sessions, self.diffs, self.hooks, tools
         endpoint = Endpoint(token, *parts, self._stream_began, address, tell)
-        port = await stack.enter_async_context(endpoint.listening(port))
+        port = await stack.enter_async_context(endpoint.listen_on(port))
         self.advertisement = replace(self.advertisement, key=endpoint.key)
         if address:
-            stack.callback(self._editor.withdraw, about)
-        stack.callback(self._end, endpoint)
+            stack.callback(self._editor.withdraw_message, about)
+        stack.callback(self._end_endpoint, endpoint)
         return port
 
-    def _end(self, endpoint: Endpoint) -> None:
+    def _end_endpoint(self, endpoint: Endpoint) -> None:
         if self.publication is not None:
             self.publication.remove()
             self.publication = None
@@ -209,21 +213,21 @@ class Workspace:
 
     def change_folders(self, folders: tuple[str, ...]) -> None:
         self.context.folders = folders
-        self._advertise(replace(self.advertisement, folders=folders))
+        self._change_advertisement(replace(self.advertisement, folders=folders))
 
     def map_paths(self, path_maps: PathMaps) -> None:
         """Use these path maps for the CLIs from now on."""
         if path_maps != self.advertisement.path_maps:
             self.context.path_maps = self.diffs.path_maps = self.words.path_maps = path_maps
-            self._advertise(replace(self.advertisement, path_maps=path_maps))
+            self._change_advertisement(replace(self.advertisement, path_maps=path_maps))
             self._on_change()
 
-    def _advertise(self, advertisement: Advertisement) -> None:
+    def _change_advertisement(self, advertisement: Advertisement) -> None:
         if advertisement != self.advertisement:
             self.advertisement = advertisement
             self.updates.tell_now()
             if self.publication is not None:
-                self.publication.change(advertisement)
+                self.publication.change_advertisement(advertisement)
 
     def status(self) -> Status:
         clients = tuple(each.cli.name for each in self.sessions if each.stream is not None)
@@ -234,12 +238,12 @@ class Workspace:
             self.advertisement.folders,
             self.publication.paths if self.publication is not None else (),
             len(clients),
-            len(self.book.of(OPEN)),
-            len(self.delivery.unwritten(self._disk.missing)),
+            len(self.book.numbers_in(OPEN)),
+            len(self.delivery.unwritten_texts(self._disk.missing)),
             clients,
             away=away,
             live=tuple(
-                replace(cli, is_in_editor=bool(self.book.of(OPEN, cli.mcp_session)))
+                replace(cli, is_in_editor=bool(self.book.numbers_in(OPEN, cli.mcp_session)))
                 for cli in self.hooks.live.all()
             ),
             outdated=tuple(sorted(cli.name for cli in self.hooks.outdated)),
@@ -249,7 +253,7 @@ class Workspace:
         """Call this from time to time. It checks that the discovery file exists and that accepted
         texts are on disk, and passes on decisions for which a proposal in another window had to
         end."""
-        await self._disk.look()
+        await self._disk.check_files()
         self.unasked.forget_clis(await self.hooks.look_after())
         await self.unasked.makers.look_after()
         await self.words.look_after()
@@ -261,15 +265,15 @@ class Workspace:
         await self._editor.return_text(self.window_id, entry.path, entry.text or "")
 
     def _stream_began(self, session: Session) -> None:
-        self.updates.greet(session)
-        self.diffs.mark(session.id, orphaned=False)
+        self.updates.greet_session(session)
+        self.diffs.mark_orphaned(session.id, orphaned=False)
         # A CLI that lost its connection comes back as another session (docs/protocol.md 1.11).
         self.sessions.end_absent()
         self.delivery.pass_on()
         self._on_change()
 
     def _session_absent(self, session: Session) -> None:
-        self.diffs.mark(session.id, orphaned=True)
+        self.diffs.mark_orphaned(session.id, orphaned=True)
         self._on_change()
         later = [
             other
@@ -280,7 +284,7 @@ class Workspace:
         ]
         if later and not session.is_named and self.sessions.is_absent(session):
             # It did not come back to its stream; one of the other sessions may be its CLI.
-            self.sessions.end(session.id)
+            self.sessions.end_session(session.id)
 
     def _session_ended(self, session: Session) -> None:
         # At the end of the companion the next one takes over the session unchanged.
@@ -289,30 +293,33 @@ class Workspace:
             self.delivery.session_ended(session)
 
 
-def _placed(entry: Entry, sessions: tuple[Session, ...]) -> Entry:
+def _placed_entry(entry: Entry, sessions: tuple[Session, ...]) -> Entry:
     """The entry with the ordinal that its `after_session` has among the saved sessions."""
-    return entry._replace(after_session=_place(entry.after_session, sessions))
+    return entry._replace(after_session=_place_among(entry.after_session, sessions))
 
 
 def _saved_session(session: Session, sessions: tuple[Session, ...]) -> SavedSession:
-    newest = 0 if session.stream is not None else _place(session.newest_then, sessions)
-    return replace(session.saved(), newest_then=newest)
+    newest = 0 if session.stream is not None else _place_among(session.newest_then, sessions)
+    return replace(session.saved_session(), newest_then=newest)
 
 
-def _place(ordinal: int, sessions: tuple[Session, ...]) -> int:
+def _place_among(ordinal: int, sessions: tuple[Session, ...]) -> int:
     return sum(session.ordinal <= ordinal for session in sessions)
 
 
-def _publish(workspace: Workspace, editor: Editor) -> Publication:
+def _publish_files(workspace: Workspace, editor: Editor) -> Publication:
     about = f"discovery {workspace.window_id}"
-    tell, withdraw = partial(editor.tell, about=about), partial(editor.withdraw, about)
+    tell, withdraw = (
+        partial(editor.show_message, about=about),
+        partial(editor.withdraw_message, about),
+    )
     return Publication(workspace.advertisement, workspace.reach.folder, tell, withdraw)
 
 
-def _proposing(workspace: Workspace, path: str) -> set[str]:
+def _proposing_sessions(workspace: Workspace, path: str) -> set[str]:
     """The ids of the sessions whose proposals for the CLI's path wait for the user."""
     book = workspace.book
-    numbers = book.of(OPEN, path=workspace.diffs.local_path(path))
+    numbers = book.numbers_in(OPEN, path=workspace.diffs.local_path(path))
     return {book[number].session_id for number in numbers}
 
 

@@ -37,7 +37,7 @@ def _item(cli: ConnectedCli) -> sublime.QuickPanelItem:
     since = time.strftime("%H:%M", time.localtime(cli.since))
     return sublime.QuickPanelItem(
         f"{cli.name} {cli.version}".rstrip() if cli.session_id else f"{cli.name}{NOT_CONNECTED}",
-        [f"{folders}, since {since}", *live_words.lines(cli.live)],
+        [f"{folders}, since {since}", *live_words.cli_lines(cli.live)],
         f"{cli.waiting} waiting" if cli.waiting else "",
     )
 

@@ -85,7 +85,7 @@ class Notices:
             window_id, live = asked[key]
             window = sublime.Window(window_id)
             if window.is_valid():
-                self.show(window, live_words.question(live))
+                self.show(window, live_words.question_sentence(live))
         self._asked = set(asked)
 
 

@@ -42,7 +42,7 @@ def excluder(window: sublime.Window, is_outside_too: bool = True) -> Callable[[s
             return True
         # Agents name files by their real paths, also in a folder that is a link.
         both = [*folders, *map(os.path.realpath, folders)]
-        return any(rules.reason(name, both) for name in (path, os.path.realpath(path)))
+        return any(rules.reason_to_hide(name, both) for name in (path, os.path.realpath(path)))
 
     return is_excluded
 

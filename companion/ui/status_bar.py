@@ -108,7 +108,7 @@ class StatusBar:
 
     def _state(self, window: sublime.Window) -> str:
         known = (self._statuses or {}).get(window.id())
-        activity = live_words.state(known.live if known is not None else (), time.time())
+        activity = live_words.state_text(known.live if known is not None else (), time.time())
         waiting = sum(1 for _view, record in diffs(window) if not record.edit_id)
         if activity == live_words.ASKS:
             return activity

@@ -109,13 +109,13 @@ class SublimeEditor(Editor):
     async def return_text(self, window_id: int, path: str, text: str, remark: str = YOURS) -> None:
         await self._calls.run(partial(_return_text, window_id, path, text, remark))
 
-    def tell(self, sentence: str, about: str = "") -> None:
+    def show_message(self, sentence: str, about: str = "") -> None:
         self._messages.tell(sentence, about)
 
-    def withdraw(self, about: str) -> None:
+    def withdraw_message(self, about: str) -> None:
         self._messages.withdraw(about)
 
-    def repeat(self, sentence: str) -> None:
+    def repeat_message(self, sentence: str) -> None:
         self._messages.answer(sentence)
 
     def _close(

@@ -38,20 +38,20 @@ class Saved(unittest.TestCase):
         self.folder = os.path.join(folder.name, "cache", "edits")
 
     def save(self, *edits: Edit) -> None:
-        self.assertEqual(edit_store.save(self.folder, edits), "")
+        self.assertEqual(edit_store.save_edits(self.folder, edits), "")
 
     def known(self) -> list[Edit]:
         """What comes back, with the rules of the window as it is now."""
-        return [replace(it, rules=RULES) for it in edit_store.load(self.folder)]
+        return [replace(it, rules=RULES) for it in edit_store.load_edits(self.folder)]
 
     def names(self) -> list[str]:
         """Of the files whose edits come back and can be undone, in the order of these."""
-        found = edit_store.load(self.folder)
+        found = edit_store.load_edits(self.folder)
         return [os.path.basename(it.path) for it in found if not it.problem]
 
     def problems(self) -> dict[str, str]:
         """Why the other edits that come back cannot be undone, by the names of their files."""
-        found = edit_store.load(self.folder)
+        found = edit_store.load_edits(self.folder)
         return {os.path.basename(it.path): it.problem for it in found if it.problem}
 
     def texts(self) -> set[bytes]:
@@ -74,7 +74,7 @@ class Saved(unittest.TestCase):
                 saved = edit("a.py", old, new)
                 self.save(saved)
                 expected = replace(saved, window_id=0, rules=None)
-                self.assertEqual(edit_store.load(self.folder), [expected])
+                self.assertEqual(edit_store.load_edits(self.folder), [expected])
 
     def test_what_is_not_among_the_edits_any_more_is_taken_away(self) -> None:
         one, two = edit("1"), edit("2")
@@ -142,7 +142,7 @@ class Saved(unittest.TestCase):
         details.update(turn="turn", prompt="do", is_seen=False)
         UndoStore(self.folder, 100, 1000).add(old.id, old.path, b"old\r\n", b"new\n", details)
         self.save(*self.known())
-        self.assertEqual([it.prompt for it in edit_store.load(self.folder)], ["do"])
+        self.assertEqual([it.prompt for it in edit_store.load_edits(self.folder)], ["do"])
         self.assertEqual(UndoStore(self.folder, 100, 1000).edits(), [])
 
     def test_what_cannot_be_undone_or_is_too_large_is_listed_only_and_the_latter_is_told(
@@ -156,7 +156,7 @@ class Saved(unittest.TestCase):
             ("new", edit("new", b"", most[1:] + "\u00e9"), edit_store.TOO_LARGE_TO_SAVE),
         ):
             with self.subTest(name):
-                told = edit_store.save(self.folder, (edit("fits", most.encode(), most), it))
+                told = edit_store.save_edits(self.folder, (edit("fits", most.encode(), most), it))
                 self.assertEqual(told, problem.format(name))
                 self.assertEqual(self.names(), ["fits"])
                 self.assertEqual(set(self.problems()), {name})
@@ -167,7 +167,7 @@ class Saved(unittest.TestCase):
         target = os.path.join(os.path.dirname(os.path.dirname(self.folder)), "b.txt")
         os.symlink(target, target + ".link")
         self.save(edit(), replace(edit(), path=target + ".link"))
-        found = edit_store.load(self.folder)
+        found = edit_store.load_edits(self.folder)
         self.assertEqual(len(found), 2)
         rules = Sharing(exclude=("a.py", "b.txt"))
         self.save(*(replace(it, rules=rules) for it in found))
@@ -180,7 +180,7 @@ class Saved(unittest.TestCase):
         with mock.patch.object(edit_store, "PATIENCE", 0.01), mock.patch.object(
             os.path, "realpath", lambda path: answer.wait() and path
         ):
-            told = edit_store.save(self.folder, (before, now))
+            told = edit_store.save_edits(self.folder, (before, now))
         self.assertEqual(told, edit_store.NO_ANSWER.format("now"))
         self.assertEqual(self.names(), ["before"])
 
@@ -235,7 +235,7 @@ class Saved(unittest.TestCase):
         refused = PermissionError("another program has it open")
         with mock.patch.object(UndoStore, "edits", side_effect=refused):
             with self.assertRaises(PermissionError):
-                edit_store.load(self.folder)
+                edit_store.load_edits(self.folder)
         self.assertEqual(self.names(), ["a.py"])
 
     def test_one_that_is_a_week_old_or_of_a_moment_that_cannot_be_is_not_saved(self) -> None:
@@ -256,7 +256,7 @@ class Saved(unittest.TestCase):
         self.save(edit())
         then = time.time() + 8 * 24 * 60 * 60
         with mock.patch.object(time, "time", lambda: then):
-            found = edit_store.load(self.folder)
+            found = edit_store.load_edits(self.folder)
             self.save(*found)
         self.assertEqual((found, self.texts()), ([], set()))
 
@@ -276,13 +276,13 @@ class Saved(unittest.TestCase):
     def test_a_folder_that_cannot_be_written_is_a_sentence(self) -> None:
         os.makedirs(os.path.dirname(self.folder))
         with open(self.folder, "wb"):
-            told = edit_store.save(self.folder, [edit()])
+            told = edit_store.save_edits(self.folder, [edit()])
         self.assertIn("cannot be undone after a restart", told)
         self.assertEqual(self.names(), [])
 
     def test_one_of_an_earlier_run_is_of_the_windows_that_may_be_its_own(self) -> None:
         self.save(edit())
-        (found,) = edit_store.load(self.folder)
+        (found,) = edit_store.load_edits(self.folder)
         folders = [("/shop",), ("/",), ("/other", "/shop"), ("/other",), ()]
         self.assertEqual([found.is_of(1, it) for it in folders], [True, True, True, False, False])
         self.assertEqual([edit().is_of(it, ()) for it in (7, 1)], [True, False])

@@ -28,7 +28,7 @@ class Pumping(unittest.IsolatedAsyncioTestCase):
 
         source: Any = SimpleNamespace(next=next)
         response: Any = SimpleNamespace(write=write)
-        pumping = asyncio.ensure_future(answers.pump(source, bytes, request, response))
+        pumping = asyncio.ensure_future(answers.pump_stream(source, bytes, request, response))
         with self.assertRaises((ConnectionError, asyncio.CancelledError)):
             await pumping
         self.assertEqual(len(asked), 1)

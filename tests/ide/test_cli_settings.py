@@ -9,10 +9,10 @@ from unittest import mock
 
 from GeminiCompanion.companion.ide.cli_settings import (
     CannotChange,
-    apply,
-    enabling,
+    apply_change,
+    enabling_change,
     path_of,
-    read,
+    read_settings,
 )
 from GeminiCompanion.companion.ide.clis import CLIS, GEMINI_CLI, LLXPRT, QWEN_CODE
 
@@ -36,7 +36,7 @@ class CliSettings(unittest.TestCase):
             return file.read()
 
     def enable(self) -> str:
-        return apply(enabling(GEMINI_CLI, self.path))
+        return apply_change(enabling_change(GEMINI_CLI, self.path))
 
     def assertRefused(self, words: str) -> None:
         before = self.content()
@@ -55,9 +55,9 @@ class CliSettings(unittest.TestCase):
         self.assertEqual(path_of(LLXPRT, homes, "/h"), "/x/llxprt-code/settings.json")
 
     def test_a_missing_file_is_made_for_this_user_only(self) -> None:
-        change = enabling(GEMINI_CLI, self.path)
+        change = enabling_change(GEMINI_CLI, self.path)
         self.assertEqual(change.lines, ('"ide.enabled": true', '"ide.hasSeenNudge": true'))
-        self.assertEqual(apply(change), "")
+        self.assertEqual(apply_change(change), "")
         text = '{\n  "ide": {\n    "enabled": true,\n    "hasSeenNudge": true\n  }\n}\n'
         self.assertEqual(self.content().decode(), text)
         if sys.platform != "win32":
@@ -65,8 +65,8 @@ class CliSettings(unittest.TestCase):
 
     def test_other_clis_have_other_names(self) -> None:
         path = path_of(LLXPRT, {}, self.home)
-        apply(enabling(LLXPRT, path))
-        found = read(path).values
+        apply_change(enabling_change(LLXPRT, path))
+        found = read_settings(path).values
         self.assertEqual(found, {"ui": {"ideMode": True}, "hasSeenIdeIntegrationNudge": True})
 
     def test_comments_line_ends_and_form_stay(self) -> None:
@@ -81,11 +81,11 @@ class CliSettings(unittest.TestCase):
 
     def test_what_the_cli_stops_at_goes_and_is_said(self) -> None:
         self.write('\ufeff{"a": [1,], // one\n}')
-        self.assertEqual(read(self.path).unread, 3)
-        change = enabling(GEMINI_CLI, self.path)
+        self.assertEqual(read_settings(self.path).unread, 3)
+        change = enabling_change(GEMINI_CLI, self.path)
         self.assertEqual(len(change.lines), 4)
-        apply(change)
-        found = read(self.path)
+        apply_change(change)
+        found = read_settings(self.path)
         self.assertEqual((found.unread, found.value(ENABLED)), (0, True))
         self.assertIn(b"// one", self.content())
 
@@ -115,7 +115,7 @@ class CliSettings(unittest.TestCase):
         os.symlink(os.path.join("..", "dotfiles.json"), self.path)
         self.enable()
         self.assertTrue(os.path.islink(self.path))
-        self.assertIs(read(real).value(ENABLED), True)
+        self.assertIs(read_settings(real).value(ENABLED), True)
 
     @unittest.skipIf(sys.platform == "win32", "links need rights there")
     def test_a_link_that_leads_nowhere_leads_to_the_new_file(self) -> None:
@@ -123,12 +123,12 @@ class CliSettings(unittest.TestCase):
         os.symlink(os.path.join(self.home, "new", "settings.json"), self.path)
         self.assertEqual(self.enable(), "")
         self.assertTrue(os.path.islink(self.path))
-        self.assertIs(read(self.path).value(ENABLED), True)
+        self.assertIs(read_settings(self.path).value(ENABLED), True)
 
     def test_a_broken_file_is_not_touched_and_its_line_is_told(self) -> None:
         self.write('{\n  "a": 1\n  "b": 2\n}')
         self.assertRefused(f"{self.path}, line 3: expected")
-        self.assertIn("line 3", read(self.path).problem)
+        self.assertIn("line 3", read_settings(self.path).problem)
 
     def test_what_is_no_object_is_not_touched(self) -> None:
         for text, words in (("[]", "line 1"), ('{\n"ide": null}', 'line 2: "ide" has to be')):
@@ -138,14 +138,14 @@ class CliSettings(unittest.TestCase):
 
     def test_an_empty_file_is_filled_and_known_as_broken_before(self) -> None:
         self.write("")
-        self.assertIn("empty", read(self.path).problem)
+        self.assertIn("empty", read_settings(self.path).problem)
         self.enable()
-        self.assertIs(read(self.path).value(ENABLED), True)
+        self.assertIs(read_settings(self.path).value(ENABLED), True)
 
     def test_other_encodings_are_not_touched(self) -> None:
         self.write('{\n"a": "\xfc"}'.encode("latin-1"))
         self.assertRefused("line 2: expected UTF-8")
-        self.assertIn("UTF-8", read(self.path).problem)
+        self.assertIn("UTF-8", read_settings(self.path).problem)
 
     def test_a_read_only_file_is_not_touched(self) -> None:
         self.write("{}")
@@ -155,25 +155,25 @@ class CliSettings(unittest.TestCase):
 
     def test_a_folder_in_its_place_is_told(self) -> None:
         os.makedirs(self.path)
-        self.assertIn("should be a file", read(self.path).problem)
+        self.assertIn("should be a file", read_settings(self.path).problem)
         with self.assertRaises(CannotChange):
             self.enable()
 
     def test_a_file_that_changes_before_the_answer_is_not_written(self) -> None:
         self.write("{}")
-        change = enabling(GEMINI_CLI, self.path)
+        change = enabling_change(GEMINI_CLI, self.path)
         self.write('{"a": 1}')
         with self.assertRaises(CannotChange) as caught:
-            apply(change)
+            apply_change(change)
         self.assertIn("has changed meanwhile", str(caught.exception))
         self.assertEqual(self.content(), b'{"a": 1}')
 
     def test_a_disk_that_fails_leaves_the_file_and_nothing_half_written(self) -> None:
         self.write("{}")
-        change = enabling(GEMINI_CLI, self.path)
+        change = enabling_change(GEMINI_CLI, self.path)
         failing = mock.patch("os.fsync", side_effect=OSError(28, "No space left on device"))
         with failing, self.assertRaises(CannotChange) as caught:
-            apply(change)
+            apply_change(change)
         self.assertIn("No space left on device", str(caught.exception))
         self.assertEqual(self.content(), b"{}")
         self.assertEqual(os.listdir(os.path.dirname(self.path)), ["settings.json"])
@@ -181,5 +181,5 @@ class CliSettings(unittest.TestCase):
     def test_enabling_twice_changes_nothing(self) -> None:
         self.write("{}")
         self.enable()
-        change = enabling(GEMINI_CLI, self.path)
+        change = enabling_change(GEMINI_CLI, self.path)
         self.assertEqual((change.lines, change.after), ((), change.before))

@@ -10,7 +10,7 @@ from GeminiCompanion.companion.ide.clis import (
     LLXPRT,
     QWEN_CODE,
     by_command,
-    program,
+    program_name,
 )
 
 
@@ -77,7 +77,7 @@ class Command(unittest.TestCase):
 
     def test_only_the_ending_of_a_program_is_left_out_of_its_name(self) -> None:
         for word in ("gemini-0.61.0", ".gemini", "/opt/gemini-0.61.0.sh"):
-            self.assertIn(program(word), ("gemini-0.61.0", ".gemini"))
+            self.assertIn(program_name(word), ("gemini-0.61.0", ".gemini"))
 
 
 class Homes(unittest.TestCase):

@@ -121,8 +121,8 @@ class Context(unittest.TestCase):
             self.now += 10 * (what == "focused")
             cursor = Cursor(int(more[0]), int(more[1])) if more else None
             opened = OpenFile(int(view_id), path, cursor, *more[2:])
-            act = {"focused": self.store.focus, "added": self.store.add}
-            act.get(what, self.store.select)(opened)
+            act = {"focused": self.store.focus_file, "added": self.store.add_file}
+            act.get(what, self.store.update_selection)(opened)
 
     @word("only files of (.+) are told")
     def only_of(self, folders: str) -> None:
@@ -134,7 +134,7 @@ class Context(unittest.TestCase):
         "(.+) are missing": lambda t, paths: setattr(t, "missing", set(paths.split())),
         "(.+) leads to (.+)": lambda t, path, target: t.links.update({path: target}),
         "no link can be followed": lambda t: t.links.update({"no link": ""}),
-        r"(\d+) is closed": lambda t, view_id: t.store.close(int(view_id)),
+        r"(\d+) is closed": lambda t, view_id: t.store.close_file(int(view_id)),
         "it is paused": lambda t: setattr(t.store, "sharing", Sharing(paused=True)),
         "it is paused no more": lambda t: setattr(t.store, "sharing", Sharing()),
     }
@@ -152,8 +152,8 @@ class Context(unittest.TestCase):
             path = os.path.join(folder, "a")
             open(path, "w").close()
             store = ContextStore()
-            store.focus(OpenFile(1, path))
-            store.add(OpenFile(2, folder))
+            store.focus_file(OpenFile(1, path))
+            store.add_file(OpenFile(2, folder))
             (entry,) = store.open_files()
             made = os.stat(path).st_mtime * 1000
             self.assertEqual(entry["path"], path)

@@ -35,11 +35,11 @@ class BookTestCase(unittest.TestCase):
 
     def told(self, path: str = PATH, text: str = "mine\n", before: str | None = None) -> int:
         number = self.accept(path, text, before)
-        self.assertEqual(self.book.tell(number), [])
+        self.assertEqual(self.book.mark_told(number), [])
         return number
 
     def texts(self, state: str) -> list[str | None]:
-        return [self.book[it].text for it in self.book.of(state)]
+        return [self.book[it].text for it in self.book.numbers_in(state)]
 
 
 class Waiting(BookTestCase):
@@ -58,7 +58,7 @@ class Waiting(BookTestCase):
         self.assertEqual(self.book.path_waiting_as(PATH), "")
         self.book.decide(number, "mine\n")
         self.assertEqual(self.book.path_waiting_as(SENT), PATH)
-        self.book.tell(number)
+        self.book.mark_told(number)
         self.assertEqual(self.book.path_waiting_as(SENT), "")
 
     def test_what_is_forgotten_is_found_by_nothing(self) -> None:
@@ -66,14 +66,14 @@ class Waiting(BookTestCase):
         self.book.forget(number)
         self.assertNotIn(number, self.book)
         self.assertEqual(self.book.path_waiting_as(SENT), "")
-        self.assertEqual(self.book.of(OPEN, path=PATH), [])
+        self.assertEqual(self.book.numbers_in(OPEN, path=PATH), [])
         self.book.forget(number)
 
     def test_what_is_adopted_waits_in_the_queue_of_no_session(self) -> None:
         queued = self.accept()
-        self.book.queue(queued, "s", 7)
+        self.book.mark_queued(queued, "s", 7)
         other = Book()
-        [number] = other.adopt(self.book.entries())
+        [number] = other.adopt_entries(self.book.entries())
         self.assertEqual(other[number], self.book[queued]._replace(event_id=0))
 
 
@@ -88,13 +88,13 @@ class Told(BookTestCase):
     def test_a_rejection_has_nothing_left_to_be_done(self) -> None:
         number = self.propose()
         self.book.decide(number, None)
-        self.assertEqual(self.book.tell(number), [])
+        self.assertEqual(self.book.mark_told(number), [])
         self.assertNotIn(number, self.book)
 
     def test_an_accepted_text_is_held_with_what_its_file_was_and_in_no_queue(self) -> None:
         number = self.accept(before="digest")
-        self.book.queue(number, "s", 7)
-        self.book.tell(number)
+        self.book.mark_queued(number, "s", 7)
+        self.book.mark_told(number)
         entry = self.book[number]
         self.assertEqual(
             (entry.state, entry.text, entry.before, entry.event_id), (TOLD, "mine\n", "digest", 0)
@@ -103,7 +103,7 @@ class Told(BookTestCase):
     def test_the_same_text_for_a_file_is_held_once_another_one_beside_it(self) -> None:
         first = self.told()
         second = self.told()
-        self.assertEqual(self.book.of(TOLD), [second])
+        self.assertEqual(self.book.numbers_in(TOLD), [second])
         self.assertNotIn(first, self.book)
         self.told(text="another\n")
         self.assertEqual(self.texts(TOLD), ["mine\n", "another\n"])
@@ -115,7 +115,7 @@ class Told(BookTestCase):
         with mock.patch.object(decisions, "MAX_TOLD", 3):
             for text in ("1\n", "2\n"):
                 self.told(text=text, before="digest")
-            gone = self.book.tell(self.accept(text="3\n", before="digest"))
+            gone = self.book.mark_told(self.accept(text="3\n", before="digest"))
         self.assertEqual([entry.text for entry in gone], ["1\n"])
         self.assertIn(unwritten, self.book)
         self.assertEqual(self.texts(TOLD), ["unwritten\n", "comes back\n", "2\n", "3\n"])
@@ -123,7 +123,7 @@ class Told(BookTestCase):
     def test_as_many_texts_as_there_may_be_are_held(self) -> None:
         for number in range(MAX_TOLD):
             self.told(text=f"{number}\n")
-        self.assertEqual(len(self.book.of(TOLD)), MAX_TOLD)
+        self.assertEqual(len(self.book.numbers_in(TOLD)), MAX_TOLD)
 
 
 class TakenBack(BookTestCase):
@@ -140,7 +140,7 @@ class TakenBack(BookTestCase):
         number = self.propose()
         self.book.decide(number, None)
         decision = self.book[number].decision
-        self.book.tell(number)
+        self.book.mark_told(number)
         self.book.take_back(number, decision, "s", 9, GEMINI_CLI.id)
         entry = self.book[number]
         self.assertEqual(
@@ -157,7 +157,7 @@ class TakenBack(BookTestCase):
 
     def test_what_waits_already_stays_where_it_waits(self) -> None:
         number = self.accept()
-        self.book.queue(number, "s", 3)
+        self.book.mark_queued(number, "s", 3)
         self.book.take_back(number, self.book[number].decision, "later", 9)
         self.assertEqual((self.book[number].session_id, self.book[number].event_id), ("s", 3))
 
@@ -187,10 +187,10 @@ class TheUsers(BookTestCase):
         self.book.edit(edited, "mine\n")
         decided = self.accept("/project/c.py")
         self.assertEqual(self.book.reject_open(), [untouched, edited])
-        self.assertEqual(self.book.of(OPEN), [])
-        self.assertEqual(self.book.of(DECIDED), [untouched, edited, decided])
+        self.assertEqual(self.book.numbers_in(OPEN), [])
+        self.assertEqual(self.book.numbers_in(DECIDED), [untouched, edited, decided])
         self.assertEqual(self.texts(DECIDED), [None, None, "mine\n"])
-        [back] = self.book.of(TOLD)
+        [back] = self.book.numbers_in(TOLD)
         self.assertEqual(
             (self.book[back].path, self.book[back].text, self.book[back].comes_back),
             (OTHER, "mine\n", True),
@@ -200,7 +200,7 @@ class TheUsers(BookTestCase):
         number = self.told(before="digest")
         self.assertEqual([self.book.grow_older(number) for _ in range(2)], [1, 2])
         self.assertEqual(self.book[number].hours, 2)
-        self.book.keep(number)
+        self.book.keep_unwritten(number)
         self.assertEqual((self.book[number].hours, self.book[number].before), (0, None))
         self.book.grow_older(number)
         self.book.decide(number, None, "later")

@@ -90,16 +90,16 @@ class InAWindow(WithoutServer):
             t.workspace.delivery, "_asking", lambda path: {t.id_of("c")}
         ),
         "d reads nothing yet": lambda t: (
-            setattr(t, "stream", t.by_name["d"].attach(None)),
+            setattr(t, "stream", t.by_name["d"].attach_stream(None)),
             t.workspace._stream_began(t.by_name["d"]),
         ),
         "d reads on and hears nothing": reads_on,
     }
     seen = {
-        r"(\w+) is called": lambda t, name: t.workspace.sessions.label(t.by_name[name]),
+        r"(\w+) is called": lambda t, name: t.workspace.sessions.session_label(t.by_name[name]),
         "it waits as the last event of c:": lambda t: (
-            [it.event_id for it in t.workspace.saved(0.0).proposals]
-            == [t.by_name["c"].saved().last_id]
+            [it.event_id for it in t.workspace.saved_workspace(0.0).proposals]
+            == [t.by_name["c"].saved_session().last_id]
         ),
         "the diff of c is open:": lambda t: t.id_of("c") in [id for _, id, _ in t.editor.diffs],
     }
@@ -121,15 +121,15 @@ class Alone(InLoop):
         )
         self.delivery = Delivery(self.book, self.sessions, self, lambda number: None, lambda: None)
 
-    def tell(self, sentence: str, about: str = "") -> None:
+    def show_message(self, sentence: str, about: str = "") -> None:
         self.said.append(sentence)
         self.true[about] = sentence
 
-    def withdraw(self, about: str) -> None:
+    def withdraw_message(self, about: str) -> None:
         del self.true[about]
 
     def open(self) -> Session:
-        return self.sessions.open(VERSION)
+        return self.sessions.open_session(VERSION)
 
     def decide(
         self, session_id: str, text: str | None = None, path: str = PATH, before: str | None = None
@@ -141,7 +141,7 @@ class Alone(InLoop):
     async def test_a_decision_waits_for_a_session_that_has_a_stream(self) -> None:
         number = self.decide("gone", "mine\n")
         session = self.open()
-        self.delivery.send(number)
+        self.delivery.send_decision(number)
         self.assertEqual(self.book[number].session_id, "gone")
         reader = Reader(session)
         self.delivery.pass_on()
@@ -150,11 +150,11 @@ class Alone(InLoop):
 
     async def test_each_path_waits_until_what_was_settled_on_it_is_known(self) -> None:
         reader = Reader(self.open())
-        self.delivery.settled(PATH)
+        self.delivery.note_settled(PATH)
         await self.clock.advance(SETTLED / 2)
-        self.delivery.settled("/other")
+        self.delivery.note_settled("/other")
         for path in (PATH, "/other"):
-            self.delivery.send(self.decide("gone", path=path))
+            self.delivery.send_decision(self.decide("gone", path=path))
         await self.clock.advance(0)
         self.assertEqual(reader.received("ide/diffRejected"), [])
         await self.clock.advance(SETTLED / 2)
@@ -164,10 +164,10 @@ class Alone(InLoop):
 
     async def test_a_path_is_not_forgotten_where_nothing_waits_for_one_settled_before(self) -> None:
         reader = Reader(self.open())
-        self.delivery.settled(PATH)
+        self.delivery.note_settled(PATH)
         await self.clock.advance(SETTLED / 2)
-        self.delivery.settled("/other")
-        self.delivery.send(self.decide("gone", path="/other"))
+        self.delivery.note_settled("/other")
+        self.delivery.send_decision(self.decide("gone", path="/other"))
         await self.clock.advance(SETTLED / 2)
         self.assertEqual(reader.received("ide/diffRejected"), [])
         await self.clock.advance(SETTLED)
@@ -178,12 +178,12 @@ class Alone(InLoop):
         Reader(session)
         paths = ["/1", "/2", "/3"]
         for path in paths:
-            self.delivery.send(self.decide(session.id, path=path))
+            self.delivery.send_decision(self.decide(session.id, path=path))
         await self.clock.advance(0)
-        self.assertEqual(self.book.of(DECIDED), [])
+        self.assertEqual(self.book.numbers_in(DECIDED), [])
         assert session.stream is not None
-        self.sessions.detach(session, session.stream)
-        self.assertEqual([self.book[it].path for it in self.book.of(DECIDED)], paths)
+        self.sessions.detach_stream(session, session.stream)
+        self.assertEqual([self.book[it].path for it in self.book.numbers_in(DECIDED)], paths)
         reader = Reader(session)
         await self.clock.advance(0)
         told = [it["filePath"] for it in reader.received("ide/diffRejected")]
@@ -194,11 +194,11 @@ class Alone(InLoop):
         event_ids = [3, 9, 3, 0]
         numbers = [self.decide("saved", path=f"/{it}") for it in range(len(event_ids))]
         waiting = dict(zip(numbers, event_ids))
-        self.delivery.restore([SavedSession("saved", VERSION, 5)], waiting)
+        self.delivery.restore_sessions([SavedSession("saved", VERSION, 5)], waiting)
         found = [self.book[number].event_id for number in numbers]
         self.assertEqual(found[0], 3)
         self.assertEqual(found[1:], [5 + LEAP + it for it in (1, 2, 3)])
-        session = self.sessions.find("saved")
+        session = self.sessions.find_session("saved")
         assert session is not None
         reader = Reader(session)
         await self.clock.advance(0)
@@ -208,16 +208,16 @@ class Alone(InLoop):
     async def test_a_cli_that_asks_is_given_what_was_decided_last(self) -> None:
         session = self.open()
         for text in ("first\n", "second\n"):
-            self.delivery.send(self.decide(session.id, text))
+            self.delivery.send_decision(self.decide(session.id, text))
         self.assertEqual(self.delivery.hand_out(session, PATH), "second\n")
-        self.assertEqual(self.book.of(DECIDED), [])
+        self.assertEqual(self.book.numbers_in(DECIDED), [])
         self.assertIsNone(self.delivery.hand_out(session, PATH))
 
     async def test_a_newer_proposal_leaves_no_older_decision_to_be_told(self) -> None:
         session = self.open()
         number = self.decide(session.id, "mine\n")
-        self.delivery.send(number)
-        self.delivery.supersede(session, PATH)
+        self.delivery.send_decision(number)
+        self.delivery.supersede_decisions(session, PATH)
         self.assertEqual(self.book[number].state, TOLD)
         reader = Reader(session)
         await self.clock.advance(0)
@@ -225,23 +225,23 @@ class Alone(InLoop):
 
     async def test_a_text_of_before_a_restart_waits_no_more_behind_a_newer_proposal(self) -> None:
         number = self.decide("saved", "mine\n")
-        self.book.tell(number)
-        self.delivery.restore([SavedSession("saved", VERSION, 5)], {number: 5})
-        session = self.sessions.find("saved")
+        self.book.mark_told(number)
+        self.delivery.restore_sessions([SavedSession("saved", VERSION, 5)], {number: 5})
+        session = self.sessions.find_session("saved")
         assert session is not None
-        self.delivery.supersede(session, PATH)
+        self.delivery.supersede_decisions(session, PATH)
         with mock.patch(DELIVERY + ".PATIENCE", -1.0):
-            self.assertTrue(self.delivery.withdraw(PATH, "mine\n"))
+            self.assertTrue(self.delivery.withdraw_text(PATH, "mine\n"))
         # A rejection would count for the newer one, if not now, then after the next restart.
-        self.assertEqual(self.book.of(DECIDED), [])
+        self.assertEqual(self.book.numbers_in(DECIDED), [])
 
     async def test_the_user_hears_that_a_decision_waits_for_a_cli_without_a_stream(self) -> None:
         session = self.open()
-        self.delivery.send(self.decide(session.id))
-        self.delivery.send(self.decide("gone", "mine\n", "/other"))
+        self.delivery.send_decision(self.decide(session.id))
+        self.delivery.send_decision(self.decide("gone", "mine\n", "/other"))
         self.assertEqual(self.said, [AWAY, AWAY_WITH_TEXT])
         Reader(session)
-        self.delivery.send(self.decide(session.id))
+        self.delivery.send_decision(self.decide(session.id))
         self.assertEqual(len(self.said), 2)
         await self.clock.advance(0)
         # The CLI that is there was told of both.
@@ -249,15 +249,15 @@ class Alone(InLoop):
 
     async def test_that_a_text_waits_is_not_true_once_the_user_has_taken_it_back(self) -> None:
         session = self.open()
-        self.delivery.send(self.decide(session.id, "mine\n"))
+        self.delivery.send_decision(self.decide(session.id, "mine\n"))
         self.assertEqual(list(self.true.values()), [AWAY_WITH_TEXT])
-        self.assertTrue(self.delivery.withdraw(PATH, "mine\n"))
+        self.assertTrue(self.delivery.withdraw_text(PATH, "mine\n"))
         self.assertEqual(self.true, {})
 
     async def test_that_a_text_waits_is_not_true_once_the_book_has_forgotten_it(self) -> None:
         session = self.open()
         number = self.decide(session.id, "mine\n")
-        self.delivery.send(number)
+        self.delivery.send_decision(number)
         self.assertEqual(list(self.true.values()), [AWAY_WITH_TEXT])
         self.book.forget(number)
         self.delivery.follow_book()
@@ -268,19 +268,19 @@ class Alone(InLoop):
     ) -> None:
         session = self.open()
         # Nobody reads it: its client is gone.
-        stream = session.attach(None)
-        self.delivery.send(self.decide(session.id, "mine\n"))
-        self.delivery.send(self.decide(session.id, path="/other"))
+        stream = session.attach_stream(None)
+        self.delivery.send_decision(self.decide(session.id, "mine\n"))
+        self.delivery.send_decision(self.decide(session.id, path="/other"))
         self.assertEqual(self.said, [])
-        self.sessions.detach(session, stream)
+        self.sessions.detach_stream(session, stream)
         self.assertEqual(self.said, [AWAY_WITH_TEXT, AWAY])
 
     async def test_of_a_session_that_ended_with_its_stream_the_user_hears_once(self) -> None:
         session = self.open()
-        stream = session.attach(None)
-        self.delivery.send(self.decide(session.id, "mine\n"))
-        self.sessions.end(session.id)
-        self.sessions.detach(session, stream)
+        stream = session.attach_stream(None)
+        self.delivery.send_decision(self.decide(session.id, "mine\n"))
+        self.sessions.end_session(session.id)
+        self.sessions.detach_stream(session, stream)
         self.assertEqual(self.said, [AWAY_WITH_TEXT])
 
     async def test_a_text_whose_cli_was_told_is_unwritten_after_a_while_unless_it_comes_back(
@@ -288,27 +288,27 @@ class Alone(InLoop):
     ) -> None:
         session = self.open()
         waiting = self.decide(session.id, "waits\n", "/waits")
-        self.delivery.send(waiting)
+        self.delivery.send_decision(waiting)
         told = self.decide("another", "told\n", "/told")
-        self.book.tell(told)
+        self.book.mark_told(told)
         closed = self.book.open("another", "/closed", "theirs\n")
         self.book.hand_over(closed, "comes back\n")
-        self.assertEqual(self.delivery.unwritten(), (("/waits", "waits\n"),))
+        self.assertEqual(self.delivery.unwritten_texts(), (("/waits", "waits\n"),))
         with mock.patch(DELIVERY + ".PATIENCE", -1.0):
             both = (("/waits", "waits\n"), ("/told", "told\n"))
-            self.assertEqual(self.delivery.unwritten(), both)
-            self.assertEqual(self.delivery.unwritten(told=()), both[:1])
+            self.assertEqual(self.delivery.unwritten_texts(), both)
+            self.assertEqual(self.delivery.unwritten_texts(told=()), both[:1])
 
     async def test_a_text_that_is_withdrawn_is_told_as_a_rejection_or_forgotten(self) -> None:
         session = self.open()
         waiting = self.decide(session.id, "mine\n")
-        self.delivery.send(waiting)
+        self.delivery.send_decision(waiting)
         told = self.decide("another", "told\n", "/told")
-        self.book.tell(told)
+        self.book.mark_told(told)
         with mock.patch(DELIVERY + ".PATIENCE", -1.0):
-            self.assertFalse(self.delivery.withdraw(PATH, "another\n"))
-            self.assertTrue(self.delivery.withdraw("/told", "told\n"))
-            self.assertTrue(self.delivery.withdraw(PATH, "mine\n"))
+            self.assertFalse(self.delivery.withdraw_text(PATH, "another\n"))
+            self.assertTrue(self.delivery.withdraw_text("/told", "told\n"))
+            self.assertTrue(self.delivery.withdraw_text(PATH, "mine\n"))
         self.assertNotIn(told, self.book)
         reader = Reader(session)
         await self.clock.advance(0)
@@ -322,7 +322,7 @@ class Alone(InLoop):
         Reader(session)
         text, rejection = self.decide(session.id, "mine\n"), self.decide(session.id, path="/no")
         for number in (text, rejection):
-            self.delivery.send(number)
+            self.delivery.send_decision(number)
         await self.clock.advance(READ / 2)
         self.delivery.stop()
         self.sessions.end_all()
@@ -330,4 +330,4 @@ class Alone(InLoop):
         self.delivery.hand_on()
         waiting = {entry.path: (entry.state, entry.event_id) for _, entry in self.book}
         self.assertEqual(waiting, {PATH: (TOLD, 1), "/no": (DECIDED, 2)})
-        self.assertEqual(self.book.of(OPEN), [])
+        self.assertEqual(self.book.numbers_in(OPEN), [])

@@ -63,7 +63,7 @@ class Case(InLoop):
     async def hear(self, event: str, name: str, **told: Any) -> None:
         call = {"tool_name": "write_file", "tool_input": {"file_path": name}}
         told = {"hook_event_name": event, "session_id": "c", "cwd": self.folder, **call, **told}
-        found = hook_events.read(GEMINI_CLI, {"pid": 7, "input": told})
+        found = hook_events.read_hook(GEMINI_CLI, {"pid": 7, "input": told})
         assert found is not None
         self.read = (await self.listener.answer_hook(found, None)).context
 

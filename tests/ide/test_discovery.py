@@ -184,10 +184,10 @@ class WhoMayReadIt(DiscoveryTestCase):
         (_name, beside_it), (name, data) = seen
         self.assertNotRegex(name, CLI_PATTERN)
         self.assertNotRegex(name, "gemini-ide-server")
-        place = discovery.places()[0]
+        place = discovery.discovery_folders()[0]
         path = place.path(advertisement)
         self.assertEqual(data, advertisement.encode(place.cli, place.form))
-        self.assertEqual(beside_it, server_file.encode(1, "/a", ""))
+        self.assertEqual(beside_it, server_file.encode_server_file(1, "/a", ""))
         names = [os.path.basename(it) for it in (beside(path, DEAD, 1), path)]
         self.assertEqual(sorted(os.listdir(self.folder)), names)
 
@@ -238,7 +238,7 @@ class WhereItMayNotBe(DiscoveryTestCase):
                 self.refused("could not be written", missing)
 
     def test_what_stands_in_the_files_place_is_not_followed_by_half_a_file(self) -> None:
-        path = discovery.places()[0].path(Advertisement(DEAD, 1, "t"))
+        path = discovery.discovery_folders()[0].path(Advertisement(DEAD, 1, "t"))
         os.makedirs(path)
         self.refused("could not be written")
         self.assertEqual(os.listdir(self.folder), [os.path.basename(path)])
@@ -248,7 +248,7 @@ class WhereItMayNotBe(DiscoveryTestCase):
         victim = os.path.join(self.temp, "victim")
         open(victim, "w").close()
         os.makedirs(self.folder)
-        os.symlink(victim, discovery.places()[0].path(Advertisement(DEAD, 1, "t")))
+        os.symlink(victim, discovery.discovery_folders()[0].path(Advertisement(DEAD, 1, "t")))
         path = Publication(Advertisement(DEAD, 1, "t")).paths[0]
         self.assertFalse(os.path.islink(path))
         self.assertEqual(os.path.getsize(victim), 0)
@@ -273,11 +273,11 @@ class SeveralFolders(DiscoveryTestCase):
 
     def test_one_folder_under_two_names_holds_one_file(self) -> None:
         with mock.patch.object(discovery, "SHARED_TMPDIR", os.path.join(self.temp, ".")):
-            self.assertEqual([it.folder for it in discovery.places()], [self.folder])
+            self.assertEqual([it.folder for it in discovery.discovery_folders()], [self.folder])
 
     def test_a_second_folder_that_is_not_there_is_not_made(self) -> None:
         with mock.patch.object(discovery, "SHARED_TMPDIR", os.path.join(self.temp, "none")):
-            self.assertEqual([it.folder for it in discovery.places()], [self.folder])
+            self.assertEqual([it.folder for it in discovery.discovery_folders()], [self.folder])
 
     def test_what_is_wrong_with_the_second_folder_does_not_alarm_the_user(self) -> None:
         open(os.path.join(self.shared, "gemini"), "w").close()
@@ -294,7 +294,7 @@ class SeveralFolders(DiscoveryTestCase):
         port = self.port(listening=False)
         paths = Publication(Advertisement(DEAD, port, "t")).paths
         whole = [*paths, *(beside(path, DEAD, port) for path in paths)]
-        self.assertEqual(sorted(discovery.sweep(os.getppid())), sorted(whole))
+        self.assertEqual(sorted(discovery.sweep_files(os.getppid())), sorted(whole))
 
 
 class OtherClis(DiscoveryTestCase):
@@ -383,7 +383,7 @@ class OtherClis(DiscoveryTestCase):
         ]
         with open(os.path.join(os.path.dirname(ours), "14.lock"), "w") as file:
             file.write("[" * 100_000)
-        self.assertEqual(discovery.sweep(os.getppid()), [ours])
+        self.assertEqual(discovery.sweep_files(os.getppid()), [ours])
         self.assertTrue(all(map(os.path.exists, alive)))
 
     def test_a_sandbox_does_not_name_a_process_that_is_another_one_outside(self) -> None:
@@ -408,7 +408,7 @@ class OtherClis(DiscoveryTestCase):
         }
         self.assertEqual(set(paths), expected)
         expected |= {beside(path, DEAD, port) for path in paths}
-        self.assertEqual(set(discovery.sweep(os.getppid(), extra)), expected)
+        self.assertEqual(set(discovery.sweep_files(os.getppid(), extra)), expected)
 
     def test_another_folder_that_is_not_there_is_not_made(self) -> None:
         extra = os.path.join(self.temp, "none")
@@ -425,7 +425,7 @@ class OtherClis(DiscoveryTestCase):
 class ChangeAndRemoval(DiscoveryTestCase):
     def test_other_folders_are_written_under_the_same_name(self) -> None:
         publication = Publication(Advertisement(DEAD, 1, "t", ("/a",)))
-        publication.change(Advertisement(DEAD, 1, "t", ("/b",)))
+        publication.change_advertisement(Advertisement(DEAD, 1, "t", ("/b",)))
         with open(publication.paths[0]) as file:
             self.assertEqual(json.load(file)["workspacePath"], "/b")
         self.assertEqual(len(os.listdir(self.folder)), 2)
@@ -433,7 +433,7 @@ class ChangeAndRemoval(DiscoveryTestCase):
     def test_the_same_folders_are_not_written_again(self) -> None:
         publication = Publication(Advertisement(DEAD, 1, "t", ("/a",)))
         os.unlink(publication.paths[0])
-        publication.change(Advertisement(DEAD, 1, "t", ("/a",)))
+        publication.change_advertisement(Advertisement(DEAD, 1, "t", ("/a",)))
         self.assertFalse(os.path.exists(publication.paths[0]))
 
     def test_a_file_that_somebody_swept_away_comes_back(self) -> None:
@@ -516,37 +516,37 @@ class TheSweep(DiscoveryTestCase):
 
     def test_a_file_goes_whose_editor_is_dead_and_whose_port_refuses(self) -> None:
         path = self.write(self.name(DEAD, self.port(listening=False)))
-        self.assertEqual(discovery.sweep(os.getppid()), [path])
+        self.assertEqual(discovery.sweep_files(os.getppid()), [path])
         self.assertEqual(os.listdir(self.folder), [])
 
     def test_a_file_stays_whose_port_answers(self) -> None:
         self.write(self.name(DEAD, self.port(listening=True)))
-        self.assertEqual(discovery.sweep(os.getppid()), [])
+        self.assertEqual(discovery.sweep_files(os.getppid()), [])
         self.assertEqual(len(os.listdir(self.folder)), 1)
 
     @unittest.skipUnless(POSIX, "on Windows the port alone decides")
     def test_a_file_stays_whose_editor_lives(self) -> None:
         self.write(self.name(os.getpid(), self.port(listening=False)))
-        self.assertEqual(discovery.sweep(os.getppid()), [])
+        self.assertEqual(discovery.sweep_files(os.getppid()), [])
         self.assertEqual(len(os.listdir(self.folder)), 1)
 
     def test_on_windows_it_goes_also_where_another_process_has_the_number(self) -> None:
         path = self.write(self.name(os.getpid(), self.port(listening=False)))
-        places = discovery.places()
-        with mock.patch.object(discovery, "places", lambda extra: places):
+        places = discovery.discovery_folders()
+        with mock.patch.object(discovery, "discovery_folders", lambda extra: places):
             with mock.patch.object(sys, "platform", "win32"):
-                self.assertEqual(discovery.sweep(os.getppid()), [path])
+                self.assertEqual(discovery.sweep_files(os.getppid()), [path])
 
     def test_files_that_this_editor_left_behind_go_but_its_live_ones_stay(self) -> None:
         left = self.write(self.name(os.getppid(), self.port(listening=False)))
         self.write(self.name(os.getppid(), self.port(listening=True)))
-        self.assertEqual(discovery.sweep(os.getppid()), [left])
+        self.assertEqual(discovery.sweep_files(os.getppid()), [left])
         self.assertEqual(len(os.listdir(self.folder)), 1)
 
     def test_numbers_that_are_no_process_and_no_port_count_as_dead(self) -> None:
         self.write(self.name(10**30, 0))
         self.write(self.name(10**30, 70000))
-        self.assertEqual(len(discovery.sweep(os.getppid())), 2)
+        self.assertEqual(len(discovery.sweep_files(os.getppid())), 2)
 
     def test_files_of_other_names_stay(self) -> None:
         port = self.port(listening=False)
@@ -560,13 +560,13 @@ class TheSweep(DiscoveryTestCase):
         ]
         for name in names:
             self.write(name)
-        self.assertEqual(discovery.sweep(os.getppid()), [])
+        self.assertEqual(discovery.sweep_files(os.getppid()), [])
         self.assertEqual(sorted(os.listdir(self.folder)), sorted(names))
 
     def test_a_half_written_file_goes_when_its_writer_is_dead(self) -> None:
         dead = self.write(f".unfinished-{DEAD}-0123abcd")
         alive = self.write(f".unfinished-{os.getpid()}-0123abcd")
-        self.assertEqual(discovery.sweep(os.getppid()), [dead])
+        self.assertEqual(discovery.sweep_files(os.getppid()), [dead])
         self.assertEqual(os.listdir(self.folder), [os.path.basename(alive)])
 
     @unittest.skipUnless(POSIX, "links need rights on Windows")
@@ -574,13 +574,13 @@ class TheSweep(DiscoveryTestCase):
         port = self.port(listening=False)
         os.makedirs(os.path.join(self.folder, self.name(DEAD, port)))
         os.symlink("/no/such/file", os.path.join(self.folder, self.name(DEAD + 1, port)))
-        self.assertEqual(discovery.sweep(os.getppid()), [])
+        self.assertEqual(discovery.sweep_files(os.getppid()), [])
         self.assertEqual(len(os.listdir(self.folder)), 2)
 
     @unittest.skipUnless(ROOT, "only root can give a file away")
     def test_files_of_another_user_stay(self) -> None:
         os.chown(self.write(self.name(DEAD, self.port(listening=False))), 12345, -1)
-        self.assertEqual(discovery.sweep(os.getppid()), [])
+        self.assertEqual(discovery.sweep_files(os.getppid()), [])
         self.assertEqual(len(os.listdir(self.folder)), 1)
 
     def left_by(self, listening: bool, **other: Any) -> list[str]:
@@ -590,7 +590,7 @@ class TheSweep(DiscoveryTestCase):
         with mock.patch.object(server_file, "this_process", lambda: serving):
             (path,) = Publication(Advertisement(os.getpid(), port, "t")).paths
         left = [path, beside(path, os.getpid(), port)]
-        removed = discovery.sweep(os.getppid())
+        removed = discovery.sweep_files(os.getppid())
         self.assertEqual([os.path.exists(it) for it in left], [it not in removed for it in left])
         for it in left:
             if os.path.exists(it):
@@ -644,7 +644,7 @@ class TheSweep(DiscoveryTestCase):
         serving = replace(server_file.this_process(), machine="elsewhere")
         with mock.patch.object(server_file, "this_process", lambda: serving):
             Publication(Advertisement(DEAD, port, "t"))
-        self.assertEqual(len(discovery.sweep(os.getppid())), 2)
+        self.assertEqual(len(discovery.sweep_files(os.getppid())), 2)
 
     def test_a_file_beside_it_that_makes_no_sense_counts_as_none(self) -> None:
         for text in ("", "[]", "{", '{"serving": 1}', '{"serving": {"pid": -1}}', "[" * 100_000):
@@ -652,7 +652,7 @@ class TheSweep(DiscoveryTestCase):
             path = self.write(self.name(DEAD, port))
             with open(beside(path, DEAD, port), "w") as file:
                 file.write(text)
-            self.assertEqual(discovery.sweep(os.getppid()), [])
+            self.assertEqual(discovery.sweep_files(os.getppid()), [])
 
     def test_an_editor_in_a_container_with_our_number_keeps_its_file_when_we_quit(self) -> None:
         serving = replace(server_file.this_process(), namespace="pid:[2]")
@@ -670,9 +670,9 @@ class TheSweep(DiscoveryTestCase):
                 self.assertTrue(server_file.has_ended(serving, lambda: True))
 
     def test_where_there_is_no_folder_there_is_nothing_to_sweep(self) -> None:
-        self.assertEqual(discovery.sweep(os.getppid()), [])
+        self.assertEqual(discovery.sweep_files(os.getppid()), [])
 
     @unittest.skipUnless(POSIX, "links need rights on Windows")
     def test_a_folder_that_cannot_be_read_is_no_error(self) -> None:
         os.symlink("gemini", os.path.join(self.temp, "gemini"))
-        self.assertEqual(discovery.sweep(os.getppid()), [])
+        self.assertEqual(discovery.sweep_files(os.getppid()), [])

@@ -58,7 +58,7 @@ class DiskCheckTestCase(InLoop):
         """A text of which a CLI was told at that moment; gives its number."""
         before = file_content.read(path or self.path).known_digest
         entry = Entry("s", path or self.path, TOLD, at, text=text, decided_at=at, before=before)
-        (number,) = self.book.adopt([entry._replace(comes_back=comes_back)])
+        (number,) = self.book.adopt_entries([entry._replace(comes_back=comes_back)])
         return number
 
     def texts(self) -> list[str | None]:
@@ -105,18 +105,18 @@ class WhatIsOnDisk(DiskCheckTestCase):
 
     async def look_warned(self) -> None:
         with self.assertLogs(log.logger, "WARNING") as logs:
-            await self.check.look()
+            await self.check.check_files()
         self.assertIn("not written", logs.output[0])
         self.assertNotIn("a.txt", "".join(logs.output))
 
     async def look_without_reading(self) -> None:
         with mock.patch.object(file_content, "read", side_effect=ZeroDivisionError):
-            await self.check.look()
+            await self.check.check_files()
 
     async def pass_hours(self, count: str) -> None:
         self.assertEqual(SUPERSEDED, 24)
         for _ in range(int(count)):
-            await self.check.look()
+            await self.check.check_files()
             await self.clock.advance(HOUR + 1)
 
     async def pass_the_rest(self) -> None:
@@ -126,8 +126,8 @@ class WhatIsOnDisk(DiskCheckTestCase):
     def restart(self) -> None:
         """Only what stands in the book goes on."""
         (entry,) = self.book.entries()
-        self.book.forget(self.book.of(TOLD)[0])
-        self.book.adopt([entry])
+        self.book.forget(self.book.numbers_in(TOLD)[0])
+        self.book.adopt_entries([entry])
 
     words = {
         r"(\w+) was accepted": lambda t, text: t.accept(text + "\n", t.long_ago),
@@ -138,7 +138,7 @@ class WhatIsOnDisk(DiskCheckTestCase):
         # Written before anything was accepted.
         "the file is old": lambda t: os.utime(t.path, (t.long_ago - 10, t.long_ago - 10)),
         "the file is removed": lambda t: os.unlink(t.path),
-        "it is looked": lambda t: t.check.look(),
+        "it is looked": lambda t: t.check.check_files(),
         "it is looked, with a warning that names no file": look_warned,
         "it is looked without reading": look_without_reading,
         "time stands still": lambda t: setattr(t, "clock", Clock()),
@@ -165,7 +165,7 @@ class WhatIsOnDisk(DiskCheckTestCase):
             return sight
 
         with mock.patch.object(disk_check, "in_thread", slow):
-            looking = await begun(self.check.look())
+            looking = await begun(self.check.check_files())
             second = self.accept("second\n", self.long_ago)
             await self.check._look_at(second)
             self.assertIn(second, self.check.missing)
@@ -184,10 +184,10 @@ class WhatIsOnDisk(DiskCheckTestCase):
             with self.subTest(data=data[:20]):
                 self.accept(text, self.long_ago)
                 self.write(data)
-                await self.check.look()
+                await self.check.check_files()
                 self.assertEqual(self.texts(), [])
         self.accept(long + "mine\n", self.long_ago)
-        await self.check.look()
+        await self.check.check_files()
         self.assertEqual(self.texts(), [long + "mine\n"])
 
     async def test_a_text_that_was_accepted_before_the_clock_was_set_is_missing_and_kept(
@@ -198,11 +198,11 @@ class WhatIsOnDisk(DiskCheckTestCase):
             with self.subTest(ahead=ahead):
                 number = self.accept("new\n", time.time())
                 delivery = self.delivery()
-                self.assertEqual(delivery.unwritten(), ())
+                self.assertEqual(delivery.unwritten_texts(), ())
                 with mock.patch.object(time, "time", return_value=time.time() + ahead):
                     with self.assertLogs(log.logger, "WARNING"):
-                        await self.check.look()
-                    self.assertEqual(delivery.unwritten(), ((self.path, "new\n"),))
+                        await self.check.check_files()
+                    self.assertEqual(delivery.unwritten_texts(), ((self.path, "new\n"),))
                 self.assertEqual(self.check.missing, {number})
                 self.book.forget(number)
 
@@ -224,7 +224,7 @@ class WhatIsOnDisk(DiskCheckTestCase):
 
         clock = Clock()
         with mock.patch.object(file_content, "read", read), self.assertLogs(log.logger):
-            looking = asyncio.ensure_future(self.check.look())
+            looking = asyncio.ensure_future(self.check.check_files())
             await until(lambda: self.texts() == ["text"])
             await clock.advance(disk_check.READING)
             await looking
@@ -254,7 +254,7 @@ class WhatComesBack(DiskCheckTestCase):
 
     async def pass_by(self, seconds: float) -> None:
         """Let the time pass, and wait for the looks that were due."""
-        with mock.patch.object(disk_check, "_look", wraps=disk_check._look) as look:
+        with mock.patch.object(disk_check, "_read_state", wraps=disk_check._read_state) as look:
             due = sum(self.passed < at <= self.passed + seconds for at in LOOKS)
             self.passed += seconds
             await self.clock.advance(seconds)
@@ -264,7 +264,7 @@ class WhatComesBack(DiskCheckTestCase):
 
     def start(self, comes_back: bool = True) -> None:
         self.clock, self.passed = Clock(), 0.0
-        self.check.watch(self.accept("mine\n", time.time(), comes_back=comes_back))
+        self.check.watch_text(self.accept("mine\n", time.time(), comes_back=comes_back))
 
     async def pass_in_quarters(self) -> None:
         for _ in range(7):
@@ -293,7 +293,7 @@ class WhatComesBack(DiskCheckTestCase):
         "4 s pass without a window": pass_without_window,
         "the file gets (.+)": lambda t, words: t.write(words.encode() + b"\n"),
         "the check is stopped": lambda t: t.check.stop(),
-        "it is looked again": lambda t: t.check.look(),
+        "it is looked again": lambda t: t.check.check_files(),
     }
     seen = {
         "back are": lambda t: [str(it).strip() for it in t.returned],
@@ -321,7 +321,7 @@ class WhatComesBack(DiskCheckTestCase):
         self.start()
         await self.clock.advance(3)
         await until(lambda: self.returned)
-        looking = asyncio.ensure_future(self.check.look())
+        looking = asyncio.ensure_future(self.check.check_files())
         await until(lambda: looking.done() or len(self.returned) > 1)
         self.free.set()
         await until(lambda: not self.texts())
@@ -333,7 +333,7 @@ class WhatComesBack(DiskCheckTestCase):
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(lambda _loop, context: failed.append(context))
         self.check.look_soon()
-        for number in self.book.of(TOLD):
+        for number in self.book.numbers_in(TOLD):
             self.book.forget(number)
         await self.clock.advance(3)
         gc.collect()

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from GeminiCompanion.companion import __version__
-from GeminiCompanion.companion.ide.cli_settings import parsed
+from GeminiCompanion.companion.ide.cli_settings import parse_settings
 from GeminiCompanion.companion.ide.clis import GEMINI_CLI, IBM_BOB, LLXPRT, QWEN_CODE
 from GeminiCompanion.companion.ide.doctor import checks, logins, lookup, report, starting
 from GeminiCompanion.companion.ide.doctor.checks import CHECKS, Failed, Ok
@@ -27,7 +27,7 @@ FILE = DiscoveryFile(
     f"{PLACE}/gemini-ide-server-100-5000.json", EDITOR, 5000, 5000, "/work", has_token=True
 )
 OURS = Window(EDITOR, 5000, ("/work",), (FILE.path,), connected=1, since=1000.0)
-ON = parsed("/home/ann/.gemini/settings.json", '{"ide": {"enabled": true}}')
+ON = parse_settings("/home/ann/.gemini/settings.json", '{"ide": {"enabled": true}}')
 PROCESSES = {
     1: SystemProcess(1, 0, "init"),
     EDITOR: SystemProcess(EDITOR, 1, "sublime_text", started=500.0),
@@ -98,9 +98,12 @@ SHARED = replace(
         "/q/ide/1.lock",
     ),
 )
-BROKEN, COMMAS = parsed("/s.json", '{"a": 1\n"b": 2}'), parsed("/s.json", '{"a": 1,}')
-UNSET = parsed("/home/ann/.gemini/settings.json", None)
-SYSTEM = parsed("/etc/s.json", '{"ide": {"enabled": false}}')
+BROKEN, COMMAS = (
+    parse_settings("/s.json", '{"a": 1\n"b": 2}'),
+    parse_settings("/s.json", '{"a": 1,}'),
+)
+UNSET = parse_settings("/home/ann/.gemini/settings.json", None)
+SYSTEM = parse_settings("/etc/s.json", '{"ide": {"enabled": false}}')
 FLATPAK = Surrounding("Sublime Text is a Flatpak", "It has a /tmp of its own.", "Share it.")
 DEAD = DiscoveryFile(f"{PLACE}/x", EDITOR, 4000, 4000, "/work", answers=False)
 LIVE = replace(DEAD, answers=True)

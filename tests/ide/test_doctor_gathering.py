@@ -288,7 +288,7 @@ class Gathering(unittest.TestCase):
             deadline = time.monotonic() + 60
             facts = self.gather()
             while facts.process is None and time.monotonic() < deadline:
-                running = system_processes.running().items()
+                running = system_processes.running_processes().items()
                 mine = {pid: each for pid, each in running if pid == process.pid}
                 (facts,) = gathering.gather_facts(self.scope, mine)
             process.kill()
@@ -308,7 +308,7 @@ class Processes(unittest.TestCase):
         before = time.time()
         with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
             after = time.time()
-            started = system_processes.running()[child.pid].started
+            started = system_processes.running_processes()[child.pid].started
             child.kill()
         self.assertLess(before - 0.1, started)
         self.assertLess(started, after + 0.1)
@@ -328,13 +328,13 @@ class Processes(unittest.TestCase):
             name = os.path.basename(command.split(" ")[0])
             known = {5: SystemProcess(5, 1, name, command)}
             with self.subTest(command):
-                self.assertEqual(bool(system_processes.clis(GEMINI_CLI, known)), expected)
+                self.assertEqual(bool(system_processes.find_clis(GEMINI_CLI, known)), expected)
 
     def test_of_a_cli_that_started_itself_again_the_last_one_counts(self) -> None:
         known = {
             pid: SystemProcess(pid, pid - 1, "node", "node /usr/bin/gemini") for pid in (50, 51)
         }
-        found = system_processes.clis(GEMINI_CLI, known)
+        found = system_processes.find_clis(GEMINI_CLI, known)
         self.assertEqual([each.pid for each in found], [51])
 
     def test_windows_is_asked_in_utf8_and_its_answer_is_read(self) -> None:
@@ -348,9 +348,9 @@ class Processes(unittest.TestCase):
             "[Console]::OutputEncoding = New-Object System.Text.UTF8", output.call_args[0][-1]
         )
         self.assertEqual(known[7], SystemProcess(7, 5, "node", command, 1700000000.0))
-        self.assertEqual([each.pid for each in system_processes.clis(GEMINI_CLI, known)], [7])
+        self.assertEqual([each.pid for each in system_processes.find_clis(GEMINI_CLI, known)], [7])
 
     def test_this_process_and_its_parent_are_listed(self) -> None:
-        known = system_processes.running()
+        known = system_processes.running_processes()
         self.assertIn(os.getpid(), known)
         self.assertEqual(known[os.getpid()].parent, os.getppid())

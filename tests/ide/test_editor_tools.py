@@ -9,7 +9,7 @@ from typing import Any
 from GeminiCompanion.companion.base.jsonrpc import Request
 from GeminiCompanion.companion.base.path_maps import PathMap, PathMaps
 from GeminiCompanion.companion.ide import editor_tools
-from GeminiCompanion.companion.ide.code_pages import ROWS, characters
+from GeminiCompanion.companion.ide.code_pages import ROWS, count_characters
 from GeminiCompanion.companion.ide.code_queries import (
     DefinitionsOf,
     Findings,
@@ -52,7 +52,7 @@ class Code(CodeKnowledge):
     async def selection(self, window_id: int, view_id: int) -> Selection:
         return Selection("a", (Selected(1, 2, 3, 4, f"text of {view_id}"),))
 
-    async def unsaved(self, window_id: int) -> frozenset[str]:
+    async def unsaved_files(self, window_id: int) -> frozenset[str]:
         return self.dirty
 
     async def show_line(self, window_id: int, path: str, line: int) -> bool:
@@ -76,10 +76,10 @@ class EditorToolsCase(InLoop):
         return path
 
     def look_at(self, view_id: int, path: str) -> None:
-        self.context.focus(OpenFile(view_id, path))
+        self.context.focus_file(OpenFile(view_id, path))
 
     async def asked(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        body = await editor_tools.handle(Request(1, method, params), self.tools)
+        body = await editor_tools.handle_message(Request(1, method, params), self.tools)
         answer: dict[str, Any] = json.loads(body or b"{}")
         return answer
 
@@ -186,7 +186,7 @@ class Results(EditorToolsCase):
         self.code.found = [FoundCode(path, 1, 8, is_utf16=True), FoundCode(path, 1, 7)]
         told = await self.told("references", name="two")
         self.assertEqual([row["column"] for row in told["results"]], [7, 7])
-        self.assertEqual(characters("é\U0001f600x", 3), 2)
+        self.assertEqual(count_characters("é\U0001f600x", 3), 2)
 
     async def test_a_page_is_bounded_and_says_whether_there_is_more(self) -> None:
         self.code.found = [FoundCode(self.a, line, 1) for line in range(1, ROWS + 3)]

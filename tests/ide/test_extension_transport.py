@@ -47,7 +47,7 @@ class Routes(unittest.TestCase):
         tools = EditorTools(1, CodeKnowledge(), ContextStore())
         endpoint = Endpoint(TOKEN, sessions, mock.Mock(), self.hooks, tools, mock.Mock())
         self.key = endpoint.key
-        async with endpoint.listening() as port:
+        async with endpoint.listen_on() as port:
             yield port
 
     async def answer_hook(self, event: Any, session: Any) -> HookAnswer:

@@ -59,13 +59,13 @@ class Events(unittest.TestCase):
         )
         for value, words in rows:
             with self.subTest(value), self.assertRaisesRegex(BadHook, words):
-                hook_events.read(GEMINI_CLI, value)
+                hook_events.read_hook(GEMINI_CLI, value)
         with self.assertRaisesRegex(BadHook, "IBM Bob has none"):
-            hook_events.read(IBM_BOB, body("SessionStart"))
+            hook_events.read_hook(IBM_BOB, body("SessionStart"))
 
     def test_events_of_no_interest_are_left_alone(self) -> None:
         for value in (body("PreCompress"), body("Notification", notification_type="idle_prompt")):
-            self.assertIsNone(hook_events.read(GEMINI_CLI, value))
+            self.assertIsNone(hook_events.read_hook(GEMINI_CLI, value))
 
 
 class Answers(unittest.TestCase):
@@ -82,7 +82,7 @@ class Answers(unittest.TestCase):
             (QWEN_CODE, "PostToolUse", context("PostToolUse")),
         )
         for cli, name, expected in rows:
-            event = hook_events.read(cli, body(name))
+            event = hook_events.read_hook(cli, body(name))
             with self.subTest(f"{cli.name}, {name}"):
                 self.assertEqual(event and hook_output(event, both), expected)
                 self.assertEqual(event and hook_output(event, HookAnswer()), {})
@@ -217,8 +217,8 @@ class Desk(InLoop):
 
     async def test_on_windows_the_cli_is_the_process_above_the_shell_of_its_hook(self) -> None:
         self.desk._sessions = Sessions(*[mock.Mock()] * 4)
-        its = self.desk._sessions.open("2025-06-18")
-        its.attach(None).peer = 50_000
+        its = self.desk._sessions.open_session("2025-06-18")
+        its.attach_stream(None).peer = 50_000
         self.desk._port = lambda: 40_000
         # By the process of a hook's shell, that of its CLI; each shell ends with its hook.
         parents = {21: os.getpid(), 22: os.getpid(), 23: 0}
@@ -237,7 +237,7 @@ class Desk(InLoop):
         self.assertEqual(found, {"s": (os.getpid(), its.id), "unknown": (0, "")})
 
     async def test_a_process_of_another_system_is_none_of_ours(self) -> None:
-        ours = system_processes.namespace()
+        ours = system_processes.process_namespace()
         for number, (namespace, pid) in enumerate((("", 7), (ours, 7), ("pid:[1]", 0))):
             told = {**body("SessionStart", str(number)), "pid_namespace": namespace}
             await self.desk.answer_hook(GEMINI_CLI, told)
@@ -258,7 +258,7 @@ class Desk(InLoop):
             await self.desk.answer_hook(GEMINI_CLI, {**told, "pid_namespace": "pid:[1]"})
             self.assertEqual(self.desk.live.all()[0].mcp_session, expected)
         its.stream = None
-        event = hook_events.read(GEMINI_CLI, {**body("AfterAgent"), "pid": 0})
+        event = hook_events.read_hook(GEMINI_CLI, {**body("AfterAgent"), "pid": 0})
         self.assertIsNone(event and await self.desk.session_of(event))
         self.desk.stop()
 
@@ -273,7 +273,7 @@ class Desk(InLoop):
     async def test_a_killed_cli_in_a_container_ends_with_its_connection(self) -> None:
         self.desk._sessions = sessions = Sessions(*[mock.Mock()] * 4)
         clock = Clock()
-        sessions.open("2025-06-18").note_activity()
+        sessions.open_session("2025-06-18").note_activity()
         for name in ("connected", "not connected"):
             told = {**body("BeforeAgent", name, prompt="x"), "pid_namespace": "pid:[1]"}
             await self.desk.answer_hook(GEMINI_CLI, told)
@@ -306,7 +306,7 @@ class Live(unittest.TestCase):
         self.changes += 1
 
     def hear(self, value: dict[str, Any], cli: Cli = GEMINI_CLI, mcp_session: str = "m") -> None:
-        event = hook_events.read(cli, value)
+        event = hook_events.read_hook(cli, value)
         if event is not None:
             self.live.apply_hook(event, mcp_session)
 
@@ -373,14 +373,14 @@ class Live(unittest.TestCase):
     def test_a_decision_in_the_editor_ends_the_question(self) -> None:
         for is_accepted, expected in ((True, WORKING), (False, DONE)):
             self.hear(asked(EDIT))
-            self.live.decided("another", is_accepted)
+            self.live.note_decision("another", is_accepted)
             self.assertEqual(self.one()[0], ASKS)
-            self.live.decided("m", is_accepted)
+            self.live.note_decision("m", is_accepted)
             self.assertEqual(self.one()[0], expected)
 
     def test_a_cli_without_a_session_of_this_window_is_not_decided_on(self) -> None:
         self.hear(asked(EDIT), mcp_session="")
-        self.live.decided("", True)
+        self.live.note_decision("", True)
         self.assertEqual(self.one()[0], ASKS)
 
     def test_what_is_gone_is_forgotten_and_only_a_change_is_told(self) -> None:
@@ -400,7 +400,7 @@ class Live(unittest.TestCase):
 
     def test_the_status_bar_says_questions_first_and_done_for_a_while(self) -> None:
         def state() -> str:
-            return live_words.state(self.live.all(), self.now)
+            return live_words.state_text(self.live.all(), self.now)
 
         self.assertEqual(state(), "")
         self.hear(body("AfterAgent", session="a"))
@@ -416,5 +416,5 @@ class Live(unittest.TestCase):
 
     def test_a_line_for_the_user_shows_what_is_hidden_in_a_command(self) -> None:
         self.hear(asked({**COMMAND, "command": "ls\u202e"}))
-        (line,) = live_words.lines(self.live.all()[0])
+        (line,) = live_words.cli_lines(self.live.all()[0])
         self.assertRegex(line, r"asks you since \d\d:\d\d: ls<U\+202E>")

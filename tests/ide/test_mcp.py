@@ -53,7 +53,7 @@ class McpTestCase(InLoop):
     async def answer(self, method: str, params: Any = None, version: str = "2025-06-18") -> Any:
         """The JSON-RPC answer to a request with the id 1."""
         message = Request(1, method, {} if params is None else params)
-        body = await mcp.handle(message, self.desk, Session("s", version))
+        body = await mcp.handle_message(message, self.desk, Session("s", version))
         answer = json.loads(body or b"null")
         self.assertEqual((answer["jsonrpc"], answer["id"]), ("2.0", 1))
         return answer
@@ -76,7 +76,7 @@ class McpTestCase(InLoop):
 
 class Initialize(unittest.TestCase):
     def negotiate(self, version: Any) -> tuple[str, dict[str, Any]]:
-        return mcp.negotiate(Request(1, "initialize", {"protocolVersion": version}))
+        return mcp.negotiate_version(Request(1, "initialize", {"protocolVersion": version}))
 
     def test_every_known_revision_is_echoed(self) -> None:
         for version in ("2025-03-26", "2025-06-18", "2025-11-25"):
@@ -109,7 +109,7 @@ class Initialize(unittest.TestCase):
 
     def test_a_missing_revision_is_refused(self) -> None:
         with self.assertRaises(RpcError):
-            mcp.negotiate(Request(1, "initialize", {}))
+            mcp.negotiate_version(Request(1, "initialize", {}))
 
 
 class Methods(McpTestCase):
@@ -144,7 +144,7 @@ class Methods(McpTestCase):
             Response(None, None, {"code": 1, "message": "m"}),
         ):
             with self.subTest(message=message):
-                body = await mcp.handle(message, self.desk, Session("s", "2025-06-18"))
+                body = await mcp.handle_message(message, self.desk, Session("s", "2025-06-18"))
                 self.assertIsNone(body)
 
 

@@ -84,7 +84,7 @@ class OutlivingTestCase(InLoop):
         asyncio.run(asyncio.wait_for(run(), PATIENCE))
 
     def load(self) -> dict[tuple[str, ...], SavedWorkspace]:
-        found, problem = state_file.load(self.path)
+        found, problem = state_file.load_state(self.path)
         self.assertEqual(problem, "")
         return {each.folders: each for each in found}
 
@@ -94,7 +94,7 @@ class OutlivingTestCase(InLoop):
 
 class StopsAndStarts(OutlivingTestCase):
     def test_a_stop_before_the_server_is_there_loses_nothing(self) -> None:
-        state_file.save(self.path, [self.saved("/a"), self.saved("/b")])
+        state_file.save_state(self.path, [self.saved("/a"), self.saved("/b")])
 
         async def step(windows: Windows) -> None:
             windows.set_windows({1: ("/a",)})
@@ -105,7 +105,7 @@ class StopsAndStarts(OutlivingTestCase):
             self.assertEqual((entry.path, entry.text), (folder + "/a", "typed\n"))
 
     def test_without_a_port_decisions_are_kept_all_the_same(self) -> None:
-        state_file.save(self.path, [self.saved("/a")])
+        state_file.save_state(self.path, [self.saved("/a")])
 
         async def step(windows: Windows) -> None:
             with mock.patch("socket.create_server", side_effect=OSError(24, "Too many")):
@@ -137,7 +137,7 @@ class StopsAndStarts(OutlivingTestCase):
 
     def test_a_new_window_leaves_one_with_the_same_folders_what_is_its_own(self) -> None:
         saved = [self.saved("/a", window_id=id, token=f"token-{id}") for id in (1, 2)]
-        state_file.save(self.path, saved)
+        state_file.save_state(self.path, saved)
 
         async def step(windows: Windows) -> None:
             windows.set_windows({3: ("/a",), 2: ("/a",)})
@@ -157,7 +157,7 @@ class StopsAndStarts(OutlivingTestCase):
 
         found: list[float] = []
         with socket.create_server(("127.0.0.1", 0)) as other:
-            state_file.save(self.path, [self.saved("/a", port=other.getsockname()[1])])
+            state_file.save_state(self.path, [self.saved("/a", port=other.getsockname()[1])])
             self.run_with(step)
         taken_over, new = found
         self.assertEqual(taken_over, 0.0)
@@ -166,7 +166,7 @@ class StopsAndStarts(OutlivingTestCase):
     def test_a_port_that_somebody_else_has_now_costs_the_token(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as other:
             port = other.getsockname()[1]
-            state_file.save(self.path, [self.saved("/a", port=port)])
+            state_file.save_state(self.path, [self.saved("/a", port=port)])
 
             async def step(windows: Windows) -> None:
                 windows.set_windows({1: ("/a",)})
@@ -177,7 +177,7 @@ class StopsAndStarts(OutlivingTestCase):
         self.assertNotEqual(self.environments[1]["GEMINI_CLI_IDE_AUTH_TOKEN"], "token-of-/a")
 
     def test_a_state_that_cannot_be_read_is_told(self) -> None:
-        state_file.save(self.path, [self.saved("/a")])
+        state_file.save_state(self.path, [self.saved("/a")])
         with open(self.path, "ab") as file:
             file.write(b"{half a li")
 
@@ -207,7 +207,7 @@ class StopsAndStarts(OutlivingTestCase):
         self.assertIs(os.replace, real)
 
     def test_a_last_save_that_fails_is_told_at_the_next_start_until_one_succeeds(self) -> None:
-        state_file.save(self.path, [self.saved("/a")])
+        state_file.save_state(self.path, [self.saved("/a")])
         full = mock.patch("os.replace", side_effect=OSError(28, "No space"))
 
         async def fill(windows: Windows) -> None:
@@ -244,7 +244,7 @@ class StopsAndStarts(OutlivingTestCase):
             windows.set_windows({1: ("/a",)})
             DiffAccepted(1, "session", "/a/b", "mine\n").apply(windows)
 
-        with mock.patch.object(state_file, "save", save), mock.patch(SAVING + ".LAST", 0.05):
+        with mock.patch.object(state_file, "save_state", save), mock.patch(SAVING + ".LAST", 0.05):
             with self.assertLogs("GeminiCompanion", "ERROR"):
                 self.run_with(step)
         self.assertIn("does not answer", self.editor.told[-1])
@@ -321,12 +321,12 @@ class TwoEditors(OutlivingTestCase):
         # That another editor has the folder is not true any more.
         self.assertEqual(self.other.withdrawn, ["saving"])
         await later.aclose()
-        found, _ = state_file.load(self.path)
+        found, _ = state_file.load_state(self.path)
         kept = {text for each in found for text in texts_of(each)}
         self.assertEqual(kept, {"first\n", "second\n"})
 
     async def test_one_that_is_about_to_end_is_waited_for(self) -> None:
-        state_file.save(self.path, [self.saved("/a")])
+        state_file.save_state(self.path, [self.saved("/a")])
         lock = FolderLock(os.path.dirname(self.path))
         lock.acquire()
         with mock.patch(SAVING + ".HANDOVER", PATIENCE):
@@ -346,7 +346,7 @@ class TwoEditors(OutlivingTestCase):
             acquired.set()
 
         acquired = threading.Event()
-        saving = Saving(self.path, list, self.editor.tell)
+        saving = Saving(self.path, list, self.editor.show_message)
         with mock.patch.object(FolderLock, "acquire", acquire):
             taking = asyncio.ensure_future(saving.take_over())
             await until(tries.is_set)
@@ -359,7 +359,7 @@ class TwoEditors(OutlivingTestCase):
         await until(lambda: is_free(other))
 
     async def test_a_save_that_begins_after_the_last_one_does_not_replace_it(self) -> None:
-        begins, ended, real = threading.Event(), threading.Event(), Saving._write
+        begins, ended, real = threading.Event(), threading.Event(), Saving._write_picture
         self.addCleanup(begins.set)
 
         def write(saving: Saving, path: str, picture: list[SavedWorkspace]) -> str:
@@ -370,10 +370,12 @@ class TwoEditors(OutlivingTestCase):
                 ended.set()
 
         picture = [self.saved("/a")]
-        saving = Saving(self.path, lambda: list(picture), self.editor.tell)
+        saving = Saving(self.path, lambda: list(picture), self.editor.show_message)
         await saving.begin()
-        with mock.patch.object(Saving, "_write", write), mock.patch(SAVING + ".SAVE_DELAY", 0):
-            saving.soon()
+        with mock.patch.object(Saving, "_write_picture", write), mock.patch(
+            SAVING + ".SAVE_DELAY", 0
+        ):
+            saving.save_soon()
             await until(lambda: saving._writing is not None)
             came = SavedSession("came", "2025-06-18", 3)
             picture[:] = [replace(picture[0], sessions=(came,))]
@@ -392,14 +394,14 @@ class TwoEditors(OutlivingTestCase):
     async def test_a_disk_that_answers_late_gives_the_folder_back_once_it_has_what_was_last(
         self,
     ) -> None:
-        answers, real = threading.Event(), state_file.save
+        answers, real = threading.Event(), state_file.save_state
         self.addCleanup(answers.set)
 
         def save(path: str, workspaces: list[SavedWorkspace]) -> str:
             answers.wait(PATIENCE)
             return real(path, workspaces)
 
-        with mock.patch.object(state_file, "save", save), mock.patch(SAVING + ".LAST", 0.05):
+        with mock.patch.object(state_file, "save_state", save), mock.patch(SAVING + ".LAST", 0.05):
             with self.assertLogs("GeminiCompanion", "ERROR"):
                 async with self.running(self.editor, 1) as first:
                     DiffAccepted(1, "session", "/a/b", "late\n").apply(first)
@@ -415,7 +417,7 @@ class OtherWindows(OutlivingTestCase):
         session = SavedSession("away", "2025-06-18", 3)
         told = accepted("/a/b")._replace(state=TOLD, decided_at=time.time())
         entries = (accepted("/a/a"), accepted("/a/told", event_id=3), told)
-        state_file.save(self.path, [self.saved("/a", sessions=(session,), proposals=entries)])
+        state_file.save_state(self.path, [self.saved("/a", sessions=(session,), proposals=entries)])
 
         async def step(windows: Windows) -> None:
             windows.set_windows({1: ()})
@@ -433,7 +435,7 @@ class OtherWindows(OutlivingTestCase):
         here = accepted("/a/here")._replace(state=OPEN)
         closed = accepted("/b/closed")._replace(state=OPEN)
         windows = [self.saved("/a", proposals=(here,)), self.saved("/b", proposals=(closed,))]
-        state_file.save(self.path, windows)
+        state_file.save_state(self.path, windows)
 
         async def step(windows: Windows) -> None:
             windows.set_windows({1: ("/a",), 2: ("/c",)})
@@ -447,7 +449,7 @@ class OtherWindows(OutlivingTestCase):
 
     def test_what_was_typed_into_a_diff_comes_back_in_a_window_with_other_folders(self) -> None:
         typed = accepted("/a/b", "typed\n")._replace(state=OPEN, proposed="another")
-        state_file.save(self.path, [self.saved("/a", proposals=(typed,))])
+        state_file.save_state(self.path, [self.saved("/a", proposals=(typed,))])
 
         async def step(windows: Windows) -> None:
             windows.set_windows({1: ("/b", "/a")})
@@ -458,7 +460,7 @@ class OtherWindows(OutlivingTestCase):
         self.assertFalse(self.load()[("/a",)].has_texts)
 
     def test_what_was_kept_elsewhere_stays_where_it_is(self) -> None:
-        state_file.save(self.path, [self.saved("/a")])
+        state_file.save_state(self.path, [self.saved("/a")])
 
         async def step(windows: Windows) -> None:
             windows.set_windows({1: ("/ab", "/a/deeper")})
@@ -486,7 +488,7 @@ class WordsForAModel(OutlivingTestCase):
 
     def take(self, windows: Windows) -> bool:
         told = {"hook_event_name": "SessionStart", "session_id": "cli"}
-        event = hook_events.read(GEMINI_CLI, {"pid": os.getpid(), "input": told})
+        event = hook_events.read_hook(GEMINI_CLI, {"pid": os.getpid(), "input": told})
         workspace = windows.workspaces.get(1)
         assert event is not None and workspace is not None
         workspace.hooks.live.apply_hook(event, "session")

@@ -16,12 +16,12 @@ from GeminiCompanion.companion.ide import mcp
 from GeminiCompanion.companion.ide.clis import GEMINI_CLI
 from GeminiCompanion.companion.ide.decisions import TOLD
 from GeminiCompanion.companion.ide.diffs import MAX_PATH
-from GeminiCompanion.companion.ide.discovery import Advertisement, places
+from GeminiCompanion.companion.ide.discovery import Advertisement, discovery_folders
 from GeminiCompanion.companion.ide.doctor import lookup
 from GeminiCompanion.companion.ide.doctor.facts import WINDOWS, Facts, Window
 from GeminiCompanion.companion.ide.events import WindowSettingsChanged
 from GeminiCompanion.companion.ide.sharing import Sharing
-from GeminiCompanion.companion.ide.surroundings import Machine, surroundings
+from GeminiCompanion.companion.ide.surroundings import Machine, find_surroundings
 from GeminiCompanion.companion.ide.window_settings import WindowSettings
 
 from ..tables import rows, word
@@ -98,7 +98,9 @@ class Windows(unittest.TestCase):
             ntpath, "isdir", lambda path: path == folder
         ):
             paths = [
-                it.path(Advertisement(1, 2, "t")) for it in places(folder) if it.root == folder
+                it.path(Advertisement(1, 2, "t"))
+                for it in discovery_folders(folder)
+                if it.root == folder
             ]
         self.assertEqual(paths, [folder + "\\gemini\\ide\\gemini-ide-server-1-2.json"])
 
@@ -106,7 +108,7 @@ class Windows(unittest.TestCase):
         folders = (UBUNTU + "\\home\\me",)
 
         def found(extra: str, maps: PathMaps) -> str:
-            (only,) = surroundings(Machine("win32", {}, {}, folders, extra, maps))
+            (only,) = find_surroundings(Machine("win32", {}, {}, folders, extra, maps))
             return only.remedy
 
         self.assertIn('"path_maps"', found("", NO_MAPS))
@@ -184,7 +186,7 @@ class Mapped(WithoutServer):
         arguments = {"filePath": path.replace("TEMP", self.temp), **more}
         params = {"name": tool, "arguments": arguments}
         call = mcp.ToolCaller(self.workspace.diffs, self.by_name["c"])
-        made = await mcp._TABLE.call(params, call)
+        made = await mcp._TABLE.call_tool(params, call)
         self.answer = json.loads(made)
 
     @word(r"(/\S+) is (accepted|rejected)")
@@ -231,9 +233,10 @@ class Mapped(WithoutServer):
         "the editor has": lambda t: [path[len(t.temp) :] for _, _, path in t.editor.diffs],
         "the answer tells (.+):": lambda t, words: words in t.answer["content"][0]["text"],
         "it is an error:": lambda t: t.answer["isError"],
-        "told texts:": lambda t: len(t.workspace.book.of(TOLD)),
+        "told texts:": lambda t: len(t.workspace.book.numbers_in(TOLD)),
         "saved are": lambda t: [
-            f"{it.path[len(t.temp) :]} as {it.sent_path}" for it in t.workspace.saved(1.0).proposals
+            f"{it.path[len(t.temp) :]} as {it.sent_path}"
+            for it in t.workspace.saved_workspace(1.0).proposals
         ],
         "the folders at the changes are": lambda t: t.changes,
     }

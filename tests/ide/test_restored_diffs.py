@@ -109,7 +109,7 @@ class RestoredDiffs(WithoutServer):
         session = self.by_name["c"]
         session.lose_stream(in_order=True)
         self.workspace.delivery.hand_on()
-        self.event_id = session.saved().last_id
+        self.event_id = session.saved_session().last_id
         self.begin_anew()
         self.readers.clear()
 
@@ -132,5 +132,5 @@ class RestoredDiffs(WithoutServer):
         "what the editor was given of the file is": lambda t: t.editor.saved[PATH],
         "edited are": lambda t: [it.is_edited for it in t.workspace.book.entries()],
         "the events are": lambda t: [it.event_id for it in t.workspace.book.entries()],
-        "c is known:": lambda t: t.workspace.sessions.find(t.id_of("c")) is not None,
+        "c is known:": lambda t: t.workspace.sessions.find_session(t.id_of("c")) is not None,
     }

@@ -52,7 +52,7 @@ class StateFile(unittest.TestCase):
 
     def load(self) -> list[SavedWorkspace]:
         """What is loaded where nothing is wrong."""
-        found, problem = state_file.load(self.path)
+        found, problem = state_file.load_state(self.path)
         self.assertEqual(problem, "")
         return found
 
@@ -71,22 +71,22 @@ class StateFile(unittest.TestCase):
             replace(WORKSPACE, sessions=(replace(SESSION, newest_then=2),)),
             replace(WORKSPACE, proposals=(odd, DECISION)),
         ]
-        state_file.save(self.path, saved)
+        state_file.save_state(self.path, saved)
         self.assertEqual(self.load(), saved)
 
     def test_it_is_there_after_a_power_cut(self) -> None:
         with mock.patch.object(os, "fsync") as fsync:
-            state_file.save(self.path, [WORKSPACE])
+            state_file.save_state(self.path, [WORKSPACE])
         self.assertEqual(fsync.call_count, 1 if sys.platform == "win32" else 2)
 
     def test_only_the_user_can_read_it(self) -> None:
-        state_file.save(self.path, [WORKSPACE])
+        state_file.save_state(self.path, [WORKSPACE])
         self.assertEqual(stat.S_IMODE(os.stat(self.path).st_mode), 0o600)
         self.assertEqual(stat.S_IMODE(os.stat(os.path.dirname(self.path)).st_mode), 0o700)
 
     @unittest.skipIf(sys.platform == "win32", "no process can be asked whether it lives")
     def test_what_a_killed_editor_left_half_written_is_taken_away(self) -> None:
-        state_file.save(self.path, [WORKSPACE])
+        state_file.save_state(self.path, [WORKSPACE])
         folder = os.path.dirname(self.path)
         # The first of a number above what any system gives out.
         names = [f".unfinished-{2**30}-0123abcd", f".unfinished-{os.getppid()}-0123abcd", "mine"]
@@ -106,38 +106,38 @@ class StateFile(unittest.TestCase):
             with self.subTest(text[:20]):
                 with open(self.path, "w", encoding="utf-8") as file:
                     file.write(text)
-                found, problem = state_file.load(self.path)
+                found, problem = state_file.load_state(self.path)
                 self.assertEqual(found, [])
                 self.assertIn(self.path + state_file.UNREAD, problem)
                 with open(self.path + state_file.UNREAD, encoding="utf-8") as file:
                     self.assertEqual(file.read(), text)
 
     def test_a_file_of_another_version_is_put_aside(self) -> None:
-        state_file.save(self.path, [WORKSPACE])
+        state_file.save_state(self.path, [WORKSPACE])
         _, *rest = self.lines()
         self.damage(json.dumps({"version": state_lines.VERSION + 1}) + "\n", *rest)
-        found, problem = state_file.load(self.path)
+        found, problem = state_file.load_state(self.path)
         self.assertEqual((found, "cannot be read" in problem), ([], True))
-        state_file.save(self.path, [])
+        state_file.save_state(self.path, [])
         with open(self.path + state_file.UNREAD, encoding="ascii") as file:
             self.assertIn("typed", file.read())
         self.assertEqual(stat.S_IMODE(os.stat(self.path + state_file.UNREAD).st_mode), 0o600)
 
     def test_a_damaged_line_costs_no_other(self) -> None:
         other = replace(WORKSPACE, folders=("/other",))
-        state_file.save(self.path, [WORKSPACE, other])
+        state_file.save_state(self.path, [WORKSPACE, other])
         first, one, two = self.lines()
         self.damage(first, one[:40] + "\n", two)
-        found, problem = state_file.load(self.path)
+        found, problem = state_file.load_state(self.path)
         self.assertEqual(found, [other])
         self.assertIn("cannot be read", problem)
 
     def read(self, line: Any) -> SavedWorkspace:
         """What is loaded of a damaged window, which is told and put aside."""
-        state_file.save(self.path, [])
+        state_file.save_state(self.path, [])
         self.damage(*self.lines(), json.dumps(line) + "\n")
         with self.assertLogs("GeminiCompanion", "WARNING"):
-            (found,), problem = state_file.load(self.path)
+            (found,), problem = state_file.load_state(self.path)
         self.assertIn("cannot be read", problem)
         return found
 
@@ -220,7 +220,7 @@ class StateFile(unittest.TestCase):
         for make in (os.mkfifo, os.mkdir, lambda path: os.symlink(os.devnull, path)):
             with self.subTest(make=str(make)):
                 make(self.path)
-                found, problem = state_file.load(self.path)
+                found, problem = state_file.load_state(self.path)
                 self.assertEqual(found, [])
                 self.assertRegex(problem, "cannot be read: .*state.json .*not a file")
                 (os.rmdir if os.path.isdir(self.path) else os.unlink)(self.path)
@@ -230,21 +230,21 @@ class StateFile(unittest.TestCase):
             return replace(workspace, saved_at=time.time() - days * 86400)
 
         young, holding = saved(1, EMPTY), saved(state_file.MAX_AGE + 1, WORKSPACE)
-        state_file.save(self.path, [young, holding, saved(state_file.MAX_AGE + 2, EMPTY)])
+        state_file.save_state(self.path, [young, holding, saved(state_file.MAX_AGE + 2, EMPTY)])
         self.assertEqual(self.load(), [replace(holding, token=""), young])
 
     def test_texts_that_are_too_old_are_put_aside_and_told(self) -> None:
         too_old = time.time() - (state_file.MAX_TEXT_AGE + 1) * state_file.DAY
-        state_file.save(self.path, [EMPTY, replace(WORKSPACE, saved_at=too_old)])
-        found, problem = state_file.load(self.path)
+        state_file.save_state(self.path, [EMPTY, replace(WORKSPACE, saved_at=too_old)])
+        found, problem = state_file.load_state(self.path)
         self.assertEqual(found, [EMPTY])
         self.assertRegex(problem, "^Texts that no CLI .* no longer listed. .* is kept as ")
-        state_file.save(self.path, [EMPTY])
+        state_file.save_state(self.path, [EMPTY])
         with open(self.path + state_file.UNREAD, encoding="ascii") as file:
             self.assertIn("typed", file.read())
 
     def test_a_clock_that_is_set_takes_no_text_away(self) -> None:
-        state_file.save(self.path, [WORKSPACE])
+        state_file.save_state(self.path, [WORKSPACE])
         for years in (-30, 30):
             later = time.time() + years * 365 * state_file.DAY
             with self.subTest(years=years), mock.patch.object(time, "time", return_value=later):
@@ -255,9 +255,9 @@ class StateFile(unittest.TestCase):
         for text in ("first", "second"):
             for _ in range(2):
                 (self.damage if os.path.exists(self.path) else self.write)(text)
-                found, problem = state_file.load(self.path)
+                found, problem = state_file.load_state(self.path)
                 self.assertEqual(found, [])
-            state_file.save(self.path, [])
+            state_file.save_state(self.path, [])
         folder = os.path.dirname(self.path)
         kept = []
         for name in sorted(os.listdir(folder)):
@@ -266,36 +266,36 @@ class StateFile(unittest.TestCase):
         self.assertEqual(kept[1:], ["first", "second"])
 
     def test_a_file_that_cannot_be_read_is_put_aside(self) -> None:
-        state_file.save(self.path, [WORKSPACE])
+        state_file.save_state(self.path, [WORKSPACE])
         failing = OSError(5, "Input/output error")
         with mock.patch("builtins.open", side_effect=failing):
-            found, problem = state_file.load(self.path)
+            found, problem = state_file.load_state(self.path)
         self.assertEqual(found, [])
         self.assertRegex(problem, r"cannot be read: .*Input/output error.* is kept as .*\.unread")
-        state_file.save(self.path, [])
+        state_file.save_state(self.path, [])
         with open(self.path + state_file.UNREAD, encoding="ascii") as file:
             self.assertIn("typed", file.read())
 
     def test_where_there_are_no_second_names_it_is_moved(self) -> None:
         self.write("damaged")
         with mock.patch.object(os, "link", side_effect=OSError(95, "Operation not supported")):
-            state_file.load(self.path)
+            state_file.load_state(self.path)
         self.assertEqual(os.listdir(os.path.dirname(self.path)), ["state.json.unread"])
 
     def test_a_file_of_bad_lines_or_of_any_size_is_not_read_to_its_end(self) -> None:
-        state_file.save(self.path, [WORKSPACE])
+        state_file.save_state(self.path, [WORKSPACE])
         first, line = self.lines()
         many = state_lines.MAX_BAD * 10
         lists = {**state_lines.members_of(EMPTY), "proposals": [1] * many, "sessions": [1] * many}
         for bad in (["[]\n"] * many, [json.dumps(lists) + "\n"]):
             self.damage(first, line, *bad)
             with self.assertLogs("GeminiCompanion", "WARNING") as logs:
-                found, problem = state_file.load(self.path)
+                found, problem = state_file.load_state(self.path)
             self.assertEqual(found[0], WORKSPACE)
             self.assertIn("cannot be read", problem)
             self.assertLessEqual(len(logs.output), 2 * state_lines.MAX_BAD)
         with mock.patch.object(state_file, "MAX_READ", 10):
-            found, problem = state_file.load(self.path)
+            found, problem = state_file.load_state(self.path)
         self.assertEqual((found, "cannot be read" in problem), ([], True))
 
     def test_the_newest_are_kept_within_the_limits_and_all_that_hold_texts(self) -> None:
@@ -305,34 +305,34 @@ class StateFile(unittest.TestCase):
             for age in range(state_file.MAX_WORKSPACES + 5)
         ]
         holding = replace(WORKSPACE, saved_at=now - 1000)
-        state_file.save(self.path, [*many, holding])
+        state_file.save_state(self.path, [*many, holding])
         self.assertEqual(self.load(), [holding, *many[: state_file.MAX_WORKSPACES]])
 
     def test_windows_that_are_saved_together_keep_their_order(self) -> None:
         windows = [replace(WORKSPACE, window_id=id) for id in (1, 2, 3)]
-        state_file.save(self.path, windows)
+        state_file.save_state(self.path, windows)
         self.assertEqual(self.load(), windows)
 
     def test_a_folder_that_cannot_be_written_is_said_without_the_secret(self) -> None:
         self.write("")
-        problem = state_file.save(os.path.join(self.path, "below", "a file"), [WORKSPACE])
+        problem = state_file.save_state(os.path.join(self.path, "below", "a file"), [WORKSPACE])
         self.assertRegex(problem, "could not be saved: .*a file .*Not a directory")
         self.assertNotIn("secret", problem)
 
     def test_a_full_disk_is_said_and_leaves_what_was_there(self) -> None:
-        state_file.save(self.path, [WORKSPACE])
+        state_file.save_state(self.path, [WORKSPACE])
         full = OSError(28, "No space left on device")
         with mock.patch.object(os, "replace", side_effect=full):
-            problem = state_file.save(self.path, [])
+            problem = state_file.save_state(self.path, [])
         self.assertIn("No space left on device", problem)
-        self.assertEqual(state_file.load(self.path), ([WORKSPACE], state_file.OUTDATED))
+        self.assertEqual(state_file.load_state(self.path), ([WORKSPACE], state_file.OUTDATED))
         self.assertEqual(os.listdir(os.path.dirname(self.path)), [os.path.basename(self.path)])
 
     def test_where_all_is_too_much_decisions_stay_and_open_texts_go(self) -> None:
         giant = entry("/b", OPEN, "x" * 5000)
         full = replace(WORKSPACE, proposals=(DECISION, giant))
         with mock.patch.object(state_file, "MAX_BYTES", 2000):
-            problem = state_file.save(self.path, [full, EMPTY])
+            problem = state_file.save_state(self.path, [full, EMPTY])
         self.assertEqual(problem, "")
         proposals = (DECISION, giant._replace(text=None))
         self.assertEqual(self.load(), [replace(full, proposals=proposals), EMPTY])
@@ -342,7 +342,7 @@ class StateFile(unittest.TestCase):
         other = replace(WORKSPACE, proposals=(open_one, DECISION), saved_at=time.time() + 1)
         texts = tuple(entry("/a", TOLD, letter * 800) for letter in "abcd")
         with mock.patch.object(state_file, "MAX_BYTES", 3500):
-            problem = state_file.save(self.path, [replace(EMPTY, proposals=texts), other])
+            problem = state_file.save_state(self.path, [replace(EMPTY, proposals=texts), other])
         found = self.load()
         proposals = (open_one._replace(text=None), DECISION)
         self.assertEqual(found[0], replace(other, proposals=proposals))
@@ -352,7 +352,7 @@ class StateFile(unittest.TestCase):
     def test_an_open_proposal_of_megabytes_is_saved_without_its_text(self) -> None:
         giant = entry("/b", OPEN, "x" * 10)
         with mock.patch.object(state_file, "MAX_PROPOSAL", 9):
-            state_file.save(self.path, [replace(WORKSPACE, proposals=(giant,))])
+            state_file.save_state(self.path, [replace(WORKSPACE, proposals=(giant,))])
         self.assertEqual(self.load()[0].proposals, (giant._replace(text=None),))
 
     def test_where_there_is_still_no_room_texts_that_a_cli_knows_go_before_those_that_wait(
@@ -360,7 +360,7 @@ class StateFile(unittest.TestCase):
     ) -> None:
         told, waiting = entry("/t", TOLD, "t" * 900), entry("/w", DECIDED, "w" * 900)
         with mock.patch.object(state_file, "MAX_BYTES", 2000):
-            state_file.save(self.path, [replace(WORKSPACE, proposals=(waiting, told))])
+            state_file.save_state(self.path, [replace(WORKSPACE, proposals=(waiting, told))])
         self.assertEqual(self.load()[0].proposals, (waiting,))
 
 

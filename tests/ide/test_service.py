@@ -300,7 +300,9 @@ class Failures(ServiceTestCase):
         return subprocess.run(command, stdout=subprocess.PIPE, timeout=60).stdout.decode()
 
     def test_a_failure_of_the_thread_is_logged_and_told_with_what_to_do(self) -> None:
-        broken = mock.patch.object(discovery, "sweep", side_effect=ZeroDivisionError("the reason"))
+        broken = mock.patch.object(
+            discovery, "sweep_files", side_effect=ZeroDivisionError("the reason")
+        )
         with self.assertLogs(log.logger, "ERROR") as logs, broken:
             self.companion.start(self.editor)
             # From 3.13 on a thread counts as alive for a moment after it is listed no longer.
@@ -330,8 +332,8 @@ class Teller(Editor):
     async def return_text(self, window_id, path, text, remark=""): pass
     def show_status(self, statuses): pass
     def gather_edit(self, window_id, edit): pass
-    def tell(self, sentence, about=""): print("told:", sentence)
-    def withdraw(self, about): pass
+    def show_message(self, sentence, about=""): print("told:", sentence)
+    def withdraw_message(self, about): pass
 recent = log.start("info")
 companion = Companion(1)
 companion.post(WindowsChanged({1: ()}))

@@ -44,7 +44,7 @@ class Context:
 
 def send(session: Session, name: str) -> None:
     """Send a decision; its path is the name, its number in the book the digits of that."""
-    session.send(decision(name), number=number_of(name))
+    session.send_notification(decision(name), number=number_of(name))
 
 
 def decision(name: str, text: str | None = None) -> Decision:
@@ -83,11 +83,11 @@ async def rest_of(stream: Stream) -> list[StreamEvent]:
 
 def picture(session: Session) -> tuple[SavedSession, list[StreamEvent]]:
     """What is saved of a session: itself, and by way of the book the decisions that wait."""
-    events, event = [], session.after(0)
+    events, event = [], session.event_after(0)
     while event is not None:
         events.append(event)
-        event = session.after(event.id)
-    return session.saved(), [it for it in events if it.number in untold(session)]
+        event = session.event_after(event.id)
+    return session.saved_session(), [it for it in events if it.number in untold(session)]
 
 
 def restored_from(saved: tuple[SavedSession, list[StreamEvent]]) -> Session:
@@ -190,7 +190,7 @@ class OneSession(InLoop):
     def are_sent(self, names: str) -> None:
         kind, _, name = names.partition(" ")
         if kind == "context":
-            self.session.send(Context(name), passing=True)
+            self.session.send_notification(Context(name), passing=True)
         else:
             for each in names.split(", "):
                 send(self.session, each)
@@ -213,17 +213,19 @@ class OneSession(InLoop):
 
     words = {
         r"a stream begins(?: after (-?\d+|2 \* LEAP))?": lambda t, last: t.streams.append(
-            t.session.attach(last and eval(last, SPANS))
+            t.session.attach_stream(last and eval(last, SPANS))
         ),
-        "the tools have changed": lambda t: t.session.send(ToolsChanged(), passing=True),
+        "the tools have changed": lambda t: t.session.send_notification(
+            ToolsChanged(), passing=True
+        ),
         "it is ended": lambda t: t.streams[-1].end(),
         "the stream is gone": lambda t: setattr(t.session, "stream", None),
         "the client asks": lambda t: t.session.note_activity(),
-        "a becomes c": lambda t: t.session.replace(number_of("a"), decision("c")),
-        "a is forgotten( but for itself)?": lambda t, itself: t.session.forget(
+        "a becomes c": lambda t: t.session.replace_decision(number_of("a"), decision("c")),
+        "a is forgotten( but for itself)?": lambda t, itself: t.session.forget_decisions(
             "a", but=[number_of("a")] if itself else []
         ),
-        r"(\d) was delivered": lambda t, id: t.session.delivered(int(id)),
+        r"(\d) was delivered": lambda t, id: t.session.note_delivery(int(id)),
         "it is saved": save,
         "it is restored": restore,
         "it is saved and restored": lambda t: (t.save(), t.restore()),
@@ -232,20 +234,22 @@ class OneSession(InLoop):
         "as the stream breaks off it may have lost": lambda t: names_of(
             [it.number for it in t.session.lose_stream(in_order=False)]
         ),
-        "unconfirmed are": lambda t: names_of([it.number for it in t.session.unconfirmed()]),
+        "unconfirmed are": lambda t: names_of(
+            [it.number for it in t.session.unconfirmed_decisions()]
+        ),
         "untold are": lambda t: names_of(untold(t.session)),
         "told are": lambda t: names_of(t.told),
         "the client is told of (.):": lambda t, name: t.session.is_told_of(number_of(name)),
     }
 
     async def test_events_come_in_order_with_ids_that_count_from_one(self) -> None:
-        stream = self.session.attach(None)
+        stream = self.session.attach_stream(None)
         self.are_sent("a, b, c")
         events = [(it.id, name_of(it)) for it in await rest_of(stream)]
         self.assertEqual(events, [(1, "a"), (2, "b"), (3, "c")])
 
     async def test_a_waiting_stream_wakes_when_something_is_sent_and_when_it_is_ended(self) -> None:
-        stream = self.session.attach(None)
+        stream = self.session.attach_stream(None)
         waiting = await begun(stream.next(60))
         send(self.session, "a")
         self.assertEqual(name_of(await asyncio.wait_for(waiting, PATIENCE)), "a")
@@ -256,7 +260,7 @@ class OneSession(InLoop):
 
     async def test_silence_gives_none_and_the_stream_goes_on(self) -> None:
         clock = Clock()
-        stream = self.session.attach(None)
+        stream = self.session.attach_stream(None)
         waiting = asyncio.ensure_future(stream.next(20))
         await clock.advance(0)
         await clock.advance(19)
@@ -271,7 +275,7 @@ class OneSession(InLoop):
         for message in messages:
             send(self.session, message)
         for last, expected in ((None, messages), (1, messages[-MAX_REPLAY:])):
-            found = await rest_of(self.session.attach(last))
+            found = await rest_of(self.session.attach_stream(last))
             self.assertEqual([name_of(it) for it in found], expected)
 
     async def test_ids_grow_over_every_crash(self) -> None:
@@ -280,7 +284,7 @@ class OneSession(InLoop):
             self.save()
             for name in ("1", "2", "3"):
                 send(self.session, name)
-                *_, event = await rest_of(self.session.attach(seen))
+                *_, event = await rest_of(self.session.attach_stream(seen))
                 self.assertGreater(event.id, seen)
                 seen = event.id
             self.restore()
@@ -294,40 +298,40 @@ class AllSessions(InLoop):
         self.sessions = Sessions(self.ended.append)
 
     async def test_every_session_has_an_id_of_its_own_that_nobody_can_guess(self) -> None:
-        ids = {self.sessions.open(VERSION).id for _ in range(20)}
+        ids = {self.sessions.open_session(VERSION).id for _ in range(20)}
         self.assertEqual(len(ids), 20)
         for id in ids:
             # Visible ASCII, as the protocol wants it, of at least 122 random bits.
             self.assertRegex(id, "^[!-~]{31,}$")
 
     async def test_a_session_is_found_by_its_id_and_keeps_its_protocol_version(self) -> None:
-        session = self.sessions.open("2025-11-25")
-        self.assertIs(self.sessions.get(session.id), session)
+        session = self.sessions.open_session("2025-11-25")
+        self.assertIs(self.sessions.get_session(session.id), session)
         self.assertEqual(session.protocol_version, "2025-11-25")
 
     async def test_an_unknown_id_and_none_are_unknown_sessions(self) -> None:
         for id in (None, "", "other"):
             with self.subTest(id=id), self.assertRaises(UnknownSession):
-                self.sessions.get(id)
+                self.sessions.get_session(id)
 
     async def test_an_ended_session_is_unknown_and_told_once(self) -> None:
-        session = self.sessions.open(VERSION)
-        self.sessions.end(session.id)
-        self.sessions.end(session.id)
+        session = self.sessions.open_session(VERSION)
+        self.sessions.end_session(session.id)
+        self.sessions.end_session(session.id)
         with self.assertRaises(UnknownSession):
-            self.sessions.get(session.id)
+            self.sessions.get_session(session.id)
         self.assertEqual(self.ended, [session])
 
     async def test_a_broadcast_reaches_every_session_and_keeps_their_decisions(self) -> None:
-        one, two = self.sessions.open(VERSION), self.sessions.open(VERSION)
+        one, two = self.sessions.open_session(VERSION), self.sessions.open_session(VERSION)
         send(one, "d")
         self.sessions.broadcast(Context("context"))
-        first = one.attach(None)
+        first = one.attach_stream(None)
         self.assertEqual([await next_of(first), await next_of(first)], ["d", "context"])
-        self.assertEqual(await next_of(two.attach(None)), "context")
+        self.assertEqual(await next_of(two.attach_stream(None)), "context")
 
     async def test_ending_all_ends_every_stream(self) -> None:
-        streams = [self.sessions.open(VERSION).attach(None) for _ in range(3)]
+        streams = [self.sessions.open_session(VERSION).attach_stream(None) for _ in range(3)]
         self.sessions.end_all()
         self.assertEqual(len(self.sessions), 0)
         for stream in streams:
@@ -335,15 +339,15 @@ class AllSessions(InLoop):
                 await stream.next(60)
 
     async def test_an_end_is_told_when_the_stream_has_had_its_last_word(self) -> None:
-        session = self.sessions.open(VERSION)
-        stream = session.attach(None)
+        session = self.sessions.open_session(VERSION)
+        stream = session.attach_stream(None)
         send(session, "d")
-        self.sessions.end(session.id)
+        self.sessions.end_session(session.id)
         self.assertEqual(self.ended, [])
         self.assertEqual(await next_of(stream), "d")
         with self.assertRaises(StreamEnded):
             await stream.next(60)
-        self.sessions.detach(session, stream)
+        self.sessions.detach_stream(session, stream)
         self.assertEqual(self.ended, [session])
         self.assertEqual(untold(session), [])
 
@@ -351,34 +355,34 @@ class AllSessions(InLoop):
         clock = Clock()
         sessions = []
         for _ in range(MAX_SESSIONS):
-            sessions.append(self.sessions.open(VERSION))
+            sessions.append(self.sessions.open_session(VERSION))
             await clock.advance(0.1)
-        sessions[0].attach(None)
-        self.sessions.get(sessions[1].id)
-        self.sessions.open(VERSION)
+        sessions[0].attach_stream(None)
+        self.sessions.get_session(sessions[1].id)
+        self.sessions.open_session(VERSION)
         self.assertEqual(self.ended, [sessions[2]])
         self.assertEqual(len(self.sessions), MAX_SESSIONS)
 
     async def test_a_session_whose_client_was_heard_beside_another_one_is_not_that_client(
         self,
     ) -> None:
-        session = self.sessions.open(VERSION)
-        stream = session.attach(None)
-        other = self.sessions.open(VERSION)
+        session = self.sessions.open_session(VERSION)
+        stream = session.attach_stream(None)
+        other = self.sessions.open_session(VERSION)
         # Just now, as a client that lost its connection opens one.
-        self.sessions.detach(session, stream)
+        self.sessions.detach_stream(session, stream)
         self.assertLess(session.newest_then, other.ordinal)
-        self.sessions.get(session.id)
-        self.sessions.detach(session, session.attach(None))
+        self.sessions.get_session(session.id)
+        self.sessions.detach_stream(session, session.attach_stream(None))
         self.assertEqual(session.newest_then, other.ordinal)
 
     async def test_where_all_have_streams_the_oldest_makes_room_all_the_same(self) -> None:
         clock = Clock()
         streams = []
         for _ in range(MAX_SESSIONS):
-            streams.append(self.sessions.open(VERSION).attach(None))
+            streams.append(self.sessions.open_session(VERSION).attach_stream(None))
             await clock.advance(0.1)
-        self.sessions.open(VERSION)
+        self.sessions.open_session(VERSION)
         self.assertEqual(len(self.sessions), MAX_SESSIONS)
         with self.assertRaises(StreamEnded):
             await streams[0].next(60)
@@ -426,11 +430,11 @@ class Grace(InLoop):
         self.streams: list[Stream] = []
 
     words = {
-        "s opens": lambda t: setattr(t, "session", t.sessions.open(VERSION)),
-        "s asks": lambda t: t.assertIs(t.sessions.get(t.session.id), t.session),
-        "s ends": lambda t: t.sessions.end(t.session.id),
-        "its stream begins": lambda t: t.streams.append(t.session.attach(None)),
-        "its (first )?stream goes": lambda t, first: t.sessions.detach(
+        "s opens": lambda t: setattr(t, "session", t.sessions.open_session(VERSION)),
+        "s asks": lambda t: t.assertIs(t.sessions.get_session(t.session.id), t.session),
+        "s ends": lambda t: t.sessions.end_session(t.session.id),
+        "its stream begins": lambda t: t.streams.append(t.session.attach_stream(None)),
+        "its (first )?stream goes": lambda t, first: t.sessions.detach_stream(
             t.session, t.streams[0 if first else -1]
         ),
         "the computer wakes up": lambda t: t.sessions.woke_up(),
@@ -444,7 +448,7 @@ class Grace(InLoop):
     }
 
     async def test_after_the_computer_slept_every_stream_says_something_at_once(self) -> None:
-        stream = self.sessions.open(VERSION).attach(None)
+        stream = self.sessions.open_session(VERSION).attach_stream(None)
         waiting = await begun(stream.next(60))
         self.sessions.woke_up()
         self.assertIsNone(await asyncio.wait_for(waiting, PATIENCE))
@@ -458,11 +462,11 @@ class Grace(InLoop):
             return timers[-1]
 
         with mock.patch.object(loop, "call_later", count):
-            session = self.sessions.open(VERSION)
+            session = self.sessions.open_session(VERSION)
             for _ in range(100):
-                self.sessions.detach(session, session.attach(None))
+                self.sessions.detach_stream(session, session.attach_stream(None))
             await self.clock.advance(ABSENT + 1)
             waiting = [it for it in timers if not it.cancelled() and it.when() > loop.time()]
             self.assertEqual(len(waiting), 1)
-            self.sessions.end(session.id)
+            self.sessions.end_session(session.id)
             self.assertTrue(waiting[0].cancelled())

@@ -15,7 +15,7 @@ PROJECT = ("/home/ann/shop",)
 
 
 def reason(path: str, *patterns: str, ignore_case: bool = False) -> str:
-    return Sharing(exclude=patterns, ignore_case=ignore_case).reason(path, PROJECT)
+    return Sharing(exclude=patterns, ignore_case=ignore_case).reason_to_hide(path, PROJECT)
 
 
 class Patterns(unittest.TestCase):
@@ -101,10 +101,10 @@ class Patterns(unittest.TestCase):
         for pattern in ("secrets/*.txt", "c:/shop/secrets", "/shop/secrets/", "/secrets/"):
             with self.subTest(pattern):
                 rule = Sharing(exclude=(pattern,), ignore_case=True)
-                self.assertEqual(rule.reason("C:\\Shop\\Secrets\\a.txt", shop), EXCLUDED)
-                self.assertEqual(rule.reason("C:\\Shop\\b\\a.txt", shop), "")
+                self.assertEqual(rule.reason_to_hide("C:\\Shop\\Secrets\\a.txt", shop), EXCLUDED)
+                self.assertEqual(rule.reason_to_hide("C:\\Shop\\b\\a.txt", shop), "")
         rule = Sharing(exclude=("/share/",), ignore_case=True)
-        self.assertEqual(rule.reason("\\\\server\\share\\a", ("\\\\server",)), EXCLUDED)
+        self.assertEqual(rule.reason_to_hide("\\\\server\\share\\a", ("\\\\server",)), EXCLUDED)
 
     def test_a_backslash_in_a_name_of_other_systems_is_no_slash(self) -> None:
         self.assertEqual(reason("/a\\.env", ".env"), "")
@@ -117,10 +117,10 @@ class Patterns(unittest.TestCase):
             ".docker/config.json", ".kube/config", ".pgpass",
         ):  # fmt: skip
             with self.subTest(name):
-                self.assertEqual(Sharing().reason("/home/ann/" + name, ()), EXCLUDED)
+                self.assertEqual(Sharing().reason_to_hide("/home/ann/" + name, ()), EXCLUDED)
         for name in ("main.py", "environment.py", "keys.py", "config.json", "readme.md"):
             with self.subTest(name):
-                self.assertEqual(Sharing().reason("/home/ann/" + name, ()), "")
+                self.assertEqual(Sharing().reason_to_hide("/home/ann/" + name, ()), "")
 
     def test_the_examples_are_right(self) -> None:
         self.assertEqual(doctest.testmod(path_patterns).failed, 0)
@@ -162,7 +162,7 @@ class BadPatterns(unittest.TestCase):
 class Reasons(unittest.TestCase):
     def test_paused_nothing_is_told(self) -> None:
         paused = Sharing(paused=True, exclude=())
-        self.assertEqual(paused.reason("/home/ann/shop/a.py", PROJECT), PAUSED)
+        self.assertEqual(paused.reason_to_hide("/home/ann/shop/a.py", PROJECT), PAUSED)
 
     def test_only_project_files_means_those_in_a_folder_of_the_window(self) -> None:
         rule = Sharing(only_project_files=True, ignore_case=False)
@@ -173,6 +173,6 @@ class Reasons(unittest.TestCase):
             ("/home/ann/SHOP/a.py", OUTSIDE),
         ):
             with self.subTest(path):
-                self.assertEqual(rule.reason(path, PROJECT), expected)
-        self.assertEqual(rule.reason("/home/ann/shop/a.py", ()), OUTSIDE)
-        self.assertEqual(rule.reason("/a.py", ("/",)), "")
+                self.assertEqual(rule.reason_to_hide(path, PROJECT), expected)
+        self.assertEqual(rule.reason_to_hide("/home/ann/shop/a.py", ()), OUTSIDE)
+        self.assertEqual(rule.reason_to_hide("/a.py", ("/",)), "")

@@ -86,7 +86,7 @@ class Requests(StatelessTestCase):
                 self.assertGreaterEqual(told["ttlMs"], 0)
 
     def test_the_list_of_tools_is_empty_where_diffs_are_switched_off(self) -> None:
-        self.background.call(self.workspace.diffs.offer, False)
+        self.background.call(self.workspace.diffs.offer_diffs, False)
         told = self.stateless().call("tools/list")["result"]
         self.assertEqual((told["tools"], told["cacheScope"]), ([], "private"))
 
@@ -258,7 +258,7 @@ class Streams(StatelessTestCase):
 
     def switch_diffs(self) -> None:
         diffs = self.workspace.diffs
-        self.background.call(diffs.offer, not diffs.offers_diffs)
+        self.background.call(diffs.offer_diffs, not diffs.offers_diffs)
 
     def test_nobody_is_told_what_they_did_not_ask_for(self) -> None:
         silent = self.listening(self.stateless(), promptsListChanged=True)
@@ -313,7 +313,7 @@ class Streams(StatelessTestCase):
         stream = self.listening(client)
         self.assertEqual(heard(stream)[0], "ide/contextUpdate")
         client.call("tools/call", OPEN)
-        self.background.call(self.workspace.sessions.end, self.session_of(client))
+        self.background.call(self.workspace.sessions.end_session, self.session_of(client))
         self.assertEqual(stream.next().message["result"]["resultType"], "complete")
         self.assertTrue(stream.ended())
         self.accept(client, "mine\n")
@@ -437,7 +437,7 @@ class Askers(StatelessTestCase):
 class Names(WithoutServer):
     @word(r"(one|two|c) listens")
     def listens(self, name: str) -> None:
-        session = self.workspace.sessions.named(
+        session = self.workspace.sessions.named_session(
             Asker(name).session_id(GEMINI_CLI.id), VERSION, "", self.cli
         )
         self.by_name[name] = session
@@ -449,10 +449,10 @@ class Names(WithoutServer):
         self.workspace.close(reject=False)
         for name, session in self.by_name.items():
             stream = session.stream
-            self.workspace.sessions.end(session.id)
+            self.workspace.sessions.end_session(session.id)
             await self.clock.advance(0)
             self.assertTrue(self.readers[name][-1].ended)
-            self.workspace.sessions.detach(session, stream)
+            self.workspace.sessions.detach_stream(session, stream)
         self.workspace.delivery.hand_on()
         self.begin_anew()
 

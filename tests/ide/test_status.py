@@ -72,8 +72,8 @@ class Connected(InLoop):
         self.workspace = Workspace(7, ("/project",), FakeEditor())
 
     def connect(self, client: str, **more: Any) -> Session:
-        session = self.workspace.sessions.open("2025-06-18", client, **more)
-        session.attach(None)
+        session = self.workspace.sessions.open_session("2025-06-18", client, **more)
+        session.attach_stream(None)
         return session
 
     async def test_each_cli_is_told_with_its_window_and_what_waits(self) -> None:
@@ -90,5 +90,5 @@ class Connected(InLoop):
         self.assertEqual([cli.version for cli in connected_clis(self.workspace)], ["", "", ""])
 
     async def test_one_without_a_stream_is_not_connected(self) -> None:
-        self.workspace.sessions.open("2025-06-18")
+        self.workspace.sessions.open_session("2025-06-18")
         self.assertEqual(connected_clis(self.workspace), ())

@@ -10,7 +10,7 @@ from GeminiCompanion.companion.ide.surroundings import (
     MOUNTS,
     Machine,
     Surrounding,
-    surroundings,
+    find_surroundings,
 )
 
 INFO = """[Application]
@@ -28,13 +28,13 @@ ORDINARY = "1 2 0:39 / /tmp rw,nosuid - tmpfs tmpfs rw\n"
 
 class Surroundings(unittest.TestCase):
     def of(self, platform: str = "linux", **values: Any) -> Surrounding:
-        (found,) = surroundings(Machine(platform, **values))
+        (found,) = find_surroundings(Machine(platform, **values))
         return found
 
     def test_an_ordinary_desktop_has_nothing_special(self) -> None:
         for platform in ("linux", "darwin", "win32"):
             place = Machine(platform, {"HOME": "/home/me"}, {MOUNTS: ORDINARY}, ("/p", "C:\\p"))
-            self.assertEqual(surroundings(place), ())
+            self.assertEqual(find_surroundings(place), ())
 
     def test_a_flatpak_with_a_tmp_of_its_own_is_told_how_to_share_it(self) -> None:
         found = self.of(files={FLATPAK_INFO: INFO.format("host;")})

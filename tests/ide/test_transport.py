@@ -121,22 +121,22 @@ class TransportTestCase(unittest.TestCase):
         endpoint = Endpoint(
             TOKEN, self.sessions, self.desk, hooks(self.sessions), tools(), self.on_stream
         )
-        async with endpoint.listening() as port:
+        async with endpoint.listen_on() as port:
             yield port
 
     def on_stream(self, session: Session) -> None:
         self.contexts += 1
-        session.send(Note("context", self.contexts), passing=True)
+        session.send_notification(Note("context", self.contexts), passing=True)
 
     def session(self, client: Client | None = None) -> Session | None:
         client = client or self.client
-        return self.background.call(self.sessions.find, client.session_id)
+        return self.background.call(self.sessions.find_session, client.session_id)
 
     def send(self, method: str, client: Client | None = None, params: Any = None) -> None:
         session = self.session(client)
         if session is None:
             self.fail("the session is gone")
-        self.background.call(session.send, Note(method, params))
+        self.background.call(session.send_notification, Note(method, params))
 
     def assert_refused(self, answer: Any, status: int, *parts: str) -> None:
         self.assertEqual(answer.status, status, answer.body)
@@ -170,7 +170,9 @@ class WhoIsSpeaking(TransportTestCase):
                 session = self.session(client)
                 if session is None:
                     self.fail("the session is gone")
-                self.background.call(session.send, Decision(PATH, None, session.id, 0.0))
+                self.background.call(
+                    session.send_notification, Decision(PATH, None, session.id, 0.0)
+                )
                 message = stream.next().message
             self.assertEqual(
                 (message["method"], message["params"]), (cli.rejected, {"filePath": PATH})
@@ -197,7 +199,7 @@ class AnotherInterface(TransportTestCase):
                 self.ADDRESS,
                 self.told.append,
             )
-            async with self.taken.listening(other.getsockname()[1]):
+            async with self.taken.listen_on(other.getsockname()[1]):
                 self.told_of_taken = list(self.told)
         endpoint = Endpoint(
             TOKEN,
@@ -209,7 +211,7 @@ class AnotherInterface(TransportTestCase):
             self.ADDRESS,
             self.told.append,
         )
-        async with endpoint.listening() as port:
+        async with endpoint.listen_on() as port:
             yield port
 
     def ask(self, **headers: str) -> int:
@@ -871,7 +873,7 @@ class TheToolServer(TransportTestCase):
 
     def test_a_bug_costs_one_answer(self) -> None:
         asked = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
-        with mock.patch.object(editor_tools, "answer", side_effect=ZeroDivisionError):
+        with mock.patch.object(editor_tools, "answer_message", side_effect=ZeroDivisionError):
             answer = self.ask(asked)
         self.assertEqual((answer.status, answer.json()["error"]["code"]), (200, -32603))
         self.assertEqual(self.ask(asked).json()["result"], {})
@@ -1094,7 +1096,7 @@ class TheEnd(TransportTestCase):
                 TOKEN, sessions, self.desk, hooks(sessions), tools(), lambda it: None
             )
             with self.assertRaises(OSError):
-                async with endpoint.listening(self.port):
+                async with endpoint.listen_on(self.port):
                     self.fail("the port was free")
             yield 0
 

@@ -53,7 +53,7 @@ class Hearing(InLoop):
     async def hear(self, name: str, **told: Any) -> None:
         whole = {"hook_event_name": name, "session_id": self.session, "cwd": self.folder}
         whole.update(told)
-        event = hook_events.read(self.cli, {"pid": 7, "input": whole})
+        event = hook_events.read_hook(self.cli, {"pid": 7, "input": whole})
         assert event is not None
         self.answer = await self.unasked.answer_hook(event, self.connected)
         for settle in self.answer.settle:
@@ -119,7 +119,7 @@ class Hearing(InLoop):
 
     @word(r"(\S+) is open")
     def open(self, name: str) -> None:
-        self.context.add(OpenFile(len(list(self.context.paths())) + 1, self.at(name)))
+        self.context.add_file(OpenFile(len(list(self.context.paths())) + 1, self.at(name)))
 
     @word("git has it")
     def commit(self) -> None:

@@ -132,7 +132,7 @@ class Lifetime(WindowsTestCase):
         key = key_of(client.port)
         more: dict[str, Any] = {"tool_name": "run_shell_command", "tool_input": {"command": "ls"}}
         more["prompt"] = "do it"
-        with mock.patch.object(self.windows.saving, "soon") as saves:
+        with mock.patch.object(self.windows.saving, "save_soon") as saves:
             for event in ("BeforeAgent", *("BeforeTool", "AfterTool") * 24, "AfterAgent"):
                 told = {"hook_event_name": event, "session_id": "s", "cwd": "/1", **more}
                 body = {"pid": os.getpid(), "version": "1", "input": told}
@@ -401,7 +401,7 @@ class ADiskThatRefuses(unittest.TestCase):
             running = asyncio.ensure_future(it.run(lambda: it.set_windows({1: ("/1",)})))
             await until(lambda: editor.told)
             it.set_windows({1: ("/2",)})
-            it._changed()
+            it._note_change()
             saving = it.saving
             await until(lambda: not saving._timer and saving._writing and saving._writing.done())
             it.stop()

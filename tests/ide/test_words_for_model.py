@@ -50,7 +50,7 @@ class WordsCase(InLoop):
     async def hear(self, name: str, event: str, **told: Any) -> None:
         cli: Cli = CLIS[name]
         told = {"hook_event_name": event, "session_id": name, "cwd": FOLDER, **told}
-        found = hook_events.read(cli, {"pid": PIDS[name], "version": "1", "input": told})
+        found = hook_events.read_hook(cli, {"pid": PIDS[name], "version": "1", "input": told})
         assert found is not None
         self.live.apply_hook(found, name)
         answer = await self.words_for_model.answer_hook(found, None)
@@ -277,7 +277,7 @@ class Bounds(WordsCase):
 
     def prompt(self) -> Any:
         told = {"hook_event_name": "BeforeAgent", "session_id": "c", "prompt": "x"}
-        return hook_events.read(GEMINI_CLI, {"pid": 7, "input": told})
+        return hook_events.read_hook(GEMINI_CLI, {"pid": 7, "input": told})
 
     async def test_only_words_that_come_or_go_are_to_be_saved(self) -> None:
         await self.lives("c", "begins")

@@ -79,12 +79,12 @@ def write(path: str, text: str) -> None:
 """)
 class Context(WithoutServer):
     async def trust(self, is_trusted: bool | None) -> None:
-        self.workspace.updates.trust(is_trusted)
+        self.workspace.updates.set_trust(is_trusted)
         await self.clock.advance(1)
 
     def close_file(self, number: int) -> None:
-        self.workspace.context.close(number)
-        self.workspace.updates.changed()
+        self.workspace.context.close_file(number)
+        self.workspace.updates.schedule_update()
 
     def states(self, name: str) -> list[Any]:
         (reader,) = self.readers[name]
@@ -94,7 +94,7 @@ class Context(WithoutServer):
         "file ([ab]) has the focus": lambda t, name: t.focus(ord(name), name),
         "files a to z have the focus": lambda t: [t.focus(1, it) for it in ascii_lowercase],
         "file ([ab]) is closed": lambda t, name: t.close_file(ord(name)),
-        "something changed": lambda t: t.workspace.updates.changed(),
+        "something changed": lambda t: t.workspace.updates.schedule_update(),
         "the user pauses the sharing": lambda t: WindowSettingsChanged(
             1, WindowSettings(sharing=Sharing(paused=True))
         ).apply_to(t.workspace),
@@ -287,12 +287,12 @@ class Decisions(WithoutServer):
         r"the diff of c for (\d) is": lambda t, name: t.editor.diffs[
             WINDOW, t.id_of("c"), path_of(name)
         ],
-        "open diffs of c:": lambda t: len(t.workspace.book.of(OPEN, t.id_of("c"))),
+        "open diffs of c:": lambda t: len(t.workspace.book.numbers_in(OPEN, t.id_of("c"))),
         "the editor was given": lambda t: list(t.editor.saved.values()),
         "open sessions:": lambda t: len(t.workspace.sessions),
         r"the stream of (\w) has ended:": lambda t, name: t.readers[name][-1].ended,
         "the texts of the book are": lambda t: [
-            it.text for it in t.workspace.saved(0.0).proposals if it.text
+            it.text for it in t.workspace.saved_workspace(0.0).proposals if it.text
         ],
         "at most two decisions wait for c and d:": lambda t: (
             sum(len(untold(t.by_name[name])) for name in "cd") <= 2
@@ -338,14 +338,14 @@ class Decisions(WithoutServer):
             self.workspace.diffs.decide(session.id, path, "mine\n")
             await self.clock.advance(0)
             self.assertEqual(len(reader.received("ide/diffAccepted")), 1)
-            self.assertEqual(self.workspace.delivery.unwritten(), ((path, "mine\n"),))
+            self.assertEqual(self.workspace.delivery.unwritten_texts(), ((path, "mine\n"),))
             # Nobody has looked yet whether it is in its file.
             self.assertEqual(self.workspace.status().unwritten, 0)
-            (entry,) = self.workspace.saved(time.time()).proposals
+            (entry,) = self.workspace.saved_workspace(time.time()).proposals
             self.assertEqual((entry.path, entry.text, entry.state), (path, "mine\n", TOLD))
             write(path, "mine\n")
             await self.workspace.look_after()
-            self.assertEqual(self.workspace.delivery.unwritten(), ())
+            self.assertEqual(self.workspace.delivery.unwritten_texts(), ())
 
     async def test_a_diff_that_fails_after_its_cli_left_waits_for_nobody(self) -> None:
         session, _ = self.connect()
@@ -359,13 +359,13 @@ class Decisions(WithoutServer):
             shown.set_exception(EditorError("no"))
             with self.assertRaises(EditorError):
                 await opening
-        self.assertEqual(self.workspace.book.of(OPEN), [])
+        self.assertEqual(self.workspace.book.numbers_in(OPEN), [])
 
     async def test_a_decision_that_goes_out_at_this_moment_is_not_handed_out_again(self) -> None:
-        session = self.workspace.sessions.open(VERSION)
+        session = self.workspace.sessions.open_session(VERSION)
         await self.propose(session)
         self.workspace.diffs.decide(session.id, PATH, "mine\n")
-        stream = session.attach(None)
+        stream = session.attach_stream(None)
         event = await stream.next(1)
         self.assertEqual(event and event.value.notification()[1], ACCEPTED)
         self.assertIsNone(await self.workspace.diffs.close_diff(session, PATH))
@@ -403,7 +403,7 @@ class Decisions(WithoutServer):
         await until(lambda: [it.text for it in self.workspace.book.entries()] == ["two\n"])
 
     async def test_each_proposal_has_its_moment_and_the_name_of_its_cli(self) -> None:
-        session = self.workspace.sessions.open(VERSION, "a CLI 1.0")
+        session = self.workspace.sessions.open_session(VERSION, "a CLI 1.0")
         before = time.time()
         await self.propose(session)
         (entry,) = self.workspace.book.entries()
@@ -426,7 +426,7 @@ class Decisions(WithoutServer):
             await self.workspace.diffs.open_diff(session, PATH, "whole")
             await self.workspace.diffs.open_diff(session, PATH, TruncatedString("part"))
         self.assertEqual([it.is_whole for it in shown], [True, False])
-        (entry,) = self.workspace.saved(time.time()).proposals
+        (entry,) = self.workspace.saved_workspace(time.time()).proposals
         self.assertIsNone(entry.text)
 
 
@@ -484,7 +484,7 @@ class HandedOver(WithoutServer):
     def lose_tab(self) -> None:
         """What is in it was saved before."""
         text = self.editor.diffs.pop((WINDOW, self.session.id, self.path))
-        self.workspace.diffs.edited(self.session.id, self.path, text or "")
+        self.workspace.diffs.note_edit(self.session.id, self.path, text or "")
 
     async def close_and_leave(self) -> None:
         asking = await begun(asyncio.shield(self.close()))
@@ -555,7 +555,7 @@ class UndoneEdit(WithoutServer):
         self.workspace.unasked.taken_back(edit.turn, edit.client, edit.path, True)
 
     def start_again(self, **without: Any) -> None:
-        saved = replace(self.workspace.saved(time.time()), **without)
+        saved = replace(self.workspace.saved_workspace(time.time()), **without)
         self.workspace = Workspace(WINDOW, (), self.editor)
         self.workspace.restore(saved)
 

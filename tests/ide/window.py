@@ -54,7 +54,7 @@ class Reader:
     def __init__(self, session: Session, last_event_id: int | None = None) -> None:
         self.messages: list[Any] = []
         self.ended, self.last_id = False, 0
-        self._stream = session.attach(last_event_id)
+        self._stream = session.attach_stream(last_event_id)
         self._task = asyncio.ensure_future(self._read())
 
     def contexts(self) -> list[list[str]]:
@@ -165,7 +165,7 @@ class WithoutServer(FilesTestCase):
 
     def connect(self) -> tuple[Session, Reader]:
         """What the transport does when a CLI connects and opens its stream."""
-        session = self.workspace.sessions.open(VERSION)
+        session = self.workspace.sessions.open_session(VERSION)
         return session, self.read(session)
 
     def read(self, session: Session, last_event_id: int | None = None) -> Reader:
@@ -175,19 +175,19 @@ class WithoutServer(FilesTestCase):
 
     def leave(self, session: Session) -> None:
         if session.stream is not None:
-            self.workspace.sessions.detach(session, session.stream)
+            self.workspace.sessions.detach_stream(session, session.stream)
 
     def focus(self, view_id: int, name: str) -> None:
-        self.workspace.context.focus(self.file(view_id, name))
-        self.workspace.updates.changed()
+        self.workspace.context.focus_file(self.file(view_id, name))
+        self.workspace.updates.schedule_update()
 
     def begin_anew(self) -> None:
         """Another companion takes over what this one has saved."""
-        saved = self.workspace.saved(time.time())
+        saved = self.workspace.saved_workspace(time.time())
         self.workspace = Workspace(WINDOW, (), self.editor)
         self.workspace.restore(saved)
         for name, session in self.by_name.items():
-            self.by_name[name] = self.workspace.sessions.find(session.id) or session
+            self.by_name[name] = self.workspace.sessions.find_session(session.id) or session
 
     def name_of(self, id: str) -> str:
         return next((name for name, it in self.by_name.items() if it.id == id), id)
@@ -199,7 +199,7 @@ class WithoutServer(FilesTestCase):
     @word(r"(\w+) opens a session(?: as (\w+))?")
     def opens(self, name: str, kind: str | None = None) -> None:
         cli = next((it for it in CLIS if it.id == kind), GEMINI_CLI)
-        self.by_name[name] = self.workspace.sessions.open(VERSION, cli=cli)
+        self.by_name[name] = self.workspace.sessions.open_session(VERSION, cli=cli)
 
     @word(r"(\w+) returns(?: with (-?\d+) events unread)?")
     def returns(self, name: str, unread: str | None = None) -> None:
@@ -244,7 +244,7 @@ class WithoutServer(FilesTestCase):
         await self.clock.advance(eval(span, dict(SPANS)))
 
     def end(self, name: str) -> None:
-        self.workspace.sessions.end(self.by_name[name].id)
+        self.workspace.sessions.end_session(self.by_name[name].id)
 
     def accept(self, name: str, text: str, file: str | None = None) -> None:
         self.workspace.diffs.decide(self.id_of(name), path_of(file), text_of(text))
@@ -266,11 +266,11 @@ class WithoutServer(FilesTestCase):
         r"(\w+) is rejected(?: for (\S+))?": lambda t, name, file: t.workspace.diffs.reject(
             t.id_of(name), path_of(file)
         ),
-        r"(\w+) is edited to (\w+)": lambda t, name, text: t.workspace.diffs.edited(
+        r"(\w+) is edited to (\w+)": lambda t, name, text: t.workspace.diffs.note_edit(
             t.id_of(name), PATH, text
         ),
         r"(\w+) is( not)? withdrawn": lambda t, text, isnt: t.assertEqual(
-            t.workspace.delivery.withdraw(PATH, text), not isnt
+            t.workspace.delivery.withdraw_text(PATH, text), not isnt
         ),
         r"the editor has (\w+) of (\w+)": lambda t, text, name: t.editor.diffs.update(
             {(WINDOW, t.id_of(name), PATH): text}
@@ -294,7 +294,7 @@ class WithoutServer(FilesTestCase):
         ],
         "the book holds": lambda t: list(map(entry_words, t.workspace.book.entries())),
         "unwritten are": lambda t: [
-            text if path == PATH else path for path, text in t.workspace.delivery.unwritten()
+            text if path == PATH else path for path, text in t.workspace.delivery.unwritten_texts()
         ],
         "what counts as unwritten is": lambda t: t.workspace.status().unwritten,
         # Each as text of CLI, in the order in which they came.

@@ -489,7 +489,7 @@ class TextsOfThePackage(unittest.TestCase):
             os.path.join(self.folder, name), "Cache", "GeminiCompanion", "state.json"
         )
         saved = saved_state.SavedWorkspace(("/a",), 1, "token", (), entries, time.time())
-        self.assertEqual(state_file.save(state, [saved]), "")
+        self.assertEqual(state_file.save_state(state, [saved]), "")
         return state
 
     def test_a_data_folder_may_have_texts_that_no_cli_has_written_or_that_were_not_read(

@@ -33,7 +33,7 @@ HANDOVER = "GeminiCompanion.companion.base.socket_handover"
 
 def own_files() -> list[str]:
     prefix = f"gemini-ide-server-{os.getppid()}-"
-    folder = discovery.places()[0].folder
+    folder = discovery.discovery_folders()[0].folder
     names = os.listdir(folder) if os.path.isdir(folder) else []
     return sorted(os.path.join(folder, name) for name in names if name.startswith(prefix))
 
@@ -269,7 +269,7 @@ class Lifecycle(AdapterTestCase):
             thread._thread.join(PATIENCE)
 
         with mock.patch.object(sublime, "status_message", told.append), mock.patch.object(
-            Companion, "_serve", side_effect=ZeroDivisionError("played by a test")
+            Companion, "_serve_windows", side_effect=ZeroDivisionError("played by a test")
         ), mock.patch.object(LoopThread, "start", start_and_end):
             sublime.run_command("gemini_companion_restart_companion")
             yield lambda: len(told) == 2

@@ -81,7 +81,7 @@ class HistoryCase(DeskCase):
     def saved(self) -> list[Edit]:
         """Those of the file that would outlive a crash at this moment."""
         folder = os.path.join(sublime.cache_path(), "GeminiCompanion", "edits")
-        return [it for it in edit_store.load(folder) if it.path == self.path]
+        return [it for it in edit_store.load_edits(folder) if it.path == self.path]
 
     def restart(self, then: Callable[[], object] = lambda: None) -> Steps:
         yield from self.restart_companion(then)
@@ -175,14 +175,14 @@ class Accepted(HistoryCase):
         self.assertEqual(len(self.saved()), 1)
 
     def test_what_was_accepted_last_is_there_though_the_disk_is_slow(self) -> Steps:
-        save, may_go_on = edit_store.save, threading.Event()
+        save, may_go_on = edit_store.save_edits, threading.Event()
         self.addCleanup(may_go_on.set)
 
         def slow(folder: str, edits: Any) -> str:
             may_go_on.wait()
             return save(folder, edits)
 
-        self.replace(edit_store, "save", slow)
+        self.replace(edit_store, "save_edits", slow)
         yield from self.accept("file.txt", "old", "new")
         yield self.mine
         yield from self.restart(may_go_on.set)
@@ -227,7 +227,7 @@ class Saving(HistoryCase):
 
     def test_where_reading_them_fails_that_is_said_and_nothing_of_them_is_taken_away(self) -> Steps:
         found = self.history()
-        self.replace(edit_store, "load", lambda folder: 1 / 0)
+        self.replace(edit_store, "load_edits", lambda folder: 1 / 0)
         self.begin(found.load())
         yield lambda: self.told_of == [edit_store.LOAD_FAILED]
         self.assertFalse(found._may_save)
@@ -242,7 +242,7 @@ class Saving(HistoryCase):
             tries.append(edits)
             raise MemoryError
 
-        self.replace(edit_store, "save", fail)
+        self.replace(edit_store, "save_edits", fail)
         for number in range(2):
             found.add(Edit(1, str(number), Original("", exists=True), "", "", time.time()))
             edit_store.writer.finish()

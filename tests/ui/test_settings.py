@@ -215,7 +215,7 @@ class HoldingBack(unittest.TestCase):
     def test_a_project_can_hold_back_more_than_the_user_and_never_less(self) -> None:
         found, problems = parse({"exclude": ["*.a"]}, {"exclude": ["*.b", "!*.a"]})
         sharing = Sharing(exclude=found.exclude)
-        told = [path for path in ("/x.a", "/x.b", "/x.c") if not sharing.reason(path, ())]
+        told = [path for path in ("/x.a", "/x.b", "/x.c") if not sharing.reason_to_hide(path, ())]
         self.assertEqual((told, problems), (["/x.c"], ()))
         found, _ = parse({"only_project_files": True}, {"only_project_files": False})
         self.assertIs(found.only_project_files, True)
@@ -234,7 +234,7 @@ class HoldingBack(unittest.TestCase):
                 with self.subTest(user=user, project=project):
                     found, (problem,) = parse(user, project)
                     sharing = Sharing(exclude=found.exclude)
-                    self.assertEqual(sharing.reason("/x.c", ()), EXCLUDED)
+                    self.assertEqual(sharing.reason_to_hide("/x.c", ()), EXCLUDED)
                     self.assertIn("no CLI is told of any file", problem)
         self.assertIn('and "keys/[a-" has a "["', parse({"exclude": ["keys/[a-"]})[1][0])
 

@@ -13,7 +13,7 @@ import sublime
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.base.answer import Answer
 from GeminiCompanion.companion.base.log import logger
-from GeminiCompanion.companion.ide.cli_settings import parsed
+from GeminiCompanion.companion.ide.cli_settings import parse_settings
 from GeminiCompanion.companion.ide.doctor import report
 from GeminiCompanion.companion.ide.questions import TextWithdrawal
 from GeminiCompanion.companion.ide.status import Status
@@ -80,7 +80,7 @@ class Lost(unittest.TestCase):
 
     def test_one_that_left_or_that_something_else_keeps_away_is_not(self) -> None:
         self.away("Gemini CLI")
-        self.found(os.getpid(), settings=parsed("/s.json", '{"ide": {"enabled": false}}'))
+        self.found(os.getpid(), settings=parse_settings("/s.json", '{"ide": {"enabled": false}}'))
         self.away("Gemini CLI", "Gemini CLI")
         self.found(os.getpid(), is_connected=True)
         self.away("Gemini CLI")

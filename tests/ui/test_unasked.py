@@ -460,14 +460,14 @@ class Reviewed(UnaskedCase):
         yield from self.prompted("do")
         yield from self.writes("a.py", "a/x/b", "c/x/d")
         yield from self.open_review("a.py")
-        load, may_load = edit_store.load, threading.Event()
+        load, may_load = edit_store.load_edits, threading.Event()
         self.addCleanup(may_load.set)
 
         def late(folder: str) -> list[Edit]:
             may_load.wait(60)
             return load(folder)
 
-        self.replace(edit_store, "load", late)
+        self.replace(edit_store, "load_edits", late)
         edit_store.writer.finish()
         yield from self.restart_companion()
         # All that does not wait for the edits has gone on.

@@ -17,7 +17,7 @@ from unittest import mock
 import sublime
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.base.answer import Answer, Unanswered
-from GeminiCompanion.companion.ide.cli_settings import parsed
+from GeminiCompanion.companion.ide.cli_settings import parse_settings
 from GeminiCompanion.companion.ide.doctor import checks, gathering, report
 from GeminiCompanion.companion.ide.surroundings import Surrounding
 from GeminiCompanion.companion.ide.system_processes import SystemProcess
@@ -48,7 +48,7 @@ class Pages(AdapterTestCase):
         for patch in (
             mock.patch.dict(os.environ, {**variables, "PATH": os.path.join(self.home, "bin")}),
             mock.patch.object(gathering, "PLACES", ()),
-            mock.patch("GeminiCompanion.companion.ide.system_processes.running", dict),
+            mock.patch("GeminiCompanion.companion.ide.system_processes.running_processes", dict),
         ):
             patch.start()
             self.addCleanup(patch.stop)
@@ -202,19 +202,23 @@ class Welcome(Pages):
                     self.assertEqual(fine in page, words == fine)
 
     def test_a_cli_that_asks_whether_to_connect_is_to_be_told_no(self) -> None:
-        unset = parsed("/s.json", "{}")
+        unset = parse_settings("/s.json", "{}")
         for page in self.pages({"settings": unset}):
             self.assertIn("and it asks whether to connect Sublime Text.", page)
             self.assertIn("Answer &quot;No (esc)&quot;, because", page)
             self.assertNotIn("Nothing is in the way", page)
         for page in self.pages({"settings": unset, "process": None}):
             self.assertIn("Enable it here before you start the CLI.", page)
-        for page in self.pages({"settings": parsed("/s.json", '{"ide": {"hasSeenNudge": true}}')}):
+        for page in self.pages(
+            {"settings": parse_settings("/s.json", '{"ide": {"hasSeenNudge": true}}')}
+        ):
             self.assertNotIn("it asks", page)
             self.assertIn("Type /ide enable in the CLI", page)
 
     def test_only_the_step_to_be_done_next_has_the_link_that_catches_the_eye(self) -> None:
-        page = self.pages({"logins": (), "settings": parsed("/s.json", "{}"), "process": None})[0]
+        page = self.pages(
+            {"logins": (), "settings": parse_settings("/s.json", "{}"), "process": None}
+        )[0]
         first, following, *others = page.split('<div class="step')[2:]
         self.assertIn("There is a way to log in", first)
         self.assertTrue(first.startswith(' next">'))
@@ -227,14 +231,14 @@ class Welcome(Pages):
         self.assertEqual(used - set(re.findall(r"\.([a-z]+)", STYLE)), set())
 
     def test_of_several_clis_the_one_that_was_started_last_is_meant(self) -> None:
-        unset = parsed("/s.json", "{}")
+        unset = parse_settings("/s.json", "{}")
         page = self.pages({"settings": unset}, {"has_own_network": True})[0]
         self.assertIn("it asks whether to connect", page)
         page = self.pages({"folder": "/astray"}, {"process": None})[0]
         self.assertIn("none runs", page)
 
     def test_what_is_to_be_typed_is_said_before_and_after_the_other_steps_are_done(self) -> None:
-        unset = parsed("/s.json", "{}")
+        unset = parse_settings("/s.json", "{}")
         container = {"process": None, "exists": frozenset(["/.dockerenv"])}
         line = "cd /work &amp;&amp; REMOTE_CONTAINERS=1 gemini"
         for changes in ({}, {"settings": unset}):
@@ -381,7 +385,7 @@ class Doctor(Pages):
         self.addCleanup(self.window.set_project_data, self.window.project_data())
         self.window.set_project_data({"folders": [{"path": self.folder}]})
         with mock.patch.dict(os.environ, {"GEMINI_API_KEY": "none"}), mock.patch(
-            "GeminiCompanion.companion.ide.system_processes.running",
+            "GeminiCompanion.companion.ide.system_processes.running_processes",
             lambda: {7: early, editor.pid: editor},
         ), mock.patch(
             "GeminiCompanion.companion.ide.doctor.report.CHECKS", (checks.by_id("detected"),)
@@ -447,7 +451,7 @@ class Doctor(Pages):
         os.mkdir(os.path.dirname(path))
         self.addCleanup(self.window.set_project_data, self.window.project_data())
         self.window.set_project_data({"folders": [{"path": self.folder}]})
-        running = "GeminiCompanion.companion.ide.system_processes.running"
+        running = "GeminiCompanion.companion.ide.system_processes.running_processes"
         with mock.patch(running, lambda: {7: qwen}):
             yield from self.open_page(self.running.pages.doctor, "gemini_companion_doctor")
             yield lambda: "Qwen Code, process 7" in self.page(self.running.pages.doctor)
@@ -568,4 +572,4 @@ class Doctor(Pages):
 def gathering_places() -> list[str]:
     from GeminiCompanion.companion.ide import discovery
 
-    return [place.folder for place in discovery.places() if os.path.isdir(place.folder)]
+    return [place.folder for place in discovery.discovery_folders() if os.path.isdir(place.folder)]

@@ -18,7 +18,7 @@ from ...base.path_maps import NO_MAPS, PathMaps
 from ...base.regular_file import read_beginning
 from .. import cli_settings, surroundings, system_processes
 from ..clis import CLIS, GEMINI_CLI, Cli, by_command
-from ..clis import program as program_name
+from ..clis import program_name as program_name
 from ..hooks import extension
 from ..hooks.extension import Installed
 from ..system_processes import SystemProcess
@@ -86,7 +86,7 @@ def this_platform() -> str:
 
 def examine_clis(scope: ExaminedScope) -> tuple[Examination, ...]:
     """The result for each CLI that `gather_facts` finds."""
-    return tuple(map(report.examine_cli, gather_facts(scope, system_processes.running())))
+    return tuple(map(report.examine_cli, gather_facts(scope, system_processes.running_processes())))
 
 
 def gather_facts(scope: ExaminedScope, known: Mapping[int, SystemProcess]) -> list[Facts]:
@@ -112,7 +112,7 @@ def _running_clis(
     scope: ExaminedScope, known: Mapping[int, SystemProcess]
 ) -> tuple[list[SystemProcess], list[SystemProcess]]:
     """The CLIs that run in the window's folders, and those that run in no window's folders."""
-    found = system_processes.clis(scope.cli, known)
+    found = system_processes.find_clis(scope.cli, known)
     here = [each for each in found if _is_within(each, scope.window.folders)]
     astray = [each for each in found if not _is_within(each, scope.elsewhere)]
     return here[:MAX_CLIS], astray[:MAX_CLIS]
@@ -144,7 +144,7 @@ def from_files(scope: ExaminedScope, process: SystemProcess | None = None) -> Fa
         process,
         environment,
         folder,
-        cli_settings.read(cli_settings.path_of(cli, environment, home)),
+        cli_settings.read_settings(cli_settings.path_of(cli, environment, home)),
         _overriding_settings(cli, environment, scope.path_maps.to_local(folder), home),
         _discovery_folder(cli, environment, home),
         # A CLI that runs is known by its own program.
@@ -182,7 +182,7 @@ def _facts_of_cli(
         facts,
         real=_real_paths(facts),
         reaches_host=reaches,
-        surroundings=surroundings.here(*where),
+        surroundings=surroundings.surroundings_here(*where),
     )
 
 
@@ -267,7 +267,7 @@ def _overriding_settings(
     system = environment.get("GEMINI_CLI_SYSTEM_SETTINGS_PATH") or SYSTEM_SETTINGS[this_platform()]
     project = os.path.join(folder, ".gemini", cli.settings_name)
     paths = [project, system] if os.path.realpath(home) != folder else [system]
-    return tuple(cli_settings.read(path) for path in paths)
+    return tuple(cli_settings.read_settings(path) for path in paths)
 
 
 def _discovery_folder(cli: Cli, environment: Mapping[str, str], home: str) -> str:

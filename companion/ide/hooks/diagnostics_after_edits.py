@@ -38,7 +38,7 @@ class DiagnosticsAfterEdits:
         self._watched: set[str] = set()
 
     async def answer_hook(self, event: HookEvent, session: Session | None) -> HookAnswer:
-        paths = {self._context.path_maps.to_local(path) for path in event.paths()}
+        paths = {self._context.path_maps.to_local(path) for path in event.written_paths()}
         if self.is_on and event.moment is Moment.TOOL_BEGINS:
             for path in paths:
                 await self._watch_file(path)
@@ -58,7 +58,7 @@ class DiagnosticsAfterEdits:
 
     async def _diagnostics_answer(self, path: str) -> HookAnswer:
         with suppress(EditorError, asyncio.TimeoutError):
-            if not await in_thread(partial(self._context.gate().reason, path), PATIENCE):
+            if not await in_thread(partial(self._context.gate().reason_to_hide, path), PATIENCE):
                 return HookAnswer(
                     context=self._report_text(path, (await self._wait_for_report(path)).lines)
                 )

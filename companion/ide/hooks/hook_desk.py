@@ -81,7 +81,7 @@ class HookDesk:
     ) -> Mapping[str, Any]:
         """The output of the hook. `is_there` tells whether it still waits. Raises BadHook and
         NotConnected."""
-        told = hook_events.read(cli, body)
+        told = hook_events.read_hook(cli, body)
         if told is None:
             return {}
         event = replace(told, pid=_local_process(told))
@@ -198,7 +198,7 @@ class HookDesk:
 def _local_process(event: HookEvent) -> int:
     """The CLI's process; 0 if this system does not know it, because it is one in a container, or
     of another system on this machine."""
-    is_here = not event.namespace or event.namespace == system_processes.namespace()
+    is_here = not event.namespace or event.namespace == system_processes.process_namespace()
     return system_processes.of_hook(event.pid) if is_here else 0
 
 

@@ -65,7 +65,7 @@ class OpenQuestions:
             if is_allowed is None:
                 await asyncio.sleep(LOOK)
             elif self._live.find(event) is asked:
-                self._live.answered(event, is_allowed)
+                self._live.note_answer(event, is_allowed)
 
 
 def _place_of_question(event: HookEvent) -> _Place:

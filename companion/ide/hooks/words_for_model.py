@@ -100,7 +100,7 @@ class WordsForModel:
         self._expected.pop(key, None)
         if not takes_context(event):
             return NOTHING
-        paths = frozenset(map(self._comparable_path, event.paths()))
+        paths = frozenset(map(self._comparable_path, event.written_paths()))
         found, room = [], MAX_CONTEXT + len(GAP)
         for number in self._waiting_numbers(key):
             words = self._waiting[number]

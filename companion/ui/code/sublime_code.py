@@ -38,7 +38,7 @@ class SublimeCode(CodeKnowledge):
         found: Selection = await self._ask(partial(code_tools.selection, view_id))
         return found
 
-    async def unsaved(self, window_id: int) -> frozenset[str]:
+    async def unsaved_files(self, window_id: int) -> frozenset[str]:
         found: frozenset[str] = await self._ask(partial(code_tools.unsaved, window_id))
         return found
 

@@ -101,7 +101,7 @@ class Remedies:
     async def _enable(self, window: sublime.Window, cli: Cli, path: str) -> None:
         """Show what would be written to the CLI's settings file at the path, ask, and write it."""
         try:
-            plan = await background.start(partial(cli_settings.enabling, cli, path))
+            plan = await background.start(partial(cli_settings.enabling_change, cli, path))
         except CannotChange as error:
             self._tell(str(error))
             return
@@ -125,7 +125,7 @@ class Remedies:
 def _apply(cli: Cli, change: SettingsChange) -> str:
     """Runs in a thread; gives the sentence for the user."""
     try:
-        backup = cli_settings.apply(change)
+        backup = cli_settings.apply_change(change)
     except CannotChange as error:
         return str(error)
     beside = f" The old file is kept as {os.path.basename(backup)}." if backup else ""

@@ -102,7 +102,7 @@ class EditHistory:
     def _read(self, read: Answer[list[Edit] | None]) -> None:
         """Runs on the writer's thread, which logs a failure."""
         try:
-            read.give(edit_store.load(self._folder))
+            read.give(edit_store.load_edits(self._folder))
         finally:
             # Only the first answer counts.
             read.give(None)
@@ -174,7 +174,7 @@ class EditHistory:
         """Runs on the writer's thread."""
         problem = edit_store.SAVE_FAILED
         try:
-            problem = edit_store.save(self._folder, self._picture)
+            problem = edit_store.save_edits(self._folder, self._picture)
         finally:
             queues.on_ui_thread(partial(self._saved, problem))
 

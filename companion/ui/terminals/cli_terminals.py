@@ -13,7 +13,7 @@ from typing import Any, Callable
 
 import sublime
 
-from ...ide.clis import CLIS, by_command, program
+from ...ide.clis import CLIS, by_command, program_name
 from .. import application, panels, settings
 from ..stories import sleep
 
@@ -88,16 +88,16 @@ def runs_cli(window: sublime.Window, view: sublime.View) -> bool:
     """Whether a CLI runs in the terminal, as far as its title and its command show it."""
     command, title, words = settings.of(window).terminal_cli, title_of(view), _words(view)
     # A program that starts a CLI, such as npx or env, also starts others; the user's own does not.
-    own = {program(command[0])} if by_command(command) is None else set()
+    own = {program_name(command[0])} if by_command(command) is None else set()
     # "bob" is also a person's name, which is in the titles of many shells.
     named = any(word in title.lower() for word in {each.command for each in CLIS} - {"bob"} | own)
-    runs = by_command(words) is not None or bool(own & set(map(program, words)))
+    runs = by_command(words) is not None or bool(own & set(map(program_name, words)))
     return named or bool(TITLE.match(title)) or runs
 
 
 def names(view: sublime.View, command: str) -> bool:
     """Whether title or command line of the terminal name the CLI with that command."""
-    return command in title_of(view).lower() or command in map(program, _words(view))
+    return command in title_of(view).lower() or command in map(program_name, _words(view))
 
 
 def _arguments(view: sublime.View) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from sublime import platform
 
 from ...base import background
 from ...base.log import logger
-from ...ide.clis import VARIABLES, by_command, program
+from ...ide.clis import VARIABLES, by_command, program_name
 from .. import application, queues, settings
 from . import system_terminal
 from .loopback import without_proxy
@@ -157,7 +157,7 @@ def run_in_terminus(
 def name_of(command: Sequence[str]) -> str:
     """The user's name for the program that the command starts."""
     cli = by_command(command)
-    return cli.name if cli is not None else program(command[0])
+    return cli.name if cli is not None else program_name(command[0])
 
 
 def _as_sublime(system: str, command: Sequence[str]) -> list[str]:

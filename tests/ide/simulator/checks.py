@@ -258,7 +258,7 @@ class Ledger:
         """Whether a crash may have brought the diff back, as of before that moment, where its
         session is not known any more, for it has ended, or the window was closed, or has other
         folders: the user has decided on it again, and nobody knows that they did before."""
-        if wire is None or wire.endpoint.sessions.find(proposal.session_id) is not None:
+        if wire is None or wire.endpoint.sessions.find_session(proposal.session_id) is not None:
             return False
         return any(at < kill for kill in self.kills)
 

@@ -132,11 +132,11 @@ class Port(Editor):
     def gather_edit(self, window_id: int, edit: UnaskedEdit) -> None:
         self._world.ledger.hooks.gathered(window_id, edit)
 
-    def tell(self, sentence: str, about: str = "") -> None:
+    def show_message(self, sentence: str, about: str = "") -> None:
         self._world.note("told: {}", sentence)
         self._world.ledger.sentences.said(self._companion.process, sentence)
 
-    def withdraw(self, about: str) -> None:
+    def withdraw_message(self, about: str) -> None:
         self._world.note("withdrawn: {}", about)
 
 

@@ -41,7 +41,7 @@ class _Publication:
         self.paths: tuple[str, ...] = ()
         self.problem = ""
 
-    def change(self, advertisement: Any) -> None:
+    def change_advertisement(self, advertisement: Any) -> None:
         pass
 
     def renew(self) -> None:
@@ -98,9 +98,9 @@ class Harness:
             "uuid": lambda it: SimpleNamespace(uuid4=lambda: SimpleNamespace(hex=self._token(16))),
             "secrets": lambda it: SimpleNamespace(token_urlsafe=self._token, token_hex=self._token),
         }
-        here = (context._milliseconds, os_here.path.isfile, str)
+        here = (context._now_in_milliseconds, os_here.path.isfile, str)
         patches: list[Any] = [
-            mock.patch.object(discovery, "sweep", lambda pid, extra: []),
+            mock.patch.object(discovery, "sweep_files", lambda pid, extra: []),
             mock.patch.object(
                 system_processes, "ports_to", lambda *of: self.world.network.ports_to(*of)
             ),

@@ -63,7 +63,7 @@ class Endpoint:
         self._on_stream = on_stream
 
     @asynccontextmanager
-    async def listening(self, port: int = 0) -> AsyncIterator[int]:
+    async def listen_on(self, port: int = 0) -> AsyncIterator[int]:
         network = self.world.network
         self.port = port = network.listen(self, port)
         try:
@@ -84,22 +84,24 @@ class Endpoint:
     async def answer(self, session_id: str | None, message: Any) -> Any:
         """What the body of a POST answers: bytes, or the id of a new session."""
         if isinstance(message, Request) and message.method == "initialize":
-            version, _ = mcp.negotiate(message)
-            return self.sessions.open(version, mcp.client_of(message.params.get("clientInfo"))).id
+            version, _ = mcp.negotiate_version(message)
+            return self.sessions.open_session(
+                version, mcp.client_of(message.params.get("clientInfo"))
+            ).id
         if session_id is not None and is_asker(session_id):
             if not mcp.needs_session(message):
                 return await mcp.handle_stateless(message, self._desk, None)
             self.world.ledger.arrived(message.params)
             return await mcp.handle_stateless(message, self._desk, self._named(session_id))
         try:
-            session = self.sessions.get(session_id)
+            session = self.sessions.get_session(session_id)
         except UnknownSession:
             raise Broken("404") from None
         self.world.ledger.arrived(message.params)
-        return await mcp.handle(message, self._desk, session)
+        return await mcp.handle_message(message, self._desk, session)
 
     def _named(self, id: str) -> Session:
-        session: Session = self.sessions.named(id, STATELESS, "sim", GEMINI_CLI)
+        session: Session = self.sessions.named_session(id, STATELESS, "sim", GEMINI_CLI)
         return session
 
     async def hook(self, wire: Wire, body: Any) -> Any:
@@ -124,10 +126,10 @@ class Endpoint:
 
     async def stream(self, wire: Wire, session_id: str, last_event_id: int | None) -> None:
         try:
-            session = self.sessions.get(session_id)
+            session = self.sessions.get_session(session_id)
         except UnknownSession:
             raise Broken("404") from None
-        stream = session.attach(last_event_id)
+        stream = session.attach_stream(last_event_id)
         stream.peer = wire.port
         try:
             self._on_stream(session)
@@ -136,22 +138,22 @@ class Endpoint:
                     event = await stream.next(KEEP_ALIVE)
                     await wire.write(event)
         finally:
-            self.sessions.detach(session, stream)
+            self.sessions.detach_stream(session, stream)
 
     async def listen(self, wire: Wire, session_id: str) -> None:
         """The same for a client with a name. No event has an id; here they are counted."""
         subscriptions = self.sessions.subscriptions
-        subscription = subscriptions.open("l", {}, self._named(session_id).id)
+        subscription = subscriptions.open_subscription("l", {}, self._named(session_id).id)
         subscription.peer = wire.port
         try:
-            self._carries(subscriptions.carry(subscription))
+            self._carries(subscriptions.carry_session(subscription))
             with suppress(ConnectionError, StreamEnded):
                 while True:
                     value = await subscription.next(KEEP_ALIVE)
                     id = next(self.world.network.events)
                     await wire.write(None if value is None else StreamEvent(id, value))
         finally:
-            self._carries(subscriptions.close(subscription))
+            self._carries(subscriptions.close_subscription(subscription))
 
     def _carries(self, session: Session | None) -> None:
         if session is not None:
@@ -358,7 +360,7 @@ class Network:
         await asyncio.sleep(self.world.latency())
         endpoint = await self._endpoint(port, token)
         is_named = is_asker(session_id)
-        if not is_named and endpoint.sessions.find(session_id) is None:
+        if not is_named and endpoint.sessions.find_session(session_id) is None:
             raise Broken("404")
         wire = Wire(self, client, endpoint, session_id)
         wire.is_stream = True

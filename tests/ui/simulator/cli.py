@@ -48,7 +48,7 @@ class Cli:
     async def connect(self) -> None:
         endpoint = Endpoint.open[self.port]
         client = mcp.client_of({"name": "sim"})
-        self._session = endpoint.sessions.open("2025-06-18", client).id
+        self._session = endpoint.sessions.open_session("2025-06-18", client).id
         self._reading = asyncio.ensure_future(self._read())
         await self.extension.begin()
 
@@ -63,11 +63,15 @@ class Cli:
         """What it gives, None if the connection fails."""
         await asyncio.sleep(self._world.parts.delay())
         endpoint = Endpoint.open.get(self.port)
-        if endpoint is None or endpoint.sessions.find(self._session) is None or self.is_dead:
+        if (
+            endpoint is None
+            or endpoint.sessions.find_session(self._session) is None
+            or self.is_dead
+        ):
             return None
-        session = endpoint.sessions.get(self._session)
+        session = endpoint.sessions.get_session(self._session)
         request = Request(1, "tools/call", {"name": name, "arguments": arguments})
-        work = endpoint.begin(mcp.handle(request, endpoint.desk, session))
+        work = endpoint.begin(mcp.handle_message(request, endpoint.desk, session))
         try:
             answer = json.loads(await work)
         except asyncio.CancelledError:
@@ -80,14 +84,14 @@ class Cli:
     async def _read(self) -> None:
         while not self.is_dead:
             endpoint = Endpoint.open.get(self.port)
-            if endpoint is not None and endpoint.sessions.find(self._session) is not None:
+            if endpoint is not None and endpoint.sessions.find_session(self._session) is not None:
                 with suppress(asyncio.CancelledError):
                     await endpoint.begin(self._stream(endpoint))
             await asyncio.sleep(AGAIN)
 
     async def _stream(self, endpoint: Endpoint) -> None:
-        session = endpoint.sessions.get(self._session)
-        stream = session.attach(self._last_event)
+        session = endpoint.sessions.get_session(self._session)
+        stream = session.attach_stream(self._last_event)
         stream.peer = self.extension.peer
         try:
             endpoint.on_stream(session)
@@ -102,7 +106,7 @@ class Cli:
                         self._last_event = event.id
                         self._hear(*event.value.notification())
         finally:
-            endpoint.sessions.detach(session, stream)
+            endpoint.sessions.detach_stream(session, stream)
 
     def _hear(self, method: str, params: Any) -> None:
         if method == "ide/diffAccepted":

@@ -22,7 +22,7 @@ class Endpoint:
         self._works: set[asyncio.Future[Any]] = set()
 
     @asynccontextmanager
-    async def listening(self, port: int = 0) -> AsyncIterator[int]:
+    async def listen_on(self, port: int = 0) -> AsyncIterator[int]:
         port = port or max(self.open, default=40000) + 1
         self.open[port] = self
         try:
