@@ -242,6 +242,15 @@ class Docs(unittest.TestCase):
             for name in re.findall(r"\*Gemini\s+Companion:\s+([^*]+)\*", read(*page.split("/"))):
                 self.assertIn(" ".join(name.split()), captions, page)
 
+    def test_commands_that_the_package_names_exist(self) -> None:
+        captions = {*headings("docs/commands.md"), *lists().values()}
+        messages = [read("messages", name) for name in os.listdir(os.path.join(ROOT, "messages"))]
+        named = re.findall(r'"Gemini Companion: ([^"]+)"', "\n".join((*strings(), *messages)))
+        self.assertGreater(len(named), 20)
+        for name in named:
+            with self.subTest(name):
+                self.assertIn(name, captions)
+
     def test_every_link_leads_somewhere(self) -> None:
         for page in pages():
             for link in re.findall(r"\]\(([^)\s]+)\)", read(page)):

@@ -19,21 +19,17 @@ class GeminiCompanionListChangesCommand(GeminiCompanionRunningCommand):
 
     show = ""
 
-    def act(self, running: Running) -> None:
-        if self.show == "tab":
+    def act(self, running: Running, show: str = "") -> None:
+        show = show or self.show
+        if show == "tab":
             running.changes.sheets.show(self.window)
         else:
-            story = running.changes.list.choose(self.window, self.show)
-            running.stories.begin(story, self.window)
+            running.stories.begin(running.changes.list.choose(self.window, show), self.window)
 
 
 class GeminiCompanionShowChangesCommand(GeminiCompanionListChangesCommand):
     """List what waits, what was written without asking, what is not in its file, and what was
     accepted."""
-
-    def run(self, show: str = "") -> None:
-        self.show = show
-        super().run()
 
 
 class GeminiCompanionShowDiffsCommand(GeminiCompanionListChangesCommand):

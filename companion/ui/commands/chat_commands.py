@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import sublime
 import sublime_plugin
@@ -14,10 +14,9 @@ if TYPE_CHECKING:
     from ..running import Running
 
 
-def has_chat(window: sublime.Window) -> bool:
+def has_chat(running: Running, window: sublime.Window) -> bool:
     """Whether the window has a chat that commands can be about."""
-    running = host.running
-    return running is not None and running.chat.actions.tabs.in_window(window) is not None
+    return running.chat.actions.tabs.in_window(window) is not None
 
 
 class GeminiCompanionChatCommand(GeminiCompanionRunningCommand):
@@ -27,22 +26,17 @@ class GeminiCompanionChatCommand(GeminiCompanionRunningCommand):
         running.chat.actions.show(self.window)
 
 
-class GeminiCompanionNewChatCommand(sublime_plugin.WindowCommand):
+class GeminiCompanionNewChatCommand(GeminiCompanionRunningCommand):
     """Open a new chat with the agent of this id. Without it, the user is asked if the settings name
     several, or with `ask` in any case."""
 
-    def is_enabled(self, agent: str = "", ask: bool = False) -> bool:
-        return host.running is not None
-
-    def run(self, agent: str = "", ask: bool = False) -> None:
+    def act(self, running: Running, agent: str = "", ask: bool = False) -> None:
         from ..chat import agent_choice
 
-        if host.running is None:
-            return
         if agent or not (ask or agent_choice.are_several()):
-            host.running.chat.actions.new(self.window, agent)
+            running.chat.actions.new(self.window, agent)
         else:
-            host.running.stories.begin(self._choose(host.running), self.window)
+            running.stories.begin(self._choose(running), self.window)
 
     async def _choose(self, running: Running) -> None:
         from ..chat import agent_choice
@@ -52,18 +46,14 @@ class GeminiCompanionNewChatCommand(sublime_plugin.WindowCommand):
             running.chat.actions.new(self.window, agent)
 
 
-class GeminiCompanionSendCommand(sublime_plugin.WindowCommand):
+class GeminiCompanionSendCommand(GeminiCompanionRunningCommand):
     """Send what is in the composer of the chat in front, or `text`."""
 
-    def is_enabled(self, text: str | None = None) -> bool:
-        return host.running is not None
+    def has_subject(self, running: Running) -> bool:
+        return has_chat(running, self.window)
 
-    def is_visible(self, text: str | None = None) -> bool:
-        return has_chat(self.window)
-
-    def run(self, text: str | None = None) -> None:
-        if host.running is not None:
-            host.running.chat.actions.send(self.window, text)
+    def act(self, running: Running, text: str | None = None) -> None:
+        running.chat.actions.send(self.window, text)
 
 
 class GeminiCompanionTypeCommand(sublime_plugin.WindowCommand):
@@ -79,8 +69,9 @@ class GeminiCompanionTypeCommand(sublime_plugin.WindowCommand):
 class GeminiCompanionInChatCommand(GeminiCompanionRunningCommand):
     """Base of commands for the chat in front, else the one of the window that was opened last."""
 
-    def is_enabled(self) -> bool:
-        return has_chat(self.window)
+    def is_enabled(self, **_arguments: Any) -> bool:
+        running = host.running
+        return running is not None and has_chat(running, self.window)
 
 
 class GeminiCompanionWaitingMessagesCommand(GeminiCompanionInChatCommand):
@@ -93,19 +84,15 @@ class GeminiCompanionWaitingMessagesCommand(GeminiCompanionInChatCommand):
         running.chat.actions.composing.list_waiting(self.window)
 
 
-class GeminiCompanionAttachCommand(sublime_plugin.WindowCommand):
+class GeminiCompanionAttachCommand(GeminiCompanionRunningCommand):
     """Attach something to the next message of the chat in front: `what` is one of WHAT in
     `chat/attaching`, `path` that of a file, folder or image."""
 
-    def is_enabled(self, what: str | None = None, path: str | None = None) -> bool:
-        return host.running is not None
-
-    def run(self, what: str | None = None, path: str | None = None) -> None:
-        if host.running is not None:
-            chats = host.running.chat.actions
-            if chats.tabs.in_window(self.window) is None:
-                chats.show(self.window)
-            chats.composing.attach(self.window, what, path)
+    def act(self, running: Running, what: str | None = None, path: str | None = None) -> None:
+        chats = running.chat.actions
+        if chats.tabs.in_window(self.window) is None:
+            chats.show(self.window)
+        chats.composing.attach(self.window, what, path)
 
 
 class GeminiCompanionCopyCodeCommand(GeminiCompanionInChatCommand):
@@ -140,7 +127,7 @@ class GeminiCompanionStopCommand(GeminiCompanionRunningCommand):
     """Stop the agent of the chat in front."""
 
     def has_subject(self, running: Running) -> bool:
-        return has_chat(self.window)
+        return has_chat(running, self.window)
 
     def act(self, running: Running) -> None:
         running.chat.actions.stop_turn(self.window)
@@ -167,13 +154,8 @@ class GeminiCompanionRewindCommand(GeminiCompanionInChatCommand):
         running.stories.begin(running.chat.turns.rewind(self.window), self.window)
 
 
-class GeminiCompanionTurnChangesCommand(sublime_plugin.WindowCommand):
+class GeminiCompanionTurnChangesCommand(GeminiCompanionInChatCommand):
     """Show what a turn of the chat in front has changed: the one with the id, else the last."""
 
-    def is_enabled(self, turn: str = "", path: str = "") -> bool:
-        return has_chat(self.window)
-
-    def run(self, turn: str = "", path: str = "") -> None:
-        running = host.running
-        if running is not None:
-            running.stories.begin(running.chat.turns.show(self.window, turn, path), self.window)
+    def act(self, running: Running, turn: str = "", path: str = "") -> None:
+        running.stories.begin(running.chat.turns.show(self.window, turn, path), self.window)

@@ -65,16 +65,11 @@ class GeminiCompanionRestartCompanionCommand(sublime_plugin.ApplicationCommand):
             window.run_command(command)
 
 
-class GeminiCompanionShowStatusCommand(sublime_plugin.WindowCommand):
+class GeminiCompanionShowStatusCommand(GeminiCompanionRunningCommand):
     """Show whether a CLI is connected to this window, and if not, what to do."""
 
-    def is_enabled(self) -> bool:
-        return host.running is not None
-
-    def run(self) -> None:
-        if host.running is None:
-            return
-        host.running.stories.begin(self._show(host.running.companion), self.window)
+    def act(self, running: Running) -> None:
+        running.stories.begin(self._show(running.companion), self.window)
 
     async def _show(self, companion: Companion) -> None:
         from ...base.answer import Unanswered

@@ -4,7 +4,7 @@ several edits."""
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 import sublime
 import sublime_plugin
@@ -249,7 +249,7 @@ class GeminiCompanionPreviousDiffCommand(GeminiCompanionQueueCommand):
 class GeminiCompanionUndoLastAcceptedCommand(GeminiCompanionRunningCommand):
     """Undo the newest accepted edit of the window that can be undone."""
 
-    def is_enabled(self) -> bool:
+    def is_enabled(self, **_arguments: Any) -> bool:
         return host.running is not None and self._newest(host.running) is not None
 
     def act(self, running: Running) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import sublime
-import sublime_plugin
 
 from ..host import host
 from .running_command import GeminiCompanionRunningCommand
@@ -22,20 +21,15 @@ class GeminiCompanionWelcomeCommand(GeminiCompanionRunningCommand):
         running.pages.welcome.show(self.window)
 
 
-class GeminiCompanionDoctorCommand(sublime_plugin.WindowCommand):
+class GeminiCompanionDoctorCommand(GeminiCompanionRunningCommand):
     """Show what keeps a CLI from connecting, and what to do; with `copy`, put this on the clipboard
     as text."""
 
-    def is_enabled(self, copy: bool = False) -> bool:
-        return host.running is not None
-
-    def run(self, copy: bool = False) -> None:
-        if host.running is None:
-            return
-        if not copy:
-            host.running.pages.doctor.show(self.window)
-            return
-        host.running.stories.begin(self._copy(host.running.companion), self.window)
+    def act(self, running: Running, copy: bool = False) -> None:
+        if copy:
+            running.stories.begin(self._copy(running.companion), self.window)
+        else:
+            running.pages.doctor.show(self.window)
 
     async def _copy(self, companion: Companion) -> None:
         from ..examinations import examine
@@ -49,13 +43,12 @@ class GeminiCompanionDoctorCommand(sublime_plugin.WindowCommand):
         host.tell("The report is on the clipboard.")
 
 
-class GeminiCompanionRemedyCommand(sublime_plugin.WindowCommand):
+class GeminiCompanionRemedyCommand(GeminiCompanionRunningCommand):
     """Not for users: does what a link of these two pages offers about a failure."""
 
-    def run(self, action: str, argument: str = "", cli: str = "") -> None:
-        if host.running is not None:
-            story = host.running.pages.remedies.apply(self.window, action, argument, cli)
-            host.running.stories.begin(story, self.window)
+    def act(self, running: Running, action: str, argument: str = "", cli: str = "") -> None:
+        story = running.pages.remedies.apply(self.window, action, argument, cli)
+        running.stories.begin(story, self.window)
 
 
 class GeminiCompanionShowSharedContextCommand(GeminiCompanionRunningCommand):

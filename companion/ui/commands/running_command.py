@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Callable
 
 import sublime_plugin
 
@@ -15,10 +15,13 @@ if TYPE_CHECKING:
 class GeminiCompanionRunningCommand(sublime_plugin.WindowCommand):
     """Base of commands that need the companion and have no diff of their own."""
 
-    def is_enabled(self) -> bool:
+    # What the command does, with the arguments that it was given.
+    act: Callable[..., None]
+
+    def is_enabled(self, **_arguments: Any) -> bool:
         return host.running is not None
 
-    def is_visible(self) -> bool:
+    def is_visible(self, **_arguments: Any) -> bool:
         return host.running is None or self.has_subject(host.running)
 
     def has_subject(self, running: Running) -> bool:
@@ -26,10 +29,7 @@ class GeminiCompanionRunningCommand(sublime_plugin.WindowCommand):
         command; a key still runs it, and it says so."""
         return True
 
-    def run(self) -> None:
+    def run(self, **arguments: Any) -> None:
         if host.running is not None:
             host.running.diffs.next_edit.stop()
-            self.act(host.running)
-
-    def act(self, running: Running) -> None:
-        raise NotImplementedError
+            self.act(host.running, **arguments)
