@@ -1,9 +1,9 @@
 """Runs all tests: `python tools/run_tests.py`; with `fuzz`, many more of the random ones.
 
 Several parts run at once, because those with the real CLI wait much of the time. What a part says
-is shown when it ends. What only some of them need is set up meanwhile (tools/setup.py). One that
-hangs is ended, with its process group. The last line tells what was skipped in all of them, or,
-where something failed, in which.
+is shown when it ends, below its seconds and those of the CPU. What only some of them need is set up
+meanwhile (tools/setup.py). One that hangs is ended, with its process group. The last line tells
+what was skipped in all of them, or, where something failed, in which.
 """
 
 from __future__ import annotations
@@ -153,6 +153,8 @@ AT_ONCE = 3 * (os.cpu_count() or 2)
 LIMIT = 3600.0 * int(os.environ.get("FUZZ", "1"))
 # Seconds in which a part that hangs may write the stacks of its threads.
 LAST_WORDS = 10.0
+# Seconds between two looks at whether a part has ended.
+POLL_INTERVAL = 0.05
 # What was compiled is kept as long as the libraries, where they are.
 VENV = os.path.join(ROOT, ".venv")
 # What a part's line about tests that did not run begins with; see tests/conftest.py.
@@ -218,34 +220,38 @@ class Run:
                 environment = None if part.is_set_up else self._environment()
                 process = start(part.arguments, file, environment)
                 self._running.add(process)
-            problem = self._wait(process)
+            problem, cpu_seconds = self._wait(process)
             file.seek(0)
             output = file.read().decode("utf-8", "replace")
+        times = f"{time.monotonic() - begun:.0f} s"
+        if cpu_seconds is not None:
+            times += f", CPU {cpu_seconds:.0f} s"
         with self._lock:
             self._running.remove(process)
-            self._tell(part, time.monotonic() - begun, output)
+            self._tell(part, times, output)
             if problem:
                 self.failed[part.name] = problem
 
-    def _tell(self, part: Part, seconds: float, output: str) -> None:
+    def _tell(self, part: Part, times: str, output: str) -> None:
         # What was set up before has nothing to say.
         if output or not part.is_set_up:
             heading = "Set-up" if part.is_set_up else "Tests"
-            print(f"\n== {heading} of {part.name}: {seconds:.0f} s ==\n{output}", flush=True)
+            print(f"\n== {heading} of {part.name}: {times} ==\n{output}", flush=True)
         lines = (line.rstrip() for line in output.splitlines())
         self.skipped += [line[len(SKIPPED) :] for line in lines if line.startswith(SKIPPED)]
 
-    def _wait(self, process: subprocess.Popen[bytes]) -> str:
-        """What went wrong, empty where nothing did."""
+    def _wait(self, process: subprocess.Popen[bytes]) -> Tuple[str, float | None]:
+        """What went wrong, empty where nothing did; and the CPU seconds, where they are known."""
         try:
-            status = process.wait(self._limit)
-            return f"status {status}" if status else ""
+            cpu_seconds = wait_for_end(process, self._limit)
+            status = process.returncode
+            return f"status {status}" if status else "", cpu_seconds
         except subprocess.TimeoutExpired:
             # Python writes the stacks of its threads then, where its fault handler is on.
             process.send_signal(getattr(signal, "SIGABRT", signal.SIGTERM))
             with suppress(subprocess.TimeoutExpired):
                 process.wait(LAST_WORDS)
-            return f"hung: ended after {self._limit:.0f} s"
+            return f"hung: ended after {self._limit:.0f} s", None
         finally:
             kill(process)
             process.wait()
@@ -264,6 +270,23 @@ def start(
         stderr=subprocess.STDOUT,
         start_new_session=os.name == "posix",
     )
+
+
+def wait_for_end(process: subprocess.Popen[bytes], limit: float) -> float | None:
+    """Wait for its end, at most `limit` seconds: else raises subprocess.TimeoutExpired. Gives the
+    CPU seconds of the process and of all below it that were waited for; Windows does not tell."""
+    if not hasattr(os, "wait4"):
+        process.wait(limit)
+        return None
+    deadline = time.monotonic() + limit
+    while time.monotonic() < deadline:
+        pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+        if pid:
+            is_killed = os.WIFSIGNALED(status)
+            process.returncode = -os.WTERMSIG(status) if is_killed else os.WEXITSTATUS(status)
+            return usage.ru_utime + usage.ru_stime
+        time.sleep(POLL_INTERVAL)
+    raise subprocess.TimeoutExpired(process.args, limit)
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:

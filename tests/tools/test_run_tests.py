@@ -6,6 +6,7 @@ import contextlib
 import io
 import os
 import shutil
+import signal
 import sys
 import tempfile
 import threading
@@ -59,6 +60,21 @@ class Ending(unittest.TestCase):
         status, lines = run(("one", "print('why'); raise SystemExit(3)"), ("two", ""))
         self.assertEqual((status, lines[-1]), (1, "FAILED: one (status 3)"))
         self.assertIn("why", lines)
+
+    @unittest.skipUnless(hasattr(os, "wait4"), "the system does not tell how long a process ran")
+    def test_the_cpu_seconds_of_a_part_and_of_what_it_starts_stand_beside_its_seconds(self) -> None:
+        computes = "import time\nwhile time.process_time() < 0.6: pass"
+        starts = f"import subprocess, sys; subprocess.call([sys.executable, '-c', {computes!r}])"
+        parts = ("one", ""), ("two", computes), ("three", starts)
+        headings = [line for line in run(*parts)[1] if line.startswith("==")]
+        times = {line.split()[3]: line.partition(", ")[2] for line in headings}
+        wanted = {"one:": "CPU 0 s ==", "two:": "CPU 1 s ==", "three:": "CPU 1 s =="}
+        self.assertEqual(times, wanted)
+
+    @unittest.skipUnless(os.name == "posix", "ended by a signal as on Unix")
+    def test_what_a_signal_ended_failed(self) -> None:
+        killed = "import os, signal; os.kill(os.getpid(), signal.SIGTERM)"
+        self.assertEqual(run(("one", killed))[1][-1], f"FAILED: one (status -{signal.SIGTERM:d})")
 
     def test_what_had_to_be_set_up_is_told_and_what_was_there_is_not(self) -> None:
         _status, lines = run(("one", "print('done')", (), True), ("two", "", (), True))
