@@ -103,7 +103,9 @@ def _servers(folder: str) -> Iterator[Dict[str, Any]]:
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
     launch = Launch((os.path.join(folder, "no program"),))
-    server = Server(ServerSettings(state_folder.options(state, launch), [workspace], port=0), state)
+    server = Server(
+        ServerSettings(state_folder.agent_options(state, launch), [workspace], port=0), state
+    )
     asyncio.run_coroutine_threadsafe(server.start(), loop).result(PATIENCE)
     companion = Companion(os.getpid())
     variables = started(companion, FakeEditor(), workspace)

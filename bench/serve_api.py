@@ -22,7 +22,7 @@ async def _serve(folder: str, limit: int) -> None:
     os.makedirs(workspace, exist_ok=True)
     access = Access(has_read_only_token=True, rate_limit=limit)
     launch = Launch((os.path.join(folder, "no program"),))
-    agent = state_folder.options(state, launch, cache=os.path.join(folder, "cache"))
+    agent = state_folder.agent_options(state, launch, cache=os.path.join(folder, "cache"))
     server = Server(ServerSettings(agent, [workspace], port=0, access=access), state)
     await server.start()
     with open(server.read_only_file, encoding="ascii") as file:

@@ -65,7 +65,8 @@ class Client:
         launch = Launch(GeminiCli.program.find_command(TESTS), variables, {}, MODEL)
         state = os.path.join(folder, "state")
         self._server = Server(
-            ServerSettings(state_folder.options(state, launch), [self._workspace], port=0), state
+            ServerSettings(state_folder.agent_options(state, launch), [self._workspace], port=0),
+            state,
         )
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever)

@@ -46,7 +46,7 @@ FAILED = 1
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = _parser()
+    parser = _argument_parser()
     asked = parser.parse_args(arguments)
     asked.access = remote_options.access_of(parser, asked)
     _start_log(asked.log_format)
@@ -54,30 +54,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The terminal may lack letters of the workspace's name.
         sys.stdout.reconfigure(errors="replace")
     try:
-        return asyncio.run(_serve(asked))
+        return asyncio.run(_run_server(asked))
     except AgentError as error:
-        return _fail(str(error), asked.log_format)
+        return _print_failure(str(error), asked.log_format)
     except NotPrivate as error:
-        return _fail(str(error), asked.log_format)
+        return _print_failure(str(error), asked.log_format)
     except PortRefused as error:
         place = f"{asked.host}, port {asked.port}"
-        return _fail(NO_PORT.format(place, error.strerror), asked.log_format)
+        return _print_failure(NO_PORT.format(place, error.strerror), asked.log_format)
     except OSError as error:
-        return _fail(f"The server cannot be started: {error}.", asked.log_format)
+        return _print_failure(f"The server cannot be started: {error}.", asked.log_format)
     except KeyboardInterrupt:
         # On Windows a loop gets no signals.
         return 0
 
 
-async def _serve(asked: argparse.Namespace) -> int:
+async def _run_server(asked: argparse.Namespace) -> int:
     folder = os.path.abspath(asked.state or state_folder.default_folder(os.environ))
-    server = Server(_settings(asked, folder), folder)
+    server = Server(_server_settings(asked, folder), folder)
     signals = _Signals()
     await server.start()
     try:
-        _greet(server, asked)
+        _announce_server(server, asked)
         await signals.told.wait()
-        await _drain(server, asked.drain_time, signals)
+        await _drain_server(server, asked.drain_time, signals)
     finally:
         await server.stop()
     return 0
@@ -95,7 +95,7 @@ def _start_log(format: str) -> None:
         logging.getLogger().addHandler(handler)
 
 
-def _greet(server: Server, asked: argparse.Namespace) -> None:
+def _announce_server(server: Server, asked: argparse.Namespace) -> None:
     if not asked.access.is_on_loopback:
         how = "unencrypted" if asked.without_tls else "with TLS"
         logger.warning("others reach the server, %s: it listens at %s", how, asked.host)
@@ -120,20 +120,20 @@ def _greet(server: Server, asked: argparse.Namespace) -> None:
 
 def _page_of(server: Server, asked: argparse.Namespace) -> str:
     """The page's URL, with a name that the certificate covers if one was given."""
-    names = asked.access.hosts(server.port)
+    names = asked.access.host_headers(server.port)
     if not names or asked.access.is_on_loopback:
         return server.url
     return f"{asked.access.scheme}://{names[0]}"
 
 
-def _settings(asked: argparse.Namespace, folder: str) -> ServerSettings:
+def _server_settings(asked: argparse.Namespace, folder: str) -> ServerSettings:
     """Raises AgentError where the CLI is not found."""
     launch, *others = [
-        _launch(asked, named, is_first=not number)
+        _agent_launch(asked, named, is_first=not number)
         for number, named in enumerate(dict.fromkeys(asked.agent or [USUAL]))
     ]
     _check_ids([each.agent for each in (launch, *others)])
-    agent = state_folder.options(
+    agent = state_folder.agent_options(
         folder,
         launch,
         trusts_workspaces=asked.trust,
@@ -162,7 +162,7 @@ def _check_ids(ids: Sequence[str]) -> None:
             raise AgentError(VALIDATION_ERROR, TWICE.with_values(id=id))
 
 
-def _launch(asked: argparse.Namespace, named: str, is_first: bool) -> Launch:
+def _agent_launch(asked: argparse.Namespace, named: str, is_first: bool) -> Launch:
     """Raises AgentError where the CLI is not found."""
     # A path to a program is for one CLI; a folder may contain all of them.
     path = asked.cli if is_first or os.path.isdir(asked.cli) else ""
@@ -176,28 +176,28 @@ class _Signals:
 
     def __init__(self) -> None:
         self.told, self.hurried = asyncio.Event(), asyncio.Event()
-        self._hear(signal.SIGTERM, self._ask)
-        self._hear(signal.SIGINT, self._hurry)
+        self._add_handler(signal.SIGTERM, self._ask_to_end)
+        self._add_handler(signal.SIGINT, self._end_at_once)
         # SIGHUP says that the terminal was closed; under nohup the program must ignore it.
         if sys.platform != "win32" and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
-            self._hear(signal.SIGHUP, self._hurry)
+            self._add_handler(signal.SIGHUP, self._end_at_once)
 
-    def _hear(self, number: int, heard: Callable[[], None]) -> None:
+    def _add_handler(self, number: int, heard: Callable[[], None]) -> None:
         # Windows has no such signals; there Ctrl+C ends the loop.
         with suppress(NotImplementedError):
             asyncio.get_running_loop().add_signal_handler(number, heard)
 
-    def _ask(self) -> None:
+    def _ask_to_end(self) -> None:
         if self.told.is_set():
             self.hurried.set()
         self.told.set()
 
-    def _hurry(self) -> None:
+    def _end_at_once(self) -> None:
         self.hurried.set()
         self.told.set()
 
 
-async def _drain(server: Server, seconds: float, signals: _Signals) -> None:
+async def _drain_server(server: Server, seconds: float, signals: _Signals) -> None:
     waiting: list[asyncio.Future[Any]] = [asyncio.ensure_future(signals.hurried.wait())]
     if not signals.hurried.is_set():
         logger.info("the server takes no new turns and waits for those that run")
@@ -207,7 +207,7 @@ async def _drain(server: Server, seconds: float, signals: _Signals) -> None:
         each.cancel()
 
 
-def _fail(sentence: str, format: str) -> int:
+def _print_failure(sentence: str, format: str) -> int:
     if format == JSON:
         logger.error("%s", sentence)
     else:
@@ -215,7 +215,7 @@ def _fail(sentence: str, format: str) -> int:
     return FAILED
 
 
-def _parser() -> argparse.ArgumentParser:
+def _argument_parser() -> argparse.ArgumentParser:
     program = os.path.basename(sys.argv[0])
     parser = argparse.ArgumentParser(
         prog=program if program.startswith("gemini-cli-api") else "python -m companion.api",
@@ -225,8 +225,14 @@ def _parser() -> argparse.ArgumentParser:
     )
     add: Callable[..., Any] = parser.add_argument
     add("--version", action="version", version=__version__)
-    add("--workspace", metavar="DIR", type=_folder, required=True, help="the folder to work in")
-    add("--port", type=_port, default=PORT, help=f"default {PORT}; 0 takes any that is free")
+    add(
+        "--workspace",
+        metavar="DIR",
+        type=_parse_folder,
+        required=True,
+        help="the folder to work in",
+    )
+    add("--port", type=_parse_port, default=PORT, help=f"default {PORT}; 0 takes any that is free")
     state_help = "the folder for token and credentials; default: in your cache folder"
     add("--state", metavar="DIR", default="", help=state_help)
     new_help = "make new tokens; clients with the old ones need the new ones"
@@ -240,14 +246,14 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--decision-time",
         metavar="N",
-        type=_seconds,
+        type=_parse_seconds,
         default=usual.confirmation,
         help=decision_help,
     )
     turn_help = f"seconds for a whole turn; default {usual.turn:g}"
-    add("--turn-time", metavar="N", type=_seconds, default=usual.turn, help=turn_help)
+    add("--turn-time", metavar="N", type=_parse_seconds, default=usual.turn, help=turn_help)
     drain_help = f"seconds that running turns get after SIGTERM; default {DRAINING}"
-    add("--drain-time", metavar="N", type=_seconds, default=float(DRAINING), help=drain_help)
+    add("--drain-time", metavar="N", type=_parse_seconds, default=float(DRAINING), help=drain_help)
     formats = (TEXT, JSON)
     format_help = "how the log on standard error is written: as text, or as lines of JSON"
     add("--log-format", choices=formats, default=TEXT, help=format_help)
@@ -265,7 +271,7 @@ def _add_agents(add: Callable[..., Any]) -> None:
     )
     add("--agent", metavar="NAME", action="append", default=[], help=agent_help)
     count_help = "the number of processes of each CLI that share its conversations; default 1"
-    add("--agents", metavar="N", type=_count, default=1, help=count_help)
+    add("--agents", metavar="N", type=_parse_count, default=1, help=count_help)
     cli_help = "the first CLI's program, or a folder with node_modules for all; default: PATH"
     add("--cli", metavar="PATH", default="", help=cli_help)
     add("--model", metavar="NAME", default="", help="the model of the first CLI's conversations")
@@ -274,7 +280,7 @@ def _add_agents(add: Callable[..., Any]) -> None:
 def _add_permissions(add: Callable[..., Any]) -> None:
     more: dict[str, Any] = {"action": "append", "default": []}
     root_help = "another folder whose files may be read and written; may be repeated"
-    add("--root", metavar="DIR", type=_folder, help=root_help, **more)
+    add("--root", metavar="DIR", type=_parse_folder, help=root_help, **more)
     add("--allow-commands", action="store_true", help="switch POST /execute-command on")
     tools_help = "run tools that need a decision for clients of /v1, which cannot decide"
     add("--allow-tools", action="store_true", help=tools_help)
@@ -284,25 +290,25 @@ def _add_permissions(add: Callable[..., Any]) -> None:
     add("--trust", action="store_true", help=trust_help)
 
 
-def _folder(text: str) -> str:
+def _parse_folder(text: str) -> str:
     if not os.path.isdir(text):
         raise argparse.ArgumentTypeError(f"expected a folder; got {text!r}")
     return os.path.realpath(text)
 
 
-def _port(text: str) -> int:
+def _parse_port(text: str) -> int:
     if not (text.isascii() and text.isdigit() and int(text) < 1 << 16):
         raise argparse.ArgumentTypeError(f"expected a port from 0 to 65535; got {text!r}")
     return int(text)
 
 
-def _count(text: str) -> int:
+def _parse_count(text: str) -> int:
     if not (text.isascii() and text.isdigit() and 0 < int(text) <= MAX_PROCESSES):
         raise argparse.ArgumentTypeError(f"expected 1 to {MAX_PROCESSES}; got {text!r}")
     return int(text)
 
 
-def _seconds(text: str) -> float:
+def _parse_seconds(text: str) -> float:
     if not (text.isascii() and text.isdigit() and 0 < int(text) <= MAX_SECONDS):
         raise argparse.ArgumentTypeError(f"expected seconds from 1 to {MAX_SECONDS}; got {text!r}")
     return float(text)

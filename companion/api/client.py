@@ -91,9 +91,9 @@ class Client:
         """Call any endpoint. Gives its answer, which must come within that many seconds. The same
         request with the same `key` is done once, so it can be sent again if its answer is lost."""
         headers = {"Accept": JSON, **({"Idempotency-Key": key} if key else {})}
-        connection, response = self._send(method, path, body, headers, seconds)
+        connection, response = self._send_request(method, path, body, headers, seconds)
         try:
-            return _object(response.read())
+            return _parse_object(response.read())
         finally:
             connection.close()
 
@@ -110,7 +110,7 @@ class Client:
         last, left = "", RETURNS
         while True:
             try:
-                for id, event in self._events(body, last):
+                for id, event in self._stream_events(body, last):
                     last, left = id, RETURNS
                     body.setdefault("sessionId", event["data"].get("sessionId"))
                     yield event
@@ -156,12 +156,12 @@ class Client:
         given = {} if content is None else {"content": content}
         return self.ask("POST", "/elicitation", {**body, **given})
 
-    def _events(
+    def _stream_events(
         self, body: Mapping[str, Any], last: str
     ) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """The events after the one with this id, each with its own id."""
         headers = {"Accept": "text/event-stream", **({"Last-Event-ID": last} if last else {})}
-        connection, response = self._send("POST", "/chat", body, headers)
+        connection, response = self._send_request("POST", "/chat", body, headers)
         id = ""
         try:
             for line in response:
@@ -175,7 +175,7 @@ class Client:
         finally:
             connection.close()
 
-    def _send(
+    def _send_request(
         self,
         method: str,
         path: str,
@@ -195,7 +195,7 @@ class Client:
             )
             response = connection.getresponse()
             if response.status >= 400:
-                said = _object(response.read())
+                said = _parse_object(response.read())
                 message = str(said.get("message") or response.reason)
                 raise ApiError(response.status, str(said.get("code", "")), message)
             failing.pop_all()
@@ -208,7 +208,7 @@ def _named_session(body: Mapping[str, Any] | None) -> dict[str, str]:
     return {"Session-Id": id} if isinstance(id, str) else {}
 
 
-def _object(data: bytes) -> Mapping[str, Any]:
+def _parse_object(data: bytes) -> Mapping[str, Any]:
     try:
         value = json.loads(data)
     except ValueError:
@@ -247,33 +247,35 @@ class Terminal:
         for event in self._client.stream(message, **fields):
             kind, data = event["type"], event["data"]
             if kind == "content":
-                self._say(data["text"], end="" if data["isPartial"] else "\n")
+                self._print_answer(data["text"], end="" if data["isPartial"] else "\n")
             elif kind == "thought":
-                self._note(spelled(f"{data['subject']} {data['description']}"))
+                self._print_note(spelled(f"{data['subject']} {data['description']}"))
             elif kind == "tool_confirmation":
-                self._client.confirm(event, self._decide(data))
+                self._client.confirm(event, self._decide_call(data))
             elif kind == "elicitation":
-                self._note("\n".join(data["shown"][name] for name in ("message", "url", "host")))
-                content = self._fill(data["fields"])
+                self._print_note(
+                    "\n".join(data["shown"][name] for name in ("message", "url", "host"))
+                )
+                content = self._fill_form(data["fields"])
                 self._client.answer(event, "cancel" if content is None else "accept", content)
             elif kind == "tool_result":
-                self._note(_shown(data, "displayResult" if data["success"] else "error"))
+                self._print_note(_shown_text(data, "displayResult" if data["success"] else "error"))
             elif kind in ("complete", "error") and not data.get("success"):
-                self._note(spelled(data["message"]))
+                self._print_note(spelled(data["message"]))
                 return UNSUCCESSFUL
         return 0
 
-    def _decide(self, data: Mapping[str, Any]) -> str:
-        self._note(f"{data['shown']['displayName']}\n{data['shown']['asked']}")
+    def _decide_call(self, data: Mapping[str, Any]) -> str:
+        self._print_note(f"{data['shown']['displayName']}\n{data['shown']['asked']}")
         for diff in [data["diff"], *data["moreDiffs"]] if data["diff"] else []:
-            self._note(diff["shown"]["path"])
-            self._note(_shown(diff, "newText"))
+            self._print_note(diff["shown"]["path"])
+            self._print_note(_shown_text(diff, "newText"))
         if self._outcome or not sys.stdin.isatty():
             return self._outcome or "cancel"
         options = [each for each in data["options"] if each["outcome"] != MODIFY]
         known = [each["outcome"] for each in options]
         for number, each in enumerate(options, 1):
-            self._note(f"{number}  {each['shown']['label']}")
+            self._print_note(f"{number}  {each['shown']['label']}")
         try:
             answer = input("> ").strip()
         except EOFError:
@@ -281,7 +283,7 @@ class Terminal:
         is_number = answer.isascii() and answer.isdigit() and 0 < int(answer) <= len(known)
         return known[int(answer) - 1] if is_number else "cancel"
 
-    def _fill(self, fields: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    def _fill_form(self, fields: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
         """The values of a form's fields, as JSON where they are no texts; none where nothing is
         typed. None if nobody can be asked, or they end their input."""
         if not sys.stdin.isatty():
@@ -290,7 +292,7 @@ class Terminal:
         try:
             for field in fields:
                 known = ", ".join(each["value"] for each in field["values"])
-                self._note(" ".join(filter(None, [field["shown"]["title"], spelled(known)])))
+                self._print_note(" ".join(filter(None, [field["shown"]["title"], spelled(known)])))
                 typed = input("> ").strip()
                 is_text = field["type"] in ("string", "choice")
                 if typed:
@@ -301,12 +303,12 @@ class Terminal:
             return None
         return filled
 
-    def _note(self, text: str) -> None:
+    def _print_note(self, text: str) -> None:
         """Print what is not part of the answer, with hidden characters shown. Another program may
         read the answer."""
         print(text.strip(), file=sys.stderr, flush=True)
 
-    def _say(self, text: str, end: str) -> None:
+    def _print_answer(self, text: str, end: str) -> None:
         """Print a piece of the answer: unchanged if a program reads it."""
         if sys.stdout.isatty():
             before, self._end = self._end, (self._end + text)[-CONTEXT:]
@@ -314,7 +316,7 @@ class Terminal:
         print(text, end=end, flush=True)
 
 
-def _shown(data: Mapping[str, Any], name: str) -> str:
+def _shown_text(data: Mapping[str, Any], name: str) -> str:
     """A long text with hidden characters shown."""
     return str(data["shown"].get(name, data[name]))
 
@@ -341,7 +343,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     try:
-        token = _read(asked.token_file) if asked.token_file else ""
+        token = _read_token(asked.token_file) if asked.token_file else ""
         fields = {"workspacePath": asked.workspace, "sessionId": asked.session}
         message = sys.stdin.read() if asked.message == "-" else asked.message
         return Terminal(Client(asked.url, token), asked.outcome).run(message, fields)
@@ -350,7 +352,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return FAILED
 
 
-def _read(path: str) -> str:
+def _read_token(path: str) -> str:
     with open(path, encoding="ascii") as file:
         return file.read(100).strip()
 

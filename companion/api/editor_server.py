@@ -93,13 +93,13 @@ class Service(User):
     def stop(self) -> None:
         """End the turns of its clients, and its sockets, within about eight seconds."""
         self._is_stopping = True
-        self._engine.post_call(self._wake)
+        self._engine.post_call(self._wake_server)
 
     async def use_agent(self, agent: Agent) -> None:
         self._stopping = asyncio.Event()
         if self._is_stopping:
             return
-        server = await self._started(agent)
+        server = await self._start_server(agent)
         try:
             workspace = self._options.roots[0]
             self.serving = Serving(server.url, server.token, server.token_file, workspace)
@@ -116,11 +116,11 @@ class Service(User):
         self._is_over = True
         self._told()
 
-    def _wake(self) -> None:
+    def _wake_server(self) -> None:
         if self._stopping is not None:
             self._stopping.set()
 
-    async def _started(self, agent: Agent) -> Server:
+    async def _start_server(self, agent: Agent) -> Server:
         """Raises Unavailable, ImportError."""
         # Imported here because aiohttp's import would block the editor's thread for as long as some
         # keystrokes take.
@@ -163,8 +163,8 @@ def engine_options(
     """The options of an editor's agent, which has the state of `python -m companion.api`: token and
     login stay the same for the user's other programs, whoever starts the server. `trusted`
     are absolute paths of folders, `open_files` those of the editor. Raises OSError, NotPrivate."""
-    state_folder.prepare(folder)
+    state_folder.prepare_folder(folder)
     launch, *others = launches
     cache = state_folder.index_folder(os.environ, folder, ())
     more = {"cache": cache, "trusted_folders": tuple(trusted), "open_files": open_files}
-    return state_folder.options(folder, launch, others=tuple(others), **more)
+    return state_folder.agent_options(folder, launch, others=tuple(others), **more)

@@ -36,11 +36,11 @@ def add_to(parser: argparse.ArgumentParser) -> None:
     add: Callable[..., Any] = parser.add_argument_group("access from other machines").add_argument
     more: dict[str, Any] = {"action": "append", "default": []}
     host_help = f"the IP address to listen at; default {HOST}, this machine alone"
-    add("--host", metavar="ADDRESS", type=_address, default=HOST, help=host_help)
+    add("--host", metavar="ADDRESS", type=_parse_address, default=HOST, help=host_help)
     name_help = "another host name under which clients reach the server; may be repeated"
-    add("--allow-host", metavar="NAME[:PORT]", type=_name, help=name_help, **more)
+    add("--allow-host", metavar="NAME[:PORT]", type=_parse_name, help=name_help, **more)
     origin_help = "the origin of a web page that may use the API with a token; may be repeated"
-    add("--allow-origin", metavar="URL", type=_origin, help=origin_help, **more)
+    add("--allow-origin", metavar="URL", type=_parse_origin, help=origin_help, **more)
     certificate_help = "for TLS: the certificate and its chain, in PEM"
     add("--certificate", metavar="FILE", default="", help=certificate_help)
     key_help = "the certificate's key, in PEM; default: in the same file"
@@ -52,13 +52,13 @@ def add_to(parser: argparse.ArgumentParser) -> None:
     reads_help = "make a second token that can only read conversations, events and status"
     add("--read-only-token", action="store_true", help=reads_help)
     rate_help = "the most requests in a minute for each token, or each address without one"
-    add("--rate-limit", metavar="N", type=_rate, default=0, help=rate_help)
+    add("--rate-limit", metavar="N", type=_parse_rate, default=0, help=rate_help)
     most_help = f"the most connections of a token; default {CONNECTIONS}, of {MAX_CONNECTIONS}"
-    add("--connections", metavar="N", type=_connections, default=CONNECTIONS, help=most_help)
+    add("--connections", metavar="N", type=_parse_connections, default=CONNECTIONS, help=most_help)
     audit_help = "append a line of JSON for each request: who did what, without texts"
     add("--audit-log", metavar="FILE", default="", help=audit_help)
     proxy_help = "a proxy or network whose X-Forwarded-For header is trusted; may be repeated"
-    add("--proxy", metavar="ADDRESS[/BITS]", type=_network, help=proxy_help, **more)
+    add("--proxy", metavar="ADDRESS[/BITS]", type=_parse_network, help=proxy_help, **more)
 
 
 def access_of(parser: argparse.ArgumentParser, asked: argparse.Namespace) -> Access:
@@ -73,7 +73,7 @@ def access_of(parser: argparse.ArgumentParser, asked: argparse.Namespace) -> Acc
     return Access(
         asked.host,
         tuple(asked.allow_host),
-        _certificate(parser, asked),
+        _read_certificate(parser, asked),
         asked.read_only_token,
         asked.rate_limit,
         _audit_log(parser, asked),
@@ -82,7 +82,9 @@ def access_of(parser: argparse.ArgumentParser, asked: argparse.Namespace) -> Acc
     )
 
 
-def _certificate(parser: argparse.ArgumentParser, asked: argparse.Namespace) -> Certificate | None:
+def _read_certificate(
+    parser: argparse.ArgumentParser, asked: argparse.Namespace
+) -> Certificate | None:
     if not asked.certificate:
         return None
     path, key = os.path.abspath(asked.certificate), os.path.abspath(asked.key or asked.certificate)
@@ -119,7 +121,7 @@ def _check_apart(
             )
 
 
-def _network(text: str) -> Network:
+def _parse_network(text: str) -> Network:
     try:
         return ipaddress.ip_network(text)
     except ValueError as error:
@@ -128,7 +130,7 @@ def _network(text: str) -> Network:
         ) from error
 
 
-def _address(text: str) -> str:
+def _parse_address(text: str) -> str:
     try:
         address = str(ipaddress.ip_address(text))
     except ValueError:
@@ -144,7 +146,7 @@ def _address(text: str) -> str:
     return address
 
 
-def _name(text: str) -> str:
+def _parse_name(text: str) -> str:
     if not NAME.fullmatch(text) or not 0 < _port_of(text) < 1 << 16:
         raise argparse.ArgumentTypeError(
             "expected a name or an address, with a port or without, as example.com:8443;"
@@ -158,7 +160,7 @@ def _port_of(name: str) -> int:
     return int(port[2]) if port[1] else 1
 
 
-def _origin(text: str) -> str:
+def _parse_origin(text: str) -> str:
     parts = urlsplit(text)
     is_origin = parts.scheme in ("http", "https") and parts.netloc and parts.path in ("", "/")
     if text != ANY and not (is_origin and not parts.query and not parts.fragment):
@@ -166,7 +168,7 @@ def _origin(text: str) -> str:
     return text
 
 
-def _rate(text: str) -> int:
+def _parse_rate(text: str) -> int:
     if not (text.isascii() and text.isdigit() and 0 < int(text) <= MAX_RATE):
         raise argparse.ArgumentTypeError(
             f"expected a number of requests from 1 to {MAX_RATE}; got {text!r}"
@@ -174,7 +176,7 @@ def _rate(text: str) -> int:
     return int(text)
 
 
-def _connections(text: str) -> int:
+def _parse_connections(text: str) -> int:
     if not (text.isascii() and text.isdigit() and 0 < int(text) <= MAX_CONNECTIONS):
         raise argparse.ArgumentTypeError(
             f"expected a number of connections from 1 to {MAX_CONNECTIONS}; got {text!r}"

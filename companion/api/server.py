@@ -24,7 +24,7 @@ from . import routes, state_folder
 from .contract.refusal import NOT_HTTP
 from .files import page_files
 from .files.served_files import Roots
-from .handlers.handler_types import Services, encoded, refused
+from .handlers.handler_types import Services, encode_json, refusal_envelope
 from .handlers.listeners import Listeners
 from .openai.kept_conversations import KeptConversations
 from .openai.responses import KeptResponses
@@ -57,12 +57,12 @@ SHUTDOWN = 1.0
 @dataclass(frozen=True)
 class ServerSettings:
     """What the operator decides. `agent` are the options of the server's own agent, made by
-    `state_folder.options`, or an agent that is there already and outlives the server. `roots` are
-    existing folders; the first one is the workspace. `port` 0 means any free port. `language` is
-    for clients that ask for none. `origins` are those of web pages that may use the API. `page` has
-    the files of the server's own page by name; None reads them from the checkout, which a packed
-    package lacks. It `shows_chats` if its clients may know of the conversations that were begun in
-    an editor's chat. `new_tokens` replaces the saved tokens."""
+    `state_folder.agent_options`, or an agent that is there already and outlives the server. `roots`
+    are existing folders; the first one is the workspace. `port` 0 means any free port. `language`
+    is for clients that ask for none. `origins` are those of web pages that may use the API. `page`
+    has the files of the server's own page by name; None reads them from the checkout, which a
+    packed package lacks. It `shows_chats` if its clients may know of the conversations that were
+    begun in an editor's chat. `new_tokens` replaces the saved tokens."""
 
     agent: Options | Agent
     roots: Sequence[str]
@@ -106,15 +106,15 @@ class Server:
         (PortRefused) or the folder cannot be used, and NotPrivate."""
         settings, access = self._settings, self._settings.access
         state_folder.check_apart(self._folder, settings.roots)
-        state_folder.prepare(self._folder)
+        state_folder.prepare_folder(self._folder)
         self._audit = AuditLog(access.audit_log) if access.audit_log else None
         lent = settings.agent
         self.agent = lent if isinstance(lent, Agent) else Agent(lent)
         listeners = self._listeners = Listeners(settings.grace)
         self._metrics = Metrics(self.agent, lambda: listeners.streams) if metrics.IS_THERE else None
-        not_http = encoded(refused(NOT_HTTP, settings.language)), JSON
+        not_http = encode_json(refusal_envelope(NOT_HTTP, settings.language)), JSON
         shares = ConnectionShares(access.connections, MORE_URGENT, KEPT_URGENT)
-        self._http = HttpServer(self._handle, not_http, MAX_UNAUTHENTICATED, shares=shares)
+        self._http = HttpServer(self._handle_request, not_http, MAX_UNAUTHENTICATED, shares=shares)
         async with AsyncExitStack() as failing:
             if self.agent is not lent:
                 await self.agent.load_conversations()
@@ -124,10 +124,10 @@ class Server:
             self._named = Tokens(os.path.join(self._folder, state_folder.NAMED_FILE), CALLERS)
             self._named.load(forget=self._settings.new_tokens)
             self.token = self._tokens[FULL]
-            await self._listen()
+            await self._start_listening()
             failing.pop_all()
         if self._metrics is not None:
-            self._counting = asyncio.ensure_future(self._metrics.follow())
+            self._counting = asyncio.ensure_future(self._metrics.follow_turns())
 
     def _kept_tokens(self) -> dict[str, str]:
         """The tokens by name. Raises OSError."""
@@ -139,7 +139,7 @@ class Server:
             name: state_folder.token_of(self._folder, file, is_new) for name, file in files.items()
         }
 
-    async def _listen(self) -> None:
+    async def _start_listening(self) -> None:
         """Raises PortRefused."""
         access, port = self._settings.access, self._settings.port
         tls = access.certificate.context if access.certificate is not None else None
@@ -149,10 +149,10 @@ class Server:
             raise PortRefused(error.errno, error.strerror) from error
         self._dispatcher = self._make_dispatcher()
 
-    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def _handle_request(self, request: web.BaseRequest) -> web.StreamResponse:
         # A client that has gone needs no answer, and its request may take long.
         end_with_client(request)
-        return await self._dispatcher.handle(request)
+        return await self._dispatcher.handle_request(request)
 
     async def drain(self, seconds: float) -> None:
         """Refuse new turns from now on, and wait at most that many seconds until the running ones
@@ -178,13 +178,13 @@ class Server:
                 self._counting.cancel()
             await self._http.stop()
         if self._audit is not None:
-            await self._audit.write()
+            await self._audit.write_all()
 
     def _make_dispatcher(self) -> Dispatcher:
         settings, access = self._settings, self._settings.access
-        page = page_files.read() if settings.page is None else settings.page
+        page = page_files.read_page_files() if settings.page is None else settings.page
         roots = Roots(settings.roots)
-        self._kept = KeptConversations(self.agent, roots.folder(""))
+        self._kept = KeptConversations(self.agent, roots.resolve_folder(""))
         services = Services(
             self.agent,
             Visible(self.agent, settings.shows_chats),
@@ -204,7 +204,7 @@ class Server:
         guard = ApiGuard(self._tokens, self._named, self.port, settings.origins, access)
         must_know = access.rate_limit or access.audit_log
         callers = Callers(access.proxies, access.rate_limit) if must_know else None
-        table = Table((*routes.API, *routes.pages(list(page))))
+        table = Table((*routes.API, *routes.page_routes(list(page))))
         return Dispatcher(
             table, guard, callers, self._audit, services, settings.language, self._http
         )

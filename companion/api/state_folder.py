@@ -28,10 +28,10 @@ TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
 def default_folder(environment: Mapping[str, str], platform: str = sys.platform) -> str:
     """A folder in the user's cache folder, as the platform (named as in `sys.platform`) defines
     it."""
-    return os.path.join(_cache(environment, platform), NAME)
+    return os.path.join(_cache_folder(environment, platform), NAME)
 
 
-def options(folder: str, launch: Launch, **others: Any) -> Options:
+def agent_options(folder: str, launch: Launch, **others: Any) -> Options:
     """The options of an agent that keeps its state in the server's `folder`."""
     return Options(launch, os.path.join(folder, AGENT_FOLDER), **others)
 
@@ -40,11 +40,11 @@ def index_folder(environment: Mapping[str, str], folder: str, roots: Sequence[st
     """The folder for the list of the conversations in the state folder `folder`. It is on this
     machine, wherever the state is; empty if the model could read it in one of the roots."""
     name = hashlib.sha256(os.fsencode(os.path.realpath(folder))).hexdigest()[:32]
-    path = os.path.join(_cache(environment, sys.platform), INDEX, name)
+    path = os.path.join(_cache_folder(environment, sys.platform), INDEX, name)
     return "" if any(private_files.is_within(path, root) for root in roots) else path
 
 
-def _cache(environment: Mapping[str, str], platform: str) -> str:
+def _cache_folder(environment: Mapping[str, str], platform: str) -> str:
     home = os.path.expanduser("~")
     if platform == "win32":
         cache = environment.get("LOCALAPPDATA") or os.path.join(home, "AppData", "Local")
@@ -57,7 +57,7 @@ def _cache(environment: Mapping[str, str], platform: str) -> str:
     return cache
 
 
-def prepare(folder: str) -> None:
+def prepare_folder(folder: str) -> None:
     """Create the folder and those above it, readable by this user alone. An existing folder is
     accepted if it is empty or was created here. Raises OSError, NotPrivate."""
     private_files.make_parents(folder)
@@ -87,7 +87,7 @@ def token_of(folder: str, name: str = TOKEN_FILE, is_new: bool = False) -> str:
     path = os.path.join(folder, name)
     # Servers that start at the same time have one token.
     with FileLock(path + LOCK).held():
-        kept = _kept(path)
+        kept = _read_kept_text(path)
         if kept and not is_new:
             return kept
         token = secrets.token_urlsafe(TOKEN_BYTES)
@@ -105,10 +105,10 @@ def _is_ours(folder: str) -> bool:
         for name in names
         if name not in known and not name.startswith(private_files.UNFINISHED)
     ]
-    return not strange or _kept(os.path.join(folder, TOKEN_FILE)) != ""
+    return not strange or _read_kept_text(os.path.join(folder, TOKEN_FILE)) != ""
 
 
-def _kept(path: str) -> str:
+def _read_kept_text(path: str) -> str:
     try:
         status = os.lstat(path)
         if not stat.S_ISREG(status.st_mode):

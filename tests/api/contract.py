@@ -10,7 +10,7 @@ import jsonschema
 from GeminiCompanion.companion.api import routes
 from GeminiCompanion.companion.api.contract import openapi
 
-DOCUMENT: Mapping[str, Any] = openapi.document(routes.API)
+DOCUMENT: Mapping[str, Any] = openapi.api_document(routes.API)
 JSON = "application/json"
 
 

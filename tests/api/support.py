@@ -78,7 +78,7 @@ class ApiTest(unittest.TestCase):
         launch = Launch((os.path.join(cls.root, "no program"),))
         chosen = {"roots": [cls.workspace], "port": 0, **cls.api, **settings}
         more = tuple(Launch(launch.command, agent=id) for id in others)
-        options = state_folder.options(folder, launch, others=more)
+        options = state_folder.agent_options(folder, launch, others=more)
         server = Server(ServerSettings(options, **chosen), folder)
         cls.on_loop(server.start())
         cls.addClassCleanup(lambda: cls.on_loop(server.stop()))

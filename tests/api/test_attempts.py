@@ -24,19 +24,19 @@ SAME = b"same"
 
 
 def done(known: Attempts, key: str, size: int = 1, owner: str = "token") -> Attempt:
-    attempt, _is_new = known.find(owner, key, SAME)
-    attempt.keep(KeptAnswer(200, b"x" * size, "text/plain"))
+    attempt, _is_new = known.find_attempt(owner, key, SAME)
+    attempt.keep_answer(KeptAnswer(200, b"x" * size, "text/plain"))
     attempt.end()
     return attempt
 
 
 class Remembering(unittest.IsolatedAsyncioTestCase):
     def is_new(self, known: Attempts, key: str, owner: str = "token") -> bool:
-        return known.find(owner, key, SAME)[1]
+        return known.find_attempt(owner, key, SAME)[1]
 
     async def test_the_oldest_of_too_many_are_forgotten_but_nothing_that_runs(self) -> None:
         known = Attempts()
-        known.find("token", "running", SAME)
+        known.find_attempt("token", "running", SAME)
         with mock.patch.object(attempts, "MAX_ATTEMPTS", 10):
             for number in range(20):
                 done(known, str(number))
@@ -78,14 +78,14 @@ class Remembering(unittest.IsolatedAsyncioTestCase):
     async def test_so_many_run_at_a_time_and_no_more(self) -> None:
         known = Attempts()
         for number in range(attempts.MAX_RUNNING):
-            known.find("token", str(number), SAME)
+            known.find_attempt("token", str(number), SAME)
         with self.assertRaises(Refusal):
-            known.find("token", "more", SAME)
+            known.find_attempt("token", "more", SAME)
 
     async def test_one_that_did_nothing_is_told_to_who_waits_and_is_made_again(self) -> None:
         known = Attempts()
-        attempt, _is_new = known.find("token", "nothing", SAME)
-        waiting = asyncio.ensure_future(attempt.over())
+        attempt, _is_new = known.find_attempt("token", "nothing", SAME)
+        waiting = asyncio.ensure_future(attempt.wait_until_over())
         attempt.end()
         await asyncio.wait_for(waiting, PATIENCE)
         self.assertTrue(attempt.is_void)
@@ -110,7 +110,7 @@ class Leaving(ApiTest):
         with open(path, "w", encoding="ascii") as file:
             file.write("x" * (2 * file_handlers.SMALL))
         began, goes_on = threading.Event(), threading.Event()
-        read, budget = served_files.read, self.server._dispatcher._memory
+        read, budget = served_files.read_text_file, self.server._dispatcher._memory
         free = budget._free
 
         def slow(*arguments: Any) -> Any:
@@ -118,7 +118,7 @@ class Leaving(ApiTest):
             goes_on.wait(PATIENCE)
             return read(*arguments)
 
-        with mock.patch.object(served_files, "read", slow):
+        with mock.patch.object(served_files, "read_text_file", slow):
             connection = self.open()
             headers = {"Authorization": f"Bearer {self.server.token}", "Idempotency-Key": "large"}
             body = json.dumps({"path": path})

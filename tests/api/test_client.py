@@ -103,14 +103,14 @@ class Talks(unittest.TestCase):
         with mock.patch("sys.stdin", mock.MagicMock()), mock.patch(
             "builtins.input", side_effect=EOFError
         ):
-            self.assertEqual(terminal._decide(question()), "cancel")
+            self.assertEqual(terminal._decide_call(question()), "cancel")
 
     def test_a_question_is_shown_as_it_is_to_be_seen_and_offers_what_can_be_typed(self) -> None:
         terminal, errors = Terminal(mock.MagicMock(), ""), io.StringIO()
         diff = {"newText": "a\x1b[8mb", "shown": {"path": "/a", "newText": "a<U+001B>[8mb"}}
         with mock.patch("sys.stdin", mock.MagicMock()), mock.patch("builtins.input", lambda _: "2"):
             with contextlib.redirect_stderr(errors):
-                self.assertEqual(terminal._decide(question(diff=diff)), "cancel")
+                self.assertEqual(terminal._decide_call(question(diff=diff)), "cancel")
         lines = ["Shell", "rm<U+200B>", "/a", "a<U+001B>[8mb", "1  Allow", "2  Reject"]
         self.assertEqual(errors.getvalue().splitlines(), lines)
 
@@ -129,7 +129,9 @@ class Talks(unittest.TestCase):
                 standard = mock.MagicMock(**{"isatty.return_value": typed is not None})
                 with mock.patch("sys.stdin", standard), contextlib.redirect_stderr(io.StringIO()):
                     with mock.patch("builtins.input", side_effect=typed):
-                        self.assertEqual(Terminal(mock.MagicMock(), "")._fill(fields), expected)
+                        self.assertEqual(
+                            Terminal(mock.MagicMock(), "")._fill_form(fields), expected
+                        )
 
     def test_what_is_said_to_a_terminal_cannot_hide_what_is_asked(self) -> None:
         for is_terminal, expected in (

@@ -162,7 +162,7 @@ class Attaching(ConversationFiles):
         other = form(b"text", "caption").replace(END, b"")
         most = other * (uploads.MAX_PARTS - 1) + form()
         self.assertEqual(self.upload(most).status, 200)
-        with mock.patch.object(uploads, "_part", side_effect=AssertionError("parsed")):
+        with mock.patch.object(uploads, "_part_as_file", side_effect=AssertionError("parsed")):
             self.refused(self.upload(other + most), 400, "VALIDATION_ERROR")
             self.refused(self.upload(other * 1000 + form()), 400, "VALIDATION_ERROR")
 

@@ -260,7 +260,7 @@ class Refusing(ServiceTest):
 
     def test_a_library_that_is_missing_is_told_as_that_of_the_companion(self) -> None:
         error = ModuleNotFoundError("no aiohttp", name="aiohttp")
-        with mock.patch.object(Service, "_started", side_effect=error):
+        with mock.patch.object(Service, "_start_server", side_effect=error):
             self.assertIn('The library "aiohttp" is missing.', self.problem())
 
     def test_a_fault_of_ours_is_told_and_logged_with_its_traceback(self) -> None:

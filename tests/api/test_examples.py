@@ -10,7 +10,7 @@ import jsonschema
 from GeminiCompanion.companion.api import routes
 from GeminiCompanion.companion.api.contract import examples, openapi
 
-DOCUMENT = openapi.document(routes.API)
+DOCUMENT = openapi.api_document(routes.API)
 JSON = "application/json"
 
 
@@ -52,7 +52,7 @@ class Examples(unittest.TestCase):
                 fields = re.findall(r"\{(\w+)\}", route.path)
                 in_path = {field: examples.PARAMETERS[field] for field in fields}
                 with self.subTest(name):
-                    route.form.check({**examples.REQUESTS[name], **in_path})
+                    route.form.check_fields({**examples.REQUESTS[name], **in_path})
 
     def test_the_events_of_examples_are_events(self) -> None:
         event = {"$ref": "#/components/schemas/StreamingEvent"}

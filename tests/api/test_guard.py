@@ -70,7 +70,7 @@ class Guarded(ApiTest):
                 self.assertEqual(reply.headers["WWW-Authenticate"], "Bearer")
 
     def test_the_open_routes_are_the_status_the_probes_and_the_page(self) -> None:
-        known = (*routes.API, *routes.pages(list(page_files.read())))
+        known = (*routes.API, *routes.page_routes(list(page_files.read_page_files())))
         paths = {route.path for route in known if route.is_open}
         self.assertEqual(
             {it for it in paths if "." not in it}, {"/", "/status", "/healthz", "/readyz"}
@@ -532,7 +532,9 @@ class Texts(ApiTest):
 
     def test_a_refusal_that_cannot_be_told_is_a_bug_like_others(self) -> None:
         broken = mock.Mock(side_effect=[KeyError("inner"), {"code": "INTERNAL_ERROR"}])
-        with mock.patch.object(dispatch, "refused", broken), self.assertLogs(logger, "ERROR"):
+        with mock.patch.object(dispatch, "refusal_envelope", broken), self.assertLogs(
+            logger, "ERROR"
+        ):
             server = self.server
             client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
             self.addCleanup(client.close)
@@ -737,7 +739,7 @@ class Token(ApiTest):
             lambda path: os.replace(path, path + "x") or os.symlink(path + "x", path),
         ):
             folder = os.path.join(self.root, "spoiled")
-            state_folder.prepare(folder)
+            state_folder.prepare_folder(folder)
             first = state_folder.token_of(folder)
             path = os.path.join(folder, state_folder.TOKEN_FILE)
             spoil(path)
@@ -749,7 +751,7 @@ class Token(ApiTest):
     def test_folders_above_it_are_made_for_this_user_alone_whatever_the_umask(self) -> None:
         self.addCleanup(os.umask, os.umask(0))
         cache = os.path.join(self.root, "home", ".cache")
-        state_folder.prepare(os.path.join(cache, state_folder.NAME))
+        state_folder.prepare_folder(os.path.join(cache, state_folder.NAME))
         self.assertEqual(stat.S_IMODE(os.stat(cache).st_mode), 0o700)
 
     def test_it_lies_where_the_platform_keeps_such_things(self) -> None:

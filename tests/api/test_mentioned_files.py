@@ -10,7 +10,7 @@ from typing import Any
 
 from GeminiCompanion.companion.api.contract.refusal import PATH_REFUSED, Refusal
 from GeminiCompanion.companion.api.files.served_files import Roots
-from GeminiCompanion.companion.api.handlers.chat_handlers import _files
+from GeminiCompanion.companion.api.handlers.chat_handlers import _message_files
 
 
 class Mentioned(unittest.TestCase):
@@ -25,7 +25,9 @@ class Mentioned(unittest.TestCase):
                 file.write(name)
 
     def found(self, message: str, **fields: Any) -> list[str]:
-        whole = _files(Roots([self.workspace]), self.workspace, {"message": message, **fields})
+        whole = _message_files(
+            Roots([self.workspace]), self.workspace, {"message": message, **fields}
+        )
         return [os.path.relpath(path, self.workspace) for path in whole]
 
     def test_files_and_folders_within_the_roots_are_read_along_once(self) -> None:

@@ -16,7 +16,7 @@ from GeminiCompanion.companion.api.contract.refusal import Refusal
 from GeminiCompanion.companion.api.openai import kept_conversations, output_shape, responses
 from GeminiCompanion.companion.api.openai.kept_conversations import Held, KeptConversations
 from GeminiCompanion.companion.api.openai.output_shape import OutputShape, Unfit, of_format
-from GeminiCompanion.companion.api.openai.request import WantedAnswer, read
+from GeminiCompanion.companion.api.openai.request import WantedAnswer, read_request
 from GeminiCompanion.companion.api.openai.stop_words import StopWords
 from GeminiCompanion.companion.api.serving.routing import Table
 
@@ -25,8 +25,8 @@ from ..support import until
 
 def cut(pieces: Sequence[str], words: Sequence[str]) -> str:
     stop = StopWords(words)
-    told = [stop.take(piece) for piece in pieces]
-    return "".join(told) + stop.rest()
+    told = [stop.take_piece(piece) for piece in pieces]
+    return "".join(told) + stop.held_rest()
 
 
 class Stops(unittest.TestCase):
@@ -65,13 +65,13 @@ class Shapes(unittest.TestCase):
         ):
             with self.subTest(schema):
                 shape = OutputShape(schema)
-                self.assertEqual(shape.fitted(good), good)
+                self.assertEqual(shape.fitting_json(good), good)
                 with self.assertRaises(Unfit):
-                    shape.fitted(bad)
+                    shape.fitting_json(bad)
 
     def test_a_fence_and_space_around_the_json_are_taken_away(self) -> None:
         for answer in ("  {}\n", "```json\n{}\n```", "```\n{}\n```\n", "```JSON \n\n{}```"):
-            self.assertEqual(OutputShape(None).fitted(answer), "{}")
+            self.assertEqual(OutputShape(None).fitting_json(answer), "{}")
 
     def test_a_check_that_would_take_long_ends(self) -> None:
         doubled = {f"d{at}": {"allOf": [{"$ref": f"#/$defs/d{at + 1}"}] * 2} for at in range(60)}
@@ -92,7 +92,7 @@ class Shapes(unittest.TestCase):
             ({"multipleOf": 10**400}, "1.5"),
         ):
             with self.subTest(answer[:10]), self.assertRaises(Unfit):
-                OutputShape(schema).fitted(answer)
+                OutputShape(schema).fitting_json(answer)
 
     def test_a_schema_that_leads_elsewhere_or_takes_long_is_refused_with_its_keyword(self) -> None:
         schemas: tuple[dict[str, Any], ...] = (
@@ -138,9 +138,9 @@ class Shapes(unittest.TestCase):
             {"$defs": {"a": {"type": "integer"}}, "default": named, "$ref": "#/$defs/a",
              "unevaluatedProperties": False}
         )  # fmt: skip
-        self.assertEqual(shape.fitted("1"), "1")
+        self.assertEqual(shape.fitting_json("1"), "1")
         with self.assertRaises(Unfit):
-            shape.fitted("null")
+            shape.fitting_json("null")
 
     def test_a_schema_too_long_for_a_message_is_refused(self) -> None:
         names = {f"name{at}": {"type": "string"} for at in range(20_000)}
@@ -158,7 +158,7 @@ class Shapes(unittest.TestCase):
     def test_a_pattern_is_told_to_the_model_and_not_tried(self) -> None:
         slow = OutputShape({"type": "string", "pattern": "(a+)+$", "format": "email"})
         self.assertIn("(a+)+$", slow.instructions)
-        self.assertEqual(slow.fitted('"%s!"' % ("a" * 100)), '"%s!"' % ("a" * 100))
+        self.assertEqual(slow.fitting_json('"%s!"' % ("a" * 100)), '"%s!"' % ("a" * 100))
 
     def test_names_and_data_of_a_schema_are_no_keywords(self) -> None:
         OutputShape({"properties": {"$ref": {}, "pattern": {}}, "enum": [{"$id": "a"}]})
@@ -172,23 +172,25 @@ class Shapes(unittest.TestCase):
 class Models(unittest.TestCase):
     def test_the_id_of_a_model_may_have_slashes_and_no_other_id(self) -> None:
         table = Table(routes.API)
-        asked = table.asked("GET", "/v1/models/anthropic/claude")
+        asked = table.match_request("GET", "/v1/models/anthropic/claude")
         self.assertEqual(asked.fields, {"model": "anthropic/claude"})
-        self.assertIsNone(table.asked("GET", "/sessions/a/b").route)
+        self.assertIsNone(table.match_request("GET", "/sessions/a/b").route)
 
 
 def wanted(*texts: str, **more: Any) -> WantedAnswer:
     """A request in which user and assistant speak by turns."""
     roles = itertools.cycle(("user", "assistant"))
     messages = [{"role": role, "content": text} for role, text in zip(roles, texts)]
-    return read({"model": "gemini", "messages": messages, **more}, ("gemini", "qwen"))
+    return read_request({"model": "gemini", "messages": messages, **more}, ("gemini", "qwen"))
 
 
 class Telling(unittest.TestCase):
     def test_each_message_is_told_as_what_it_is(self) -> None:
         roles = ("system", "user", "assistant", "tool", "user")
         messages = [{"role": role, "content": role} for role in roles]
-        told = read({"model": "gemini", "messages": messages}, ("gemini",)).message(False)
+        told = read_request({"model": "gemini", "messages": messages}, ("gemini",)).message_text(
+            False
+        )
         self.assertEqual(
             told.split("\n\n"),
             ["Instructions: system", "User: user", "You: assistant", "Tool: tool", "User: user"],
@@ -206,19 +208,19 @@ class Pictures(unittest.TestCase):
     def asked(self, *parts: Any) -> WantedAnswer:
         told = [{"type": "text", "text": "What is this?"}, *parts]
         messages = [{"role": "user", "content": told}]
-        return read({"model": "gemini", "messages": messages}, ("gemini",))
+        return read_request({"model": "gemini", "messages": messages}, ("gemini",))
 
     def test_what_stands_in_a_message_goes_with_it(self) -> None:
         document = {"filename": "a.pdf", "file_data": "data:application/pdf;base64,JVBERi0="}
         found = self.asked(picture(), {"type": "file", "file": document})
-        self.assertEqual(found.message(False), "What is this?")
+        self.assertEqual(found.message_text(False), "What is this?")
         files = [("picture", b"\x89PNG\r\n\x1a\n"), ("a.pdf", b"%PDF-")]
-        self.assertEqual(found.files(False), files)
+        self.assertEqual(found.message_files(False), files)
 
     def test_a_conversation_with_another_picture_is_another_one(self) -> None:
         one, other = self.asked(picture()), self.asked(picture(PIXEL[:-4] + "Cgo="))
-        self.assertNotEqual(one.digest("a", "b"), other.digest("a", "b"))
-        self.assertEqual(one.digest("a", "b"), self.asked(picture()).digest("a", "b"))
+        self.assertNotEqual(one.memory_digest("a", "b"), other.memory_digest("a", "b"))
+        self.assertEqual(one.memory_digest("a", "b"), self.asked(picture()).memory_digest("a", "b"))
 
     def test_nothing_is_loaded_from_an_address(self) -> None:
         for wrong in ("http://169.254.169.254/", "file:///etc/passwd", "data:image/png,a",
@@ -233,13 +235,13 @@ class Responses(unittest.TestCase):
         kept = responses.KeptResponses()
         with mock.patch.object(responses, "MAX_KEPT", 2):
             for id in ("a", "b", "c"):
-                kept.keep("one", id, [{"role": "assistant", "content": id}])
-        self.assertEqual([it["content"] for it in kept.find("one", "c", "x")], ["c"])
+                kept.keep_response("one", id, [{"role": "assistant", "content": id}])
+        self.assertEqual([it["content"] for it in kept.find_messages("one", "c", "x")], ["c"])
         for owner, id in (("one", "a"), ("other", "c")):
             with self.assertRaises(Refusal):
-                kept.find(owner, id, "x")
+                kept.find_messages(owner, id, "x")
         with mock.patch.object(responses, "MAX_CHARACTERS", 1), self.assertRaises(Refusal):
-            kept.find("one", "c", "x")
+            kept.find_messages("one", "c", "x")
 
     def test_each_kind_of_input_is_a_message_or_refused_by_its_place(self) -> None:
         def found(id: str, field: str) -> list[dict[str, Any]]:
@@ -255,8 +257,8 @@ class Responses(unittest.TestCase):
         fields = {"model": "m", "input": items, "instructions": "short"}
         chat = responses.as_chat(fields, found)
         self.assertEqual([it["role"] for it in chat["messages"]], ["system", "assistant", "user"])
-        asked = read(chat, ("gemini",))
-        self.assertEqual(len(asked.files(False)), 1)
+        asked = read_request(chat, ("gemini",))
+        self.assertEqual(len(asked.message_files(False)), 1)
         for wrong, field in (
             ([{"type": "function_call_output"}], "input.0"),
             ([items[2], {"role": "user", "content": [{"type": "audio"}]}], "input.1.content"),
@@ -299,8 +301,8 @@ class Keeping(unittest.IsolatedAsyncioTestCase):
     async def talk(
         self, kept: KeptConversations, owner: str, asked: WantedAnswer, told: str
     ) -> Held:
-        held = await kept.find(owner, asked)
-        with kept.holding(owner, asked, held):
+        held = await kept.find_conversation(owner, asked)
+        with kept.hold_conversation(owner, asked, held):
             self.turns[held.id] += 1
             held.answer = told
         await self.settled(kept)
@@ -328,34 +330,34 @@ class Keeping(unittest.IsolatedAsyncioTestCase):
             ('token", "u', wanted("a", "b", "c")),
         ):
             with self.subTest((owner, asked)):
-                held = await kept.find(owner, asked)
+                held = await kept.find_conversation(owner, asked)
                 self.assertNotEqual(held.id, first.id)
                 self.assertFalse(held.is_known)
-                with kept.holding(owner, asked, held):
+                with kept.hold_conversation(owner, asked, held):
                     pass
                 await self.settled(kept)
-        again = await kept.find("token", wanted("a", "b", "c", user="u"))
+        again = await kept.find_conversation("token", wanted("a", "b", "c", user="u"))
         self.assertEqual((again.id, again.is_known), (first.id, True))
 
     async def test_a_memory_is_given_once_until_it_is_back(self) -> None:
         kept = KeptConversations(self.agent, "/w")
         first = await self.talk(kept, "token", wanted("a"), "b")
         asked = wanted("a", "b", "c")
-        held = await kept.find("token", asked)
-        other = await kept.find("token", asked)
+        held = await kept.find_conversation("token", asked)
+        other = await kept.find_conversation("token", asked)
         self.assertEqual((held.id == first.id, other.id == first.id), (True, False))
 
     async def test_one_that_failed_or_that_somebody_else_used_is_not_given_again(self) -> None:
         kept = KeptConversations(self.agent, "/w")
         asked = wanted("a")
-        held = await kept.find("token", asked)
-        with self.assertRaises(ValueError), kept.holding("token", asked, held):
+        held = await kept.find_conversation("token", asked)
+        with self.assertRaises(ValueError), kept.hold_conversation("token", asked, held):
             raise ValueError
         await self.settled(kept)
         self.assertNotIn(held.id, self.turns)
         first = await self.talk(kept, "token", asked, "b")
         self.turns[first.id] += 1
-        second = await kept.find("token", wanted("a", "b", "c"))
+        second = await kept.find_conversation("token", wanted("a", "b", "c"))
         self.assertNotEqual(second.id, first.id)
         self.assertFalse(second.is_known)
 
@@ -363,7 +365,7 @@ class Keeping(unittest.IsolatedAsyncioTestCase):
         kept = KeptConversations(self.agent, "/w")
         await self.talk(kept, "token", wanted("a"), "b")
         self.assertEqual(len(self.opened), 2)
-        held = await kept.find("other", wanted("x"))
+        held = await kept.find_conversation("other", wanted("x"))
         self.assertEqual((held.id, held.is_known, len(self.opened)), ("id1", False, 2))
 
     async def test_the_oldest_are_deleted_beyond_a_number_and_all_after_a_while(self) -> None:
@@ -371,7 +373,7 @@ class Keeping(unittest.IsolatedAsyncioTestCase):
         for number in range(kept_conversations.MAX_KEPT + 5):
             await self.talk(kept, "token", wanted(f"a{number}"), "b")
         self.assertEqual(len(self.turns), kept_conversations.MAX_KEPT + 1)
-        self.assertFalse((await kept.find("token", wanted("a0", "b", "c"))).is_known)
+        self.assertFalse((await kept.find_conversation("token", wanted("a0", "b", "c"))).is_known)
         hasty = KeptConversations(self.agent, "/w", kept_for=0.0)
         before = set(self.turns)
         await self.talk(hasty, "token", wanted("late"), "b")
@@ -381,7 +383,7 @@ class Keeping(unittest.IsolatedAsyncioTestCase):
         kept = KeptConversations(self.agent, "/w")
         self.agent.change_session.side_effect = AgentError(failure.VALIDATION_ERROR, "No.")
         with self.assertRaises(Refusal) as caught:
-            await kept.find("token", wanted("a", model="none"))
+            await kept.find_conversation("token", wanted("a", model="none"))
         self.assertEqual(caught.exception.code, "MODEL_NOT_FOUND")
         await self.settled(kept)
         self.assertEqual(self.turns, {})
@@ -390,9 +392,9 @@ class Keeping(unittest.IsolatedAsyncioTestCase):
         kept = KeptConversations(self.agent, "/w")
         await self.talk(kept, "token", wanted("a"), "b")
         asked = wanted("x")
-        held = await kept.find("token", asked)
+        held = await kept.find_conversation("token", asked)
         await kept.close()
-        with kept.holding("token", asked, held):
+        with kept.hold_conversation("token", asked, held):
             held.answer = "y"
         await self.settled(kept)
         self.assertEqual(self.turns, {})

@@ -242,7 +242,7 @@ class Encrypted(ApiTest):
         own = Certificate(self.pem, self.pem)
         self.server = self.another_server(access=Access(certificate=own))
         with mock.patch.object(certificate, "PAUSE", 3600.0):
-            with mock.patch.object(own, "_stamp", wraps=own._stamp) as looks:
+            with mock.patch.object(own, "_file_stamp", wraps=own._file_stamp) as looks:
                 for _ in range(3):
                     self.assertEqual(self.ask("GET", "/sessions").status, 200)
         self.assertEqual(looks.call_count, 1)
@@ -431,18 +431,18 @@ class Limited(ApiTest):
         gone.get_extra_info.return_value = None
         proxies = [ipaddress.ip_network("127.0.0.1")]
         counting = callers.Callers(proxies, rate_limit=1)
-        counting.count("", gone)
+        counting.count_request("", gone)
         with self.assertRaises(rate_limit.RateLimited):
-            counting.count("", gone)
+            counting.count_request("", gone)
 
     def test_only_so_many_callers_are_remembered(self) -> None:
         limit = rate_limit.RateLimit(1)
         with mock.patch.object(rate_limit, "MAX_CALLERS", 3):
             for number in range(10):
-                limit.check(str(number))
+                limit.count_request(str(number))
         self.assertEqual(list(limit._callers), ["7", "8", "9"])
         with self.assertRaises(rate_limit.RateLimited):
-            limit.check("9")
+            limit.count_request("9")
 
 
 class Audited(ApiTest):
@@ -561,11 +561,11 @@ class Audited(ApiTest):
 
     def test_a_disk_that_refuses_is_said_once_and_keeps_nobody_waiting(self) -> None:
         audit = self.server._audit
-        full = mock.patch.object(audit, "_open", side_effect=OSError(28, "No space left"))
+        full = mock.patch.object(audit, "_open_file", side_effect=OSError(28, "No space left"))
         with full, self.assertLogs(logger, "ERROR") as logs:
             for _ in range(3):
                 self.assertEqual(self.ask("GET", "/sessions").status, 200)
-                self.on_loop(audit.write())
+                self.on_loop(audit.write_all())
         self.assertEqual(len(logs.output), 1)
         self.ask("GET", "/sessions")
         self.lines(1)
@@ -579,7 +579,7 @@ class Audited(ApiTest):
         with self.assertLogs(logger, "ERROR"):
             self.assertEqual(self.ask("GET", "/sessions").status, 200)
             self.assertEqual(self.ask("GET", "/sessions").status, 200)
-            self.on_loop(self.server._audit.write())
+            self.on_loop(self.server._audit.write_all())
 
     def test_a_disk_that_does_not_answer_keeps_nobody_waiting_and_gets_the_newest_lines(
         self,
@@ -589,8 +589,8 @@ class Audited(ApiTest):
         with mock.patch.object(audit_log, "MAX_WAITING", 2):
             self.server = self.another_server(access=Access(audit_log=self.log))
             audit = self.server._audit
-            open_now = audit._open
-            with mock.patch.object(audit, "_open") as slow:
+            open_now = audit._open_file
+            with mock.patch.object(audit, "_open_file") as slow:
                 slow.side_effect = lambda: answers.wait(PATIENCE) and open_now()
                 self.ask("GET", "/nowhere")
                 wait_for(lambda: slow.called)
@@ -598,7 +598,7 @@ class Audited(ApiTest):
                     self.assertEqual(self.ask("GET", path).status, 200)
                 with self.assertLogs(logger, "ERROR"):
                     answers.set()
-                    self.on_loop(audit.write())
+                    self.on_loop(audit.write_all())
         routes_told = [it["route"] for it in self.lines(3)]
         self.assertEqual(routes_told, ["other", "/tool-confirmations", "/agents"])
 

@@ -152,7 +152,7 @@ class Reading(FilesTest):
         def wait(*_arguments: object) -> None:
             answers.wait()
 
-        with mock.patch.object(served_files, "read", wait), mock.patch.object(
+        with mock.patch.object(served_files, "read_text_file", wait), mock.patch.object(
             file_handlers, "READING", 0.1
         ):
             self.refused(self.read_over(path), 500, "FILE_ERROR")
@@ -355,11 +355,11 @@ class Swapping(FilesTest):
     def test_one_swapped_after_its_path_was_resolved_leads_nobody_out(self) -> None:
         os.mkdir(self.path("inner/sub"))
         for work, path in (
-            (served_files.read, "inner/outside.txt"),
-            (served_files.listing, "inner/sub"),
+            (served_files.read_text_file, "inner/outside.txt"),
+            (served_files.list_folder, "inner/sub"),
         ):
             with self.subTest(path):
-                with self.swapped_at(symlink_safe, "entry", self.root):
+                with self.swapped_at(symlink_safe, "open_entry", self.root):
                     with self.assertRaises(served_files.Refusal) as refused:
                         work(self.roots, path)
                 self.assertEqual(refused.exception.code, "PATH_REFUSED")
@@ -367,21 +367,21 @@ class Swapping(FilesTest):
                 os.rename(self.path("away"), self.path("inner"))
 
     def test_one_swapped_for_a_link_within_the_root_is_followed(self) -> None:
-        with self.swapped_at(symlink_safe, "entry", self.path("other")):
-            real, data = served_files.read(self.roots, "inner/outside.txt")
+        with self.swapped_at(symlink_safe, "open_entry", self.path("other")):
+            real, data = served_files.read_text_file(self.roots, "inner/outside.txt")
         self.assertEqual((real, data), (self.path("other/outside.txt"), b"elsewhere inside"))
 
     def test_one_that_is_swapped_after_it_was_opened_is_written_to_where_it_is(self) -> None:
         with self.swapped_at(served_files, "_status_to_keep", self.root):
-            served_files.write(self.roots, "inner/outside.txt", "new")
+            served_files.write_text_file(self.roots, "inner/outside.txt", "new")
         self.assertEqual(self.read("away/outside.txt"), b"new")
         with open(self.outside, encoding="utf-8") as file:
             self.assertEqual(file.read(), "not for you")
 
     def test_one_that_is_swapped_without_end_is_refused(self) -> None:
-        with mock.patch.object(symlink_safe, "entry", side_effect=symlink_safe.Swapped):
+        with mock.patch.object(symlink_safe, "open_entry", side_effect=symlink_safe.Swapped):
             with self.assertRaises(served_files.Refusal) as refused:
-                served_files.read(self.roots, "inner/outside.txt")
+                served_files.read_text_file(self.roots, "inner/outside.txt")
         self.assertEqual(refused.exception.code, "PATH_REFUSED")
 
     @needs_descriptors
@@ -403,9 +403,11 @@ class Swapping(FilesTest):
         thread = threading.Thread(target=swap)
         thread.start()
         try:
-            read = {self.tried(served_files.read, "inner/outside.txt") for _ in range(1000)}
+            read = {
+                self.tried(served_files.read_text_file, "inner/outside.txt") for _ in range(1000)
+            }
             for _ in range(200):
-                self.tried(served_files.write, "inner/outside.txt", "inside")
+                self.tried(served_files.write_text_file, "inner/outside.txt", "inside")
         finally:
             over.set()
             thread.join()

@@ -112,7 +112,7 @@ class Commands(ApiTest):
         async def run() -> None:
             command = "sleep 600 & echo $! > early; wait"
             with mock.patch.object(subprocess, "Popen", wraps=subprocess.Popen) as started:
-                running = asyncio.ensure_future(shell_command.run(command, self.workspace))
+                running = asyncio.ensure_future(shell_command.run_command(command, self.workspace))
                 await until(lambda: started.called)
             # The loop stands still, the command does not.
             self.until_file("early")

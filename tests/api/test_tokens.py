@@ -352,19 +352,19 @@ class Tickets(TokenCase):
 
     def test_each_has_only_so_many_and_takes_nobody_elses_away(self) -> None:
         many, (one, other) = tickets.Tickets(), map(tokens.Caller, ("one", "other"))
-        others, _ends = many.give("/a", other)
+        others, _ends = many.give_ticket("/a", other)
         with mock.patch.object(tickets, "MAX_TICKETS", 10):
-            given = [many.give("/a", one)[0] for _ in range(15)]
+            given = [many.give_ticket("/a", one)[0] for _ in range(15)]
         self.assertEqual(len(many._out), 11)
         self.assertEqual(len(set(given)), len(given))
-        callers = [many.redeem(each, "/a") for each in (others, given[0], given[-1])]
+        callers = [many.redeem_ticket(each, "/a") for each in (others, given[0], given[-1])]
         self.assertEqual(callers, [other, tickets.NOBODY, one])
 
     def test_those_whose_time_is_over_take_no_memory(self) -> None:
         many = tickets.Tickets()
         with mock.patch.object(tickets, "LIFETIME", 0.0):
             for number in range(20):
-                many.give("/a", tokens.Caller(str(number)))
+                many.give_ticket("/a", tokens.Caller(str(number)))
         self.assertEqual(len(many._out), 1)
 
 
@@ -418,7 +418,7 @@ class OfOneFile(unittest.IsolatedAsyncioTestCase):
         now = mock.patch.object(tokens, "MOMENT", 0)
         now.start()
         self.addCleanup(now.stop)
-        _made, self.token = await self.first.give("shared", ["read"], self.giver)
+        _made, self.token = await self.first.give_token("shared", ["read"], self.giver)
         await self.second.refresh()
 
     def loaded(self) -> tokens.Tokens:
@@ -429,24 +429,24 @@ class OfOneFile(unittest.IsolatedAsyncioTestCase):
     async def test_no_request_waits_for_a_disk_that_does_not_answer(self) -> None:
         answers, asked = threading.Event(), []
         self.addCleanup(answers.set)
-        stat = tokens.Tokens._stat
+        stat = tokens.Tokens._file_state
 
         def slow(it: tokens.Tokens) -> Any:
             asked.append(it)
             answers.wait(PATIENCE)
             return stat(it)
 
-        await self.first.withdraw("shared", lambda: None)
+        await self.first.withdraw_token("shared", lambda: None)
         with mock.patch.object(tokens, "LOOKING", 0.01):
-            with mock.patch.object(tokens.Tokens, "_stat", slow):
+            with mock.patch.object(tokens.Tokens, "_file_state", slow):
                 for _ in range(3):
                     await asyncio.wait_for(self.second.refresh(), PATIENCE / 2)
                 self.assertEqual(len(asked), 1)
-                self.assertNotEqual(self.second.holder(self.token), tokens.NOBODY)
+                self.assertNotEqual(self.second.holder_of(self.token), tokens.NOBODY)
                 answers.set()
                 assert self.second._looking is not None
                 await self.second._looking
-        self.assertEqual(self.second.holder(self.token), tokens.NOBODY)
+        self.assertEqual(self.second.holder_of(self.token), tokens.NOBODY)
 
     async def test_all_are_forgotten_only_once_nobody_writes_them(self) -> None:
         waits, lock = threading.Event(), FileLock(self.path + tokens.LOCK)
@@ -462,16 +462,16 @@ class OfOneFile(unittest.IsolatedAsyncioTestCase):
 
     async def test_one_that_another_server_has_renewed_is_withdrawn_by_its_name(self) -> None:
         ended: list[str] = []
-        renewed, _token = await self.first.renew("shared", self.giver, lambda: None)
-        with self.first.answering(renewed.caller, lambda: ended.append("at the first")):
-            await self.second.withdraw("shared", lambda: None)
+        renewed, _token = await self.first.renew_token("shared", self.giver, lambda: None)
+        with self.first.track_request(renewed.caller, lambda: ended.append("at the first")):
+            await self.second.withdraw_token("shared", lambda: None)
             await self.first.refresh()
         self.assertEqual((list(self.loaded()), ended), ([], ["at the first"]))
 
     async def test_one_that_is_withdrawn_works_no_more_once_the_disk_can_be_read(self) -> None:
-        await self.first.withdraw("shared", lambda: None)
-        with mock.patch.object(tokens.Tokens, "_read", side_effect=OSError(5, "I/O error")):
+        await self.first.withdraw_token("shared", lambda: None)
+        with mock.patch.object(tokens.Tokens, "_read_file", side_effect=OSError(5, "I/O error")):
             await self.second.refresh()
-        self.assertNotEqual(self.second.holder(self.token), tokens.NOBODY)
+        self.assertNotEqual(self.second.holder_of(self.token), tokens.NOBODY)
         await self.second.refresh()
-        self.assertEqual(self.second.holder(self.token), tokens.NOBODY)
+        self.assertEqual(self.second.holder_of(self.token), tokens.NOBODY)

@@ -11,7 +11,7 @@ from typing import Any, Iterator
 import jsonschema
 from GeminiCompanion.companion.api import routes
 from GeminiCompanion.companion.api.contract import refusal, schemas
-from GeminiCompanion.companion.api.contract.answer_texts import TEXTS, language_of, say
+from GeminiCompanion.companion.api.contract.answer_texts import TEXTS, answer_text, language_of
 from GeminiCompanion.companion.api.contract.route import Route
 
 from .contract import DOCUMENT
@@ -384,4 +384,4 @@ class Texts(unittest.TestCase):
             ("", "zh"),
         ):
             self.assertEqual(language_of(accepted), language, accepted)
-        self.assertEqual(say("logged_out"), "登出成功")
+        self.assertEqual(answer_text("logged_out"), "登出成功")

@@ -82,4 +82,4 @@ class Hidden(ApiTest):
         visible = Visible(server.agent, False)
         for id, is_visible in ((CHATS, False), (OURS, True)):
             self.on_loop(server.agent.conversations.remove(id))
-            self.assertEqual(visible.has(id), is_visible)
+            self.assertEqual(visible.is_visible(id), is_visible)

@@ -122,7 +122,7 @@ class ApiCase(AgentCase):
         the server's or those of `launch`."""
         launch = cls.launch(**{name: settings.pop(name) for name in LAUNCH if name in settings})
         folder = folder or cls.another_folder()
-        agent = state_folder.options(folder, launch, **cls.options)
+        agent = state_folder.agent_options(folder, launch, **cls.options)
         chosen = {"roots": [cls.root], "port": 0, "grace": GRACE, **cls.api, **settings}
         server = Server(ServerSettings(agent, **chosen), folder)
         await server.start()

@@ -117,6 +117,6 @@ class Page(unittest.TestCase):
         for route in routes.API:
             self.assertIn(route.path.strip("/"), text.replace("\n", " "), route)
         told = re.findall(r"(?m)^\| `(--[a-z-]+)", text)
-        actions = program._parser()._actions
+        actions = program._argument_parser()._actions
         known = [name for action in actions for name in action.option_strings]
         self.assertEqual(sorted(told), sorted(set(known) - {"-h", "--help", "--version"}))

@@ -116,7 +116,7 @@ class Options(unittest.TestCase):
 
     def taken(self, arguments: list[str]) -> Any:
         """The access that the program makes of them."""
-        parser = program._parser()
+        parser = program._argument_parser()
         with tempfile.TemporaryDirectory() as folder:
             moved = [it.replace("/state/", folder + "/") for it in arguments]
             workspace = os.path.join(folder, "workspace")

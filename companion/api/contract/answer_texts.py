@@ -376,7 +376,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
 }
 
 
-def say(key: str, language: str = CHINESE, **values: object) -> str:
+def answer_text(key: str, language: str = CHINESE, **values: object) -> str:
     """The text in the language. Raises KeyError for an unknown key or a missing value."""
     chinese, english = TEXTS[key]
     return (english if language == ENGLISH else chinese).format(**values)
@@ -393,13 +393,13 @@ def language_of(accepted: str, otherwise: str = CHINESE) -> str:
     for part in accepted.lower().split(","):
         tag, _semicolon, parameter = part.partition(";")
         language = tag.strip().split("-")[0]
-        given = _weight(parameter)
+        given = _language_weight(parameter)
         if language in (CHINESE, ENGLISH) and given > weight:
             best, weight = language, given
     return best
 
 
-def _weight(parameter: str) -> float:
+def _language_weight(parameter: str) -> float:
     name, _equals, value = parameter.strip().partition("=")
     try:
         return float(value) if name.strip() == "q" else 1.0

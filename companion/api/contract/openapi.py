@@ -18,7 +18,7 @@ from .schemas import (
     MULTIPART,
     UPLOAD_FIELD,
     Schema,
-    reference,
+    schema_reference,
 )
 
 # Statuses that every route may answer.
@@ -71,7 +71,7 @@ SSE_EVENT = {
         "data": {
             "type": "string",
             "contentMediaType": JSON,
-            "contentSchema": reference("StreamingEvent"),
+            "contentSchema": schema_reference("StreamingEvent"),
         },
     },
     "required": ["id", "data"],
@@ -91,20 +91,20 @@ ERRORS = {
 LINE = {"type": "string", "description": "Each line is a StreamingEvent as JSON."}
 
 
-def encoded(routes: Sequence[Route[Any]]) -> bytes:
-    return json.dumps(document(routes), ensure_ascii=False).encode("utf-8")
+def encoded_document(routes: Sequence[Route[Any]]) -> bytes:
+    return json.dumps(api_document(routes), ensure_ascii=False).encode("utf-8")
 
 
-def document(routes: Sequence[Route[Any]]) -> dict[str, Any]:
+def api_document(routes: Sequence[Route[Any]]) -> dict[str, Any]:
     """Every body gets a name: generators of clients use it for a class or a type."""
     paths: dict[str, dict[str, Any]] = {}
     bodies: dict[str, Schema] = {}
     for route in routes:
-        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)
+        paths.setdefault(route.path, {})[route.method.lower()] = _operation_object(route)
         if route.method in WITH_BODY and not route.uploads:
-            bodies[_request_name(route)] = _body(route)
+            bodies[_request_name(route)] = _body_schema(route)
         if route.answer:
-            whole = route.answer if route.is_openai else _whole(route.answer)
+            whole = route.answer if route.is_openai else _whole_answer(route.answer)
             bodies[_response_name(route)] = whole
     return {
         "openapi": "3.1.0",
@@ -123,14 +123,14 @@ def document(routes: Sequence[Route[Any]]) -> dict[str, Any]:
     }
 
 
-def _operation(route: Route[Any]) -> dict[str, Any]:
+def _operation_object(route: Route[Any]) -> dict[str, Any]:
     operation: dict[str, Any] = {
-        "operationId": _name(route),
-        "tags": [_tag(route)],
+        "operationId": _operation_name(route),
+        "tags": [_operation_tag(route)],
         "summary": route.summary,
-        "description": _description(route),
-        "parameters": _parameters(route),
-        "responses": _responses(route),
+        "description": _operation_description(route),
+        "parameters": _operation_parameters(route),
+        "responses": _operation_responses(route),
     }
     if route.is_open:
         operation["security"] = []
@@ -139,20 +139,20 @@ def _operation(route: Route[Any]) -> dict[str, Any]:
     if route.uploads:
         operation["requestBody"] = {"required": True, "content": {MULTIPART: {"schema": FORM}}}
     elif route.method in WITH_BODY:
-        is_needed = bool(_body(route).get("required"))
+        is_needed = bool(_body_schema(route).get("required"))
         operation["requestBody"] = {
             "required": is_needed,
             "content": {
                 JSON: {
-                    "schema": reference(_request_name(route)),
-                    **_example(examples.REQUESTS, route),
+                    "schema": schema_reference(_request_name(route)),
+                    **_example_member(examples.REQUESTS, route),
                 }
             },
         }
     return operation
 
 
-def _description(route: Route[Any]) -> str:
+def _operation_description(route: Route[Any]) -> str:
     told = inspect.getdoc(route.handler) or route.summary
     if route.is_open:
         return told
@@ -160,36 +160,36 @@ def _description(route: Route[Any]) -> str:
     return f"{told}\n\nThe token's scope: {route.scope}.{more}"
 
 
-def _name(route: Route[Any]) -> str:
+def _operation_name(route: Route[Any]) -> str:
     words = re.findall(r"[A-Za-z]+", route.path)
-    return route.method.lower() + "".join(map(_capital, words))
+    return route.method.lower() + "".join(map(_with_capital, words))
 
 
 def _request_name(route: Route[Any]) -> str:
-    return _capital(_name(route)) + "Request"
+    return _with_capital(_operation_name(route)) + "Request"
 
 
 def _response_name(route: Route[Any]) -> str:
-    return _capital(_name(route)) + "Response"
+    return _with_capital(_operation_name(route)) + "Response"
 
 
-def _capital(word: str) -> str:
+def _with_capital(word: str) -> str:
     return word[0].upper() + word[1:]
 
 
-def _tag(route: Route[Any]) -> str:
+def _operation_tag(route: Route[Any]) -> str:
     """The tag is the name of the handler's module: chat_handlers gives "chat"."""
     module = route.handler.__module__.rpartition(".")[2]
     return module[: -len("_handlers")] if module.endswith("_handlers") else "server"
 
 
-def _example(table: Mapping[str, Any], route: Route[Any]) -> dict[str, Any]:
+def _example_member(table: Mapping[str, Any], route: Route[Any]) -> dict[str, Any]:
     """The member of an example, if there is one; the tests want one for each."""
     key = f"{route.method} {route.path}"
     return {"example": table[key]} if key in table else {}
 
 
-def _whole(answer: Schema) -> dict[str, Any]:
+def _whole_answer(answer: Schema) -> dict[str, Any]:
     """An answer as one object, with the members that all answers have: generators cannot merge
     several schemas."""
     required = [*ENVELOPE, *answer.get("required", ())]
@@ -200,7 +200,7 @@ def _whole(answer: Schema) -> dict[str, Any]:
     }
 
 
-def _parameters(route: Route[Any]) -> list[dict[str, Any]]:
+def _operation_parameters(route: Route[Any]) -> list[dict[str, Any]]:
     found = [dict(LAST_SEEN)] if route.streams else []
     found += [dict(IDEMPOTENCY_KEY)] if _takes_key(route) else []
     in_path = _in_path(route)
@@ -231,7 +231,7 @@ def _in_path(route: Route[Any]) -> list[str]:
     return re.findall(r"\{(\w+)\}", route.path)
 
 
-def _body(route: Route[Any]) -> Schema:
+def _body_schema(route: Route[Any]) -> Schema:
     """The fields that come in the body, not in the path."""
     schema, in_path = route.form.schema, _in_path(route)
     if not in_path:
@@ -258,12 +258,12 @@ def _in_query(schema: Schema) -> dict[str, Any]:
     return {**schema, "type": type if isinstance(type, str) else type[0], **choices}
 
 
-def _responses(route: Route[Any]) -> dict[str, Any]:
+def _operation_responses(route: Route[Any]) -> dict[str, Any]:
     statuses = {*ALWAYS, *route.refusals}
     statuses |= set() if route.is_open else set(WITH_TOKEN)
     statuses |= set(FOR_KEYS) if _takes_key(route) else set()
     statuses |= set(FOR_BODIES) if route.method in WITH_BODY else set()
-    well: dict[str, Any] = {"description": "It went well.", "content": _content(route)}
+    well: dict[str, Any] = {"description": "It went well.", "content": _answer_content(route)}
     responses = {"200": {**well, "links": route.links} if route.links else well}
     if route.streams:
         responses["204"] = {"description": "The last event of the stream was seen."}
@@ -272,23 +272,23 @@ def _responses(route: Route[Any]) -> dict[str, Any]:
         codes = sorted(code for code, (number, _title) in KINDS.items() if number == status)
         responses[str(status)] = {
             "description": "One of " + ", ".join(codes) + ".",
-            "content": {JSON: {"schema": reference(error)}},
+            "content": {JSON: {"schema": schema_reference(error)}},
         }
     for limited in ("429", "503"):
         responses[limited]["headers"] = {"Retry-After": RETRY_AFTER}
     return responses
 
 
-def _content(route: Route[Any]) -> dict[str, Any]:
+def _answer_content(route: Route[Any]) -> dict[str, Any]:
     content: dict[str, Any] = {}
     if route.media_type:
         binary = {"format": "binary"} if route.media_type == BYTES else {}
         text = {"type": "string", **binary}
-        content[route.media_type] = {"schema": text, **_example(examples.TEXTS, route)}
+        content[route.media_type] = {"schema": text, **_example_member(examples.TEXTS, route)}
     if route.answer:
         answers = examples.OPENAI_ANSWERS if route.is_openai else examples.ANSWERS
-        schema = reference(_response_name(route))
-        content[JSON] = {"schema": schema, **_example(answers, route)}
+        schema = schema_reference(_response_name(route))
+        content[JSON] = {"schema": schema, **_example_member(answers, route)}
     if route.streams:
         content["text/event-stream"] = {"schema": SSE_EVENT, "example": examples.EVENT}
         content["application/x-ndjson"] = {"schema": LINE, "example": examples.LINE}

@@ -11,7 +11,7 @@ from ...agent.sentence import Sentence, translated_text
 from ...base import http_server
 from ...base.jsonrpc import TOO_DEEP
 from ...base.shown_text import spelled
-from .answer_texts import say
+from .answer_texts import answer_text
 
 # Codes that only the API has, beside those of the agent.
 UNAUTHORIZED = "UNAUTHORIZED"
@@ -140,12 +140,12 @@ class Refusal(Exception):
         """The field that is wrong, as in "messages.0.role"; empty if it is none."""
         return str(self._values.get("field", ""))
 
-    def sentence(self, language: str) -> str:
+    def sentence_in(self, language: str) -> str:
         reason = self._values.get("reason")
         # The CLI's words follow an introduction in the client's language.
         if isinstance(reason, Sentence):
             return translated_text(reason, language)
-        return say(self._key, language, **self._values)
+        return answer_text(self._key, language, **self._values)
 
 
 def of_agent(error: AgentError) -> Refusal:

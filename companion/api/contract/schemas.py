@@ -44,32 +44,32 @@ MAX_SERVERS, MAX_PAIRS = 20, 100
 MAX_SECONDS = 3600
 
 
-def text(longest: int, shortest: int = 0, **more: Any) -> dict[str, Any]:
+def text_schema(longest: int, shortest: int = 0, **more: Any) -> dict[str, Any]:
     least = {"minLength": shortest} if shortest else {}
     return {"type": "string", **least, "maxLength": longest, **more}
 
 
-def optional(schema: Schema) -> dict[str, Any]:
+def optional_schema(schema: Schema) -> dict[str, Any]:
     choices = {"enum": [*schema["enum"], None]} if "enum" in schema else {}
     types = [schema["type"]] if isinstance(schema["type"], str) else schema["type"]
     return {**schema, "type": [*types, "null"], **choices}
 
 
-def record(required: Schema, others: Schema = {}) -> dict[str, Any]:  # noqa: B006 (never changed)
+def object_schema(required: Schema, others: Schema = {}) -> dict[str, Any]:  # noqa: B006 (never changed)
     """An object. Members that are not named are allowed, and ignored."""
     result: dict[str, Any] = {"type": "object", "properties": {**required, **others}}
     return {**result, "required": list(required)} if required else result
 
 
-def many(items: Schema) -> dict[str, Any]:
+def list_schema(items: Schema) -> dict[str, Any]:
     return {"type": "array", "items": items}
 
 
-def form(required: Schema, others: Schema = {}) -> dict[str, Any]:  # noqa: B006 (never changed)
-    return record(required, {name: optional(others[name]) for name in others})
+def form_schema(required: Schema, others: Schema = {}) -> dict[str, Any]:  # noqa: B006 (never changed)
+    return object_schema(required, {name: optional_schema(others[name]) for name in others})
 
 
-def reference(name: str) -> dict[str, Any]:
+def schema_reference(name: str) -> dict[str, Any]:
     return {"$ref": "#/components/schemas/" + name}
 
 
@@ -78,22 +78,26 @@ TEXT_OR_NULL = {"type": ["string", "null"]}
 TIME = {"type": "string", "format": "date-time"}
 ANYTHING = {"type": "object", "additionalProperties": True}
 EXECUTION = {"type": "string", "enum": ["pending", "executing", "completed", "failed"]}
-NOTHING: Schema = form({})
+NOTHING: Schema = form_schema({})
 
 # No operating system accepts a NUL in a path.
-PATH, NAME, ID = text(MAX_PATH, 1, pattern=r"^[^\x00]*$"), text(MAX_NAME, 1), text(64, 1)
+PATH, NAME, ID = (
+    text_schema(MAX_PATH, 1, pattern=r"^[^\x00]*$"),
+    text_schema(MAX_NAME, 1),
+    text_schema(64, 1),
+)
 # For texts that become arguments of a process, or HTTP headers.
-LINE = text(MAX_PATH, pattern=r"^[^\x00\r\n]*$")
+LINE = text_schema(MAX_PATH, pattern=r"^[^\x00\r\n]*$")
 # A key becomes an HTTP header; white space around it is ignored. Project and location become
 # environment variables of a process. The pattern never takes long, whatever the text.
-KEY = text(MAX_KEY, pattern=r"^[\t\n\r ]*([!-~]+( +[!-~]+)*)?[\t\n\r ]*$")
-CLOUD_NAME = text(MAX_NAME, pattern=r"^[ -~]*$")
+KEY = text_schema(MAX_KEY, pattern=r"^[\t\n\r ]*([!-~]+( +[!-~]+)*)?[\t\n\r ]*$")
+CLOUD_NAME = text_schema(MAX_NAME, pattern=r"^[ -~]*$")
 WORKSPACE = {"workspacePath": PATH}
 SESSION = {"sessionId": NAME}
 # Its id: one of the rows, or that of an agent of which the operator named the command.
-AGENT = {"agent": text(64, 1)}
+AGENT = {"agent": text_schema(64, 1)}
 # White space in it can only be a mistake of the client.
-URL = text(MAX_PATH, pattern=r"^https?://[!-~]+$")
+URL = text_schema(MAX_PATH, pattern=r"^https?://[!-~]+$")
 
 # Requests.
 
@@ -101,15 +105,17 @@ _SOME_KEY = {"type": "string", "pattern": "[!-~]"}
 _SOME_NAME = {"type": "string", "minLength": 1}
 
 
-def _credentials(kind: str, needed: Schema) -> dict[str, Any]:
+def _credentials_schema(kind: str, needed: Schema) -> dict[str, Any]:
     """Credentials of this kind, for an agent that accepts them."""
     agents = [id for id, cli in CLIS.items() if kind in cli.kinds]
-    return record({"authType": {"const": kind}, **needed}, {"agent": {"enum": [*agents, None]}})
+    return object_schema(
+        {"authType": {"const": kind}, **needed}, {"agent": {"enum": [*agents, None]}}
+    )
 
 
 # `anyOf` says which fields go together; the agent checks that, and says what is missing.
 AUTH_CONFIG = {
-    **form(
+    **form_schema(
         {"authType": {"type": "string", "enum": list(AUTH_TYPES)}},
         {
             "apiKey": KEY,
@@ -121,20 +127,24 @@ AUTH_CONFIG = {
         },
     ),
     "anyOf": [
-        _credentials(API_KEY, {"apiKey": _SOME_KEY}),
-        _credentials(VERTEX, {"apiKey": _SOME_KEY}),
-        _credentials(VERTEX, {"googleCloudProject": _SOME_NAME, "googleCloudLocation": _SOME_NAME}),
-        _credentials(GOOGLE, {}),
-        _credentials(OPENAI, {"apiKey": _SOME_KEY}),
-        _credentials(ANTHROPIC, {"apiKey": _SOME_KEY}),
-        record({"authType": {"const": OWN}, "agent": STRING}),
+        _credentials_schema(API_KEY, {"apiKey": _SOME_KEY}),
+        _credentials_schema(VERTEX, {"apiKey": _SOME_KEY}),
+        _credentials_schema(
+            VERTEX, {"googleCloudProject": _SOME_NAME, "googleCloudLocation": _SOME_NAME}
+        ),
+        _credentials_schema(GOOGLE, {}),
+        _credentials_schema(OPENAI, {"apiKey": _SOME_KEY}),
+        _credentials_schema(ANTHROPIC, {"apiKey": _SOME_KEY}),
+        object_schema({"authType": {"const": OWN}, "agent": STRING}),
     ],
 }
-GOOGLE_LOGIN = form({}, {"code": text(MAX_CODE, 1), "state": text(MAX_CODE), **AGENT})
-THE_AGENT = form({}, AGENT)
+GOOGLE_LOGIN = form_schema(
+    {}, {"code": text_schema(MAX_CODE, 1), "state": text_schema(MAX_CODE), **AGENT}
+)
+THE_AGENT = form_schema({}, AGENT)
 CHAT = {
-    **form(
-        {"message": text(MAX_MESSAGE, 1)},
+    **form_schema(
+        {"message": text_schema(MAX_MESSAGE, 1)},
         {
             "stream": {"type": "boolean", "default": False},
             "filePaths": {"type": "array", "items": PATH, "maxItems": MAX_FILES},
@@ -150,45 +160,47 @@ CHAT = {
 }
 # For EventSource, which can send no header at first.
 _LAST_SEEN = {"lastEventId": NAME}
-EVENTS = form({"turnId": NAME}, _LAST_SEEN)
-SESSION_EVENTS = form({"sessionId": NAME}, _LAST_SEEN)
-ALL_EVENTS = form({}, _LAST_SEEN)
-TOOL_CONFIRMATION = form(
-    {"callId": text(MAX_CALL, 1), "outcome": {"type": "string", "enum": list(OUTCOMES)}},
-    {**SESSION, "newContent": text(MAX_FILE), "revision": text(MAX_NAME, 1)},
+EVENTS = form_schema({"turnId": NAME}, _LAST_SEEN)
+SESSION_EVENTS = form_schema({"sessionId": NAME}, _LAST_SEEN)
+ALL_EVENTS = form_schema({}, _LAST_SEEN)
+TOOL_CONFIRMATION = form_schema(
+    {"callId": text_schema(MAX_CALL, 1), "outcome": {"type": "string", "enum": list(OUTCOMES)}},
+    {**SESSION, "newContent": text_schema(MAX_FILE), "revision": text_schema(MAX_NAME, 1)},
 )
 _VALUE = {
     "type": ["string", "number", "boolean", "array"],
     "maxLength": MAX_MESSAGE,
-    "items": text(MAX_NAME),
+    "items": text_schema(MAX_NAME),
     "maxItems": elicitation.MOST_CHOICES,
 }
-ELICITATION_ANSWER = form(
+ELICITATION_ANSWER = form_schema(
     {"elicitationId": ID, "action": {"type": "string", "enum": list(elicitation.ACTIONS)}},
     {"content": {"type": "object", "additionalProperties": _VALUE}},
 )
-CANCEL = form({}, SESSION)
+CANCEL = form_schema({}, SESSION)
 # As in ACP's session/new, where empty lists must be written.
-_PAIR = record({"name": text(MAX_NAME, 1, pattern=r"^[^\x00-\x20=:]+$"), "value": LINE})
+_PAIR = object_schema(
+    {"name": text_schema(MAX_NAME, 1, pattern=r"^[^\x00-\x20=:]+$"), "value": LINE}
+)
 _PAIRS = {"type": "array", "items": _PAIR, "maxItems": MAX_PAIRS}
 MCP_SERVER = {
-    **form(
-        {"name": text(64, 1, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")},
+    **form_schema(
+        {"name": text_schema(64, 1, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")},
         {
             "type": {"type": "string", "enum": [STDIO, HTTP]},
             "command": PATH,
             "args": {"type": "array", "items": LINE, "maxItems": MAX_PAIRS},
             "env": _PAIRS,
-            "url": text(MAX_PATH, pattern=r"^https?://[!-~]+$"),
+            "url": text_schema(MAX_PATH, pattern=r"^https?://[!-~]+$"),
             "headers": _PAIRS,
         },
     ),
     "anyOf": [
-        record({"command": {"type": "string"}}, {"type": {"enum": [STDIO, None]}}),
-        record({"type": {"const": HTTP}, "url": {"type": "string"}}),
+        object_schema({"command": {"type": "string"}}, {"type": {"enum": [STDIO, None]}}),
+        object_schema({"type": {"const": HTTP}, "url": {"type": "string"}}),
     ],
 }
-NEW_SESSION = form(
+NEW_SESSION = form_schema(
     {},
     {
         **WORKSPACE,
@@ -196,7 +208,7 @@ NEW_SESSION = form(
         "mcpServers": {"type": "array", "items": MCP_SERVER, "maxItems": MAX_SERVERS},
     },
 )
-OPENAI_MESSAGE = record(
+OPENAI_MESSAGE = object_schema(
     {
         "role": {
             "type": "string",
@@ -206,15 +218,15 @@ OPENAI_MESSAGE = record(
     {
         "content": {
             "type": ["string", "array", "null"],
-            "items": record({"type": STRING}, {"text": STRING}),
+            "items": object_schema({"type": STRING}, {"text": STRING}),
         }
     },
 )
-OPENAI_FORMAT = record(
+OPENAI_FORMAT = object_schema(
     {"type": {"type": "string", "enum": ["text", "json_object", "json_schema"]}},
     {
         "json_schema": {
-            **record(
+            **object_schema(
                 {"name": NAME},
                 {
                     "schema": {"type": ["object", "null"], "additionalProperties": True},
@@ -226,31 +238,31 @@ OPENAI_FORMAT = record(
         }
     },
 )
-OPENAI_CHAT = form(
+OPENAI_CHAT = form_schema(
     {
         "model": NAME,
         "messages": {"type": "array", "items": OPENAI_MESSAGE, "minItems": 1, "maxItems": 10_000},
     },
     {
         "stream": BOOLEAN,
-        "stream_options": record({}, {"include_usage": {"type": ["boolean", "null"]}}),
+        "stream_options": object_schema({}, {"include_usage": {"type": ["boolean", "null"]}}),
         "n": INTEGER,
         "stop": {
             "type": ["string", "array"],
             **{"minLength": 1, "maxLength": MAX_NAME, "maxItems": 4},
-            "items": text(MAX_NAME, 1),
+            "items": text_schema(MAX_NAME, 1),
         },
-        "user": text(MAX_NAME),
+        "user": text_schema(MAX_NAME),
         "response_format": OPENAI_FORMAT,
-        "tools": many(ANYTHING),
-        "functions": many(ANYTHING),
+        "tools": list_schema(ANYTHING),
+        "functions": list_schema(ANYTHING),
     },
 )
-_RESPONSE_TEXT = record(
+_RESPONSE_TEXT = object_schema(
     {},
     {
         "format": {
-            **record(
+            **object_schema(
                 {"type": {"type": "string", "enum": ["text", "json_object", "json_schema"]}},
                 {
                     "name": NAME,
@@ -263,80 +275,87 @@ _RESPONSE_TEXT = record(
         }
     },
 )
-OPENAI_RESPONSES = form(
+OPENAI_RESPONSES = form_schema(
     {
         "model": NAME,
         "input": {
             "type": ["string", "array"],
             **{"minLength": 1, "maxLength": MAX_MESSAGE, "minItems": 1, "maxItems": 10_000},
-            "items": record(
+            "items": object_schema(
                 {},
                 {
                     "type": STRING,
                     "role": STRING,
                     "id": STRING,
-                    "content": {"type": ["string", "array"], "items": record({"type": STRING})},
+                    "content": {
+                        "type": ["string", "array"],
+                        "items": object_schema({"type": STRING}),
+                    },
                 },
             ),
         },
     },
     {
-        "instructions": text(MAX_MESSAGE),
+        "instructions": text_schema(MAX_MESSAGE),
         "stream": BOOLEAN,
         "previous_response_id": NAME,
         "store": BOOLEAN,
         "text": _RESPONSE_TEXT,
-        "user": text(MAX_NAME),
+        "user": text_schema(MAX_NAME),
         "background": BOOLEAN,
         "metadata": ANYTHING,
-        "tools": many(ANYTHING),
+        "tools": list_schema(ANYTHING),
     },
 )
-OPENAI_RESPONSE = record(
+OPENAI_RESPONSE = object_schema(
     {
         "id": STRING,
         "object": {"type": "string", "const": "response"},
         "created_at": INTEGER,
         "status": {"type": "string", "enum": ["completed", "incomplete"]},
         "model": STRING,
-        "output": many(
-            record(
+        "output": list_schema(
+            object_schema(
                 {
                     "id": STRING,
                     "type": {"type": "string", "const": "message"},
                     "role": STRING,
                     "status": STRING,
-                    "content": many(
-                        record({"type": {"type": "string", "const": "output_text"}, "text": STRING})
+                    "content": list_schema(
+                        object_schema(
+                            {"type": {"type": "string", "const": "output_text"}, "text": STRING}
+                        )
                     ),
                 }
             )
         ),
-        "usage": record(
+        "usage": object_schema(
             {"input_tokens": INTEGER, "output_tokens": INTEGER, "total_tokens": INTEGER}
         ),
     },
-    {"rejected_tools": many(STRING), "ignored_parameters": many(STRING)},
+    {"rejected_tools": list_schema(STRING), "ignored_parameters": list_schema(STRING)},
 )
-OPENAI_MODEL = record({"id": STRING, "object": STRING, "created": INTEGER, "owned_by": STRING})
-OPENAI_THE_MODEL = form({"model": NAME})
-OPENAI_MODELS = record(
+OPENAI_MODEL = object_schema(
+    {"id": STRING, "object": STRING, "created": INTEGER, "owned_by": STRING}
+)
+OPENAI_THE_MODEL = form_schema({"model": NAME})
+OPENAI_MODELS = object_schema(
     {
         "object": {"type": "string", "const": "list"},
-        "data": many(OPENAI_MODEL),
+        "data": list_schema(OPENAI_MODEL),
     }
 )
-OPENAI_COMPLETION = record(
+OPENAI_COMPLETION = object_schema(
     {
         "id": STRING,
         "object": {"type": "string", "const": "chat.completion"},
         "created": INTEGER,
         "model": STRING,
-        "choices": many(
-            record(
+        "choices": list_schema(
+            object_schema(
                 {
                     "index": INTEGER,
-                    "message": record(
+                    "message": object_schema(
                         {"role": STRING, "content": STRING, "refusal": {"type": "null"}}
                     ),
                     "logprobs": {"type": "null"},
@@ -344,51 +363,55 @@ OPENAI_COMPLETION = record(
                 }
             )
         ),
-        "usage": record(
+        "usage": object_schema(
             {"prompt_tokens": INTEGER, "completion_tokens": INTEGER, "total_tokens": INTEGER}
         ),
     },
-    {"rejected_tools": many(STRING), "ignored_parameters": many(STRING)},
+    {"rejected_tools": list_schema(STRING), "ignored_parameters": list_schema(STRING)},
 )
-THE_SESSION = form({"sessionId": NAME})
-THE_TURN = form({"sessionId": NAME, "turnId": NAME})
-THE_ATTACHMENT = form({"sessionId": NAME, "attachmentId": ID})
+THE_SESSION = form_schema({"sessionId": NAME})
+THE_TURN = form_schema({"sessionId": NAME, "turnId": NAME})
+THE_ATTACHMENT = form_schema({"sessionId": NAME, "attachmentId": ID})
 PAGE = {"type": "integer", "minimum": 1, "maximum": 100}
 # A cursor has two times and two ids.
-SESSIONS = form({}, {"limit": PAGE, "cursor": text(MAX_NAME, 1), "q": text(MAX_NAME, 1)})
-SESSIONS_REMOVED = form(
+SESSIONS = form_schema(
+    {}, {"limit": PAGE, "cursor": text_schema(MAX_NAME, 1), "q": text_schema(MAX_NAME, 1)}
+)
+SESSIONS_REMOVED = form_schema(
     {"sessionIds": {"type": "array", "items": NAME, "minItems": 1, "maxItems": MAX_REMOVED}}
 )
-FORK = form({"sessionId": NAME}, {"turnId": NAME})
+FORK = form_schema({"sessionId": NAME}, {"turnId": NAME})
 MARKDOWN = "text/markdown"
-EXPORT = form(
+EXPORT = form_schema(
     {"sessionId": NAME},
     {"format": {"type": "string", "enum": ["markdown", "json"], "default": "markdown"}},
 )
-MESSAGES = form({"sessionId": NAME}, {"before": NAME, "limit": PAGE})
-SESSION_CHANGE = form({"sessionId": NAME}, {"title": text(MAX_NAME), "model": NAME, "mode": NAME})
-THE_QUEUED = form({"sessionId": NAME, "queueId": ID})
-QUEUED = form(
-    {"sessionId": NAME, "message": text(MAX_CHARACTERS, 1)},
+MESSAGES = form_schema({"sessionId": NAME}, {"before": NAME, "limit": PAGE})
+SESSION_CHANGE = form_schema(
+    {"sessionId": NAME}, {"title": text_schema(MAX_NAME), "model": NAME, "mode": NAME}
+)
+THE_QUEUED = form_schema({"sessionId": NAME, "queueId": ID})
+QUEUED = form_schema(
+    {"sessionId": NAME, "message": text_schema(MAX_CHARACTERS, 1)},
     {
         "filePaths": {"type": "array", "items": PATH, "maxItems": MAX_FILES},
         "attachments": {"type": "array", "items": ID, "maxItems": MAX_ATTACHED},
     },
 )
-QUEUE_CHANGE = form(
+QUEUE_CHANGE = form_schema(
     {"sessionId": NAME, "queueId": ID},
     {
-        "message": text(MAX_CHARACTERS, 1),
+        "message": text_schema(MAX_CHARACTERS, 1),
         "position": {"type": "integer", "minimum": 0, "maximum": MAX_MESSAGES},
     },
 )
-OPTION_CHOICE = form(
+OPTION_CHOICE = form_schema(
     {"sessionId": NAME, "id": NAME, "value": {"type": ["string", "boolean"], "maxLength": MAX_NAME}}
 )
-MODELS = form({}, {**WORKSPACE, **SESSION, **AGENT})
-MODEL = form({"model": NAME}, {**WORKSPACE, **SESSION, **AGENT})
-TOKEN_NAME = text(64, 1, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")
-NEW_TOKEN = form(
+MODELS = form_schema({}, {**WORKSPACE, **SESSION, **AGENT})
+MODEL = form_schema({"model": NAME}, {**WORKSPACE, **SESSION, **AGENT})
+TOKEN_NAME = text_schema(64, 1, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")
+NEW_TOKEN = form_schema(
     {
         "name": TOKEN_NAME,
         "scopes": {
@@ -399,14 +422,14 @@ NEW_TOKEN = form(
         },
     }
 )
-THE_TOKEN = form({"name": NAME})
+THE_TOKEN = form_schema({"name": NAME})
 # Without a query: the ticket is one.
-NEW_TICKET = form({"path": text(MAX_PATH, 1, pattern=r'^/[!"$->@-~]*$')})
-LIST_DIRECTORY = form({}, {"path": PATH})
-READ_FILE = form({"path": PATH})
-WRITE_FILE = form({"path": PATH, "content": text(MAX_FILE)})
-EXECUTE_COMMAND = form(
-    {"command": text(MAX_COMMAND, 1)},
+NEW_TICKET = form_schema({"path": text_schema(MAX_PATH, 1, pattern=r'^/[!"$->@-~]*$')})
+LIST_DIRECTORY = form_schema({}, {"path": PATH})
+READ_FILE = form_schema({"path": PATH})
+WRITE_FILE = form_schema({"path": PATH, "content": text_schema(MAX_FILE)})
+EXECUTE_COMMAND = form_schema(
+    {"command": text_schema(MAX_COMMAND, 1)},
     {
         "cwd": PATH,
         "timeout": {"type": "number", "minimum": 0.1, "maximum": MAX_SECONDS},
@@ -419,7 +442,7 @@ EXECUTE_COMMAND = form(
 ENVELOPE: Mapping[str, Schema] = {"success": BOOLEAN, "message": STRING, "timestamp": TIME}
 ERROR = {
     "description": "What went wrong: `code` is for programs, `message` for people.",
-    **record(
+    **object_schema(
         {
             "success": {"type": "boolean", "const": False},
             "error": STRING,
@@ -436,21 +459,21 @@ ERROR = {
         },
     ),
 }
-DONE = record({"message": STRING})
-STATUS = record(
+DONE = object_schema({"message": STRING})
+STATUS = object_schema(
     {
         "status": {"type": "string", "const": "ok"},
         "version": STRING,
-        "cli": record(
+        "cli": object_schema(
             {"version": TEXT_OR_NULL, "running": BOOLEAN, "pid": {"type": ["integer", "null"]}}
         ),
     }
 )
-HEALTH = record({"message": STRING, "status": {"type": "string", "const": "ok"}})
-AUTH_STATUS = record(
+HEALTH = object_schema({"message": STRING, "status": {"type": "string", "const": "ok"}})
+AUTH_STATUS = object_schema(
     {
         "message": STRING,
-        "data": record(
+        "data": object_schema(
             {
                 "isAuthenticated": BOOLEAN,
                 "authType": {"type": ["string", "null"], "enum": [*AUTH_TYPES, None]},
@@ -462,19 +485,23 @@ AUTH_STATUS = record(
         ),
     }
 )
-LOGIN = record({"message": STRING}, {"data": record({"authUrl": STRING}, {"expiresAt": TIME})})
-TOKENS = record({"inputTokens": INTEGER, "outputTokens": INTEGER})
-USAGE = record(
+LOGIN = object_schema(
+    {"message": STRING}, {"data": object_schema({"authUrl": STRING}, {"expiresAt": TIME})}
+)
+TOKENS = object_schema({"inputTokens": INTEGER, "outputTokens": INTEGER})
+USAGE = object_schema(
     {
         "inputTokens": INTEGER,
         "outputTokens": INTEGER,
-        "byModel": {"type": "object", "additionalProperties": reference("TokenCount")},
+        "byModel": {"type": "object", "additionalProperties": schema_reference("TokenCount")},
     }
 )
-TOKEN = record({"name": STRING, "scopes": many(STRING), "created": TIME})
-TOKEN_GIVEN = record({"token": STRING, "name": STRING, "scopes": many(STRING), "created": TIME})
-TICKET = record({"ticket": STRING, "url": STRING, "expiresAt": TIME})
-TOOL_CALL = record(
+TOKEN = object_schema({"name": STRING, "scopes": list_schema(STRING), "created": TIME})
+TOKEN_GIVEN = object_schema(
+    {"token": STRING, "name": STRING, "scopes": list_schema(STRING), "created": TIME}
+)
+TICKET = object_schema({"ticket": STRING, "url": STRING, "expiresAt": TIME})
+TOOL_CALL = object_schema(
     {
         "id": STRING,
         "name": STRING,
@@ -491,19 +518,19 @@ TOOL_CALL = record(
         "error": TEXT_OR_NULL,
     },
 )
-CHAT_DONE = record(
+CHAT_DONE = object_schema(
     {
         "response": STRING,
         "hasToolCalls": BOOLEAN,
-        "toolCalls": many(reference("ToolCall")),
+        "toolCalls": list_schema(schema_reference("ToolCall")),
         "sessionId": STRING,
         "turnId": STRING,
         "reason": STRING,
-        "usage": reference("Usage"),
+        "usage": schema_reference("Usage"),
     },
-    {"error": STRING, "warnings": many(STRING)},
+    {"error": STRING, "warnings": list_schema(STRING)},
 )
-SESSION_INFO = record(
+SESSION_INFO = object_schema(
     {
         "sessionId": STRING,
         "agent": STRING,
@@ -515,23 +542,32 @@ SESSION_INFO = record(
         "turns": INTEGER,
         "created": TIME,
         "lastUsed": TIME,
-        "usage": reference("Usage"),
-        "modes": many(STRING),
-        "mcpServers": many(reference("McpServer")),
+        "usage": schema_reference("Usage"),
+        "modes": list_schema(STRING),
+        "mcpServers": list_schema(schema_reference("McpServer")),
         "isSaved": BOOLEAN,
     },
     {"excerpt": STRING},
 )
-SESSIONS_TOLD = record({"sessions": many(reference("SessionInfo"))}, {"nextCursor": STRING})
-SESSIONS_REMOVED_TOLD = record(
+SESSIONS_TOLD = object_schema(
+    {"sessions": list_schema(schema_reference("SessionInfo"))}, {"nextCursor": STRING}
+)
+SESSIONS_REMOVED_TOLD = object_schema(
     {
-        "removed": many(STRING),
-        "failed": many(record({"sessionId": STRING, "code": STRING, "message": STRING})),
+        "removed": list_schema(STRING),
+        "failed": list_schema(
+            object_schema({"sessionId": STRING, "code": STRING, "message": STRING})
+        ),
     }
 )
-EXPORTED = record({"session": reference("SessionInfo"), "messages": many(reference("PastTurn"))})
-MCP_SERVER_TOLD = record({"name": STRING, "type": {"type": "string", "enum": [HTTP, STDIO]}})
-ATTACHMENT = record(
+EXPORTED = object_schema(
+    {
+        "session": schema_reference("SessionInfo"),
+        "messages": list_schema(schema_reference("PastTurn")),
+    }
+)
+MCP_SERVER_TOLD = object_schema({"name": STRING, "type": {"type": "string", "enum": [HTTP, STDIO]}})
+ATTACHMENT = object_schema(
     {
         "attachmentId": STRING,
         "name": STRING,
@@ -539,47 +575,49 @@ ATTACHMENT = record(
         "size": INTEGER,
     }
 )
-FILE_CHANGE = record(
+FILE_CHANGE = object_schema(
     {
         "path": STRING,
         "change": {"type": "string", "enum": [CREATED, CHANGED]},
         "state": {"type": "string", "enum": [AS_LEFT, UNDONE, OTHER, NOT_STORED]},
-        "shown": record({"path": STRING}),
+        "shown": object_schema({"path": STRING}),
     }
 )
-TURN_FILES = record({"files": many(reference("FileChange"))})
-SLASH_COMMAND = record({"name": STRING, "description": STRING, "hint": STRING, "allowed": BOOLEAN})
-PLAN_ENTRY = record(
+TURN_FILES = object_schema({"files": list_schema(schema_reference("FileChange"))})
+SLASH_COMMAND = object_schema(
+    {"name": STRING, "description": STRING, "hint": STRING, "allowed": BOOLEAN}
+)
+PLAN_ENTRY = object_schema(
     {
         "content": STRING,
         "priority": {"type": "string", "enum": list(session_state.PRIORITIES)},
         "status": {"type": "string", "enum": list(session_state.STATUSES)},
-        "shown": record({"content": STRING}),
+        "shown": object_schema({"content": STRING}),
     }
 )
 CONTEXT = {
     "used": INTEGER,
     "size": INTEGER,
-    "cost": {"oneOf": [reference("Cost"), {"type": "null"}]},
+    "cost": {"oneOf": [schema_reference("Cost"), {"type": "null"}]},
 }
-OPTION_VALUE = record(
+OPTION_VALUE = object_schema(
     {
         "value": STRING,
         "name": STRING,
         "description": STRING,
         "group": STRING,
-        "shown": record({"name": STRING}),
+        "shown": object_schema({"name": STRING}),
     }
 )
 _LIMIT = {"type": ["number", "null"]}
-FORM_FIELD = record(
+FORM_FIELD = object_schema(
     {
         "name": STRING,
         "type": {"type": "string", "enum": list(elicitation.KINDS)},
         "title": STRING,
         "description": STRING,
         "required": BOOLEAN,
-        "values": many(reference("OptionValue")),
+        "values": list_schema(schema_reference("OptionValue")),
         "default": {
             "type": ["string", "number", "boolean", "array", "null"],
             "items": STRING,
@@ -587,10 +625,10 @@ FORM_FIELD = record(
         "minimum": _LIMIT,
         "maximum": _LIMIT,
         "format": STRING,
-        "shown": record({"title": STRING, "description": STRING}),
+        "shown": object_schema({"title": STRING, "description": STRING}),
     }
 )
-CONFIG_OPTION = record(
+CONFIG_OPTION = object_schema(
     {
         "id": STRING,
         "name": STRING,
@@ -598,47 +636,49 @@ CONFIG_OPTION = record(
         "category": STRING,
         "type": {"type": "string", "enum": [session_state.SELECT, session_state.BOOLEAN]},
         "value": {"type": ["string", "boolean"]},
-        "values": many(reference("OptionValue")),
-        "shown": record({"name": STRING}),
+        "values": list_schema(schema_reference("OptionValue")),
+        "shown": object_schema({"name": STRING}),
     }
 )
-STATE = record(
+STATE = object_schema(
     {
-        "plan": {"oneOf": [many(reference("PlanEntry")), {"type": "null"}]},
-        "context": {"oneOf": [reference("ContextUse"), {"type": "null"}]},
-        "options": many(reference("ConfigOption")),
+        "plan": {"oneOf": [list_schema(schema_reference("PlanEntry")), {"type": "null"}]},
+        "context": {"oneOf": [schema_reference("ContextUse"), {"type": "null"}]},
+        "options": list_schema(schema_reference("ConfigOption")),
     }
 )
 QUEUE = {
-    "messages": many(reference("QueuedMessage")),
+    "messages": list_schema(schema_reference("QueuedMessage")),
     "isHeld": BOOLEAN,
     "problem": STRING,
     "passing": STRING,
 }
-QUEUE_TOLD = record({"message": STRING, **QUEUE}, {"queueId": STRING})
-PAST_TURN = record(
+QUEUE_TOLD = object_schema({"message": STRING, **QUEUE}, {"queueId": STRING})
+PAST_TURN = object_schema(
     {
         "turnId": STRING,
         "time": TIME,
         "text": STRING,
-        "files": many(STRING),
-        "attachments": many(reference("Attachment")),
-        "events": many(reference("StreamingEvent")),
+        "files": list_schema(STRING),
+        "attachments": list_schema(schema_reference("Attachment")),
+        "events": list_schema(schema_reference("StreamingEvent")),
     }
 )
-MESSAGES_TOLD = record({"messages": many(reference("PastTurn")), "hasMore": BOOLEAN})
-AGENT_INFO = record(
+MESSAGES_TOLD = object_schema(
+    {"messages": list_schema(schema_reference("PastTurn")), "hasMore": BOOLEAN}
+)
+AGENT_INFO = object_schema(
     {
         "id": STRING,
         "name": STRING,
         "isDefault": BOOLEAN,
-        "authTypes": many(STRING),
+        "authTypes": list_schema(STRING),
         "hasGoogleLogin": BOOLEAN,
         "isAuthenticated": BOOLEAN,
         "testedVersion": TEXT_OR_NULL,
         "maxProcesses": INTEGER,
-        "processes": many(
-            record(
+        "processes": list_schema(
+            object_schema(
                 {
                     "pid": INTEGER,
                     "version": STRING,
@@ -650,25 +690,25 @@ AGENT_INFO = record(
         ),
     }
 )
-MODEL_INFO = record({"id": STRING, "name": STRING, "description": STRING})
-MODELS_TOLD = record(
+MODEL_INFO = object_schema({"id": STRING, "name": STRING, "description": STRING})
+MODELS_TOLD = object_schema(
     {
         "current": STRING,
-        "models": many(reference("ModelInfo")),
+        "models": list_schema(schema_reference("ModelInfo")),
     }
 )
-FILE_CONTENT = record({"path": STRING, "content": STRING})
-ITEM = record(
+FILE_CONTENT = object_schema({"path": STRING, "content": STRING})
+ITEM = object_schema(
     {"name": STRING, "type": {"type": "string", "enum": ["file", "directory"]}, "path": STRING}
 )
-DIRECTORY = record(
+DIRECTORY = object_schema(
     {
         "path": STRING,
-        "items": many(reference("DirectoryItem")),
+        "items": list_schema(schema_reference("DirectoryItem")),
         "truncated": BOOLEAN,
     }
 )
-COMMAND_DONE = record(
+COMMAND_DONE = object_schema(
     {
         "command": STRING,
         "output": STRING,
@@ -686,25 +726,28 @@ SHOWN = {
     " out of sight is folded, with its count. Long texts are in it where they differ from the raw"
     " ones.",
 }
-OPTION = record(
+OPTION = object_schema(
     {
         "outcome": {"type": "string", "enum": list(OUTCOMES)},
         "label": STRING,
-        "shown": {**SHOWN, **record({"label": STRING})},
+        "shown": {**SHOWN, **object_schema({"label": STRING})},
     }
 )
-DIFF = record(
+DIFF = object_schema(
     {
         "path": STRING,
         "oldText": STRING,
         "newText": STRING,
-        "shown": {**SHOWN, **record({"path": STRING}, {"oldText": STRING, "newText": STRING})},
+        "shown": {
+            **SHOWN,
+            **object_schema({"path": STRING}, {"oldText": STRING, "newText": STRING}),
+        },
     }
 )
 EVENT_DATA: Mapping[str, Schema] = {
-    "content": record({**IDS, "text": STRING, "isPartial": BOOLEAN}),
-    "thought": record({**IDS, "subject": STRING, "description": STRING}),
-    "tool_call": record(
+    "content": object_schema({**IDS, "text": STRING, "isPartial": BOOLEAN}),
+    "thought": object_schema({**IDS, "subject": STRING, "description": STRING}),
+    "tool_call": object_schema(
         {
             **IDS,
             "callId": STRING,
@@ -715,11 +758,11 @@ EVENT_DATA: Mapping[str, Schema] = {
             "requiresConfirmation": BOOLEAN,
             "shown": {
                 **SHOWN,
-                **record({"displayName": STRING, "description": STRING}, {"args": ANYTHING}),
+                **object_schema({"displayName": STRING, "description": STRING}, {"args": ANYTHING}),
             },
         }
     ),
-    "tool_execution": record(
+    "tool_execution": object_schema(
         {
             **IDS,
             "callId": STRING,
@@ -729,7 +772,7 @@ EVENT_DATA: Mapping[str, Schema] = {
             "message": STRING,
         }
     ),
-    "tool_result": record(
+    "tool_result": object_schema(
         {
             **IDS,
             "callId": STRING,
@@ -740,14 +783,14 @@ EVENT_DATA: Mapping[str, Schema] = {
             "success": BOOLEAN,
             "rejected": BOOLEAN,
             "error": TEXT_OR_NULL,
-            "unaskedEdits": many(reference("Diff")),
+            "unaskedEdits": list_schema(schema_reference("Diff")),
             "shown": {
                 **SHOWN,
-                **record({}, {"args": ANYTHING, "displayResult": STRING, "error": STRING}),
+                **object_schema({}, {"args": ANYTHING, "displayResult": STRING, "error": STRING}),
             },
         }
     ),
-    "tool_confirmation": record(
+    "tool_confirmation": object_schema(
         {
             **IDS,
             "callId": STRING,
@@ -758,12 +801,12 @@ EVENT_DATA: Mapping[str, Schema] = {
             "command": STRING,
             "args": ANYTHING,
             "revision": STRING,
-            "options": many(reference("Option")),
-            "diff": {"oneOf": [reference("Diff"), {"type": "null"}]},
-            "moreDiffs": many(reference("Diff")),
+            "options": list_schema(schema_reference("Option")),
+            "diff": {"oneOf": [schema_reference("Diff"), {"type": "null"}]},
+            "moreDiffs": list_schema(schema_reference("Diff")),
             "shown": {
                 **SHOWN,
-                **record(
+                **object_schema(
                     {
                         "displayName": STRING,
                         "description": STRING,
@@ -775,48 +818,50 @@ EVENT_DATA: Mapping[str, Schema] = {
             },
         }
     ),
-    "complete": record(
+    "complete": object_schema(
         {
             **IDS,
             "success": BOOLEAN,
             "message": STRING,
             "reason": STRING,
-            "usage": reference("Usage"),
+            "usage": schema_reference("Usage"),
         }
     ),
-    "error": record({**IDS, "message": STRING, "code": STRING, "details": STRING}),
-    "plan": record({**IDS, "entries": many(reference("PlanEntry"))}),
-    "context_usage": record({**IDS, **CONTEXT}),
-    "elicitation": record(
+    "error": object_schema({**IDS, "message": STRING, "code": STRING, "details": STRING}),
+    "plan": object_schema({**IDS, "entries": list_schema(schema_reference("PlanEntry"))}),
+    "context_usage": object_schema({**IDS, **CONTEXT}),
+    "elicitation": object_schema(
         {
             **IDS,
             "elicitationId": STRING,
             "mode": {"type": "string", "enum": [elicitation.FORM, elicitation.URL]},
             "message": STRING,
-            "fields": many(reference("FormField")),
+            "fields": list_schema(schema_reference("FormField")),
             "url": STRING,
             "callId": STRING,
-            "shown": {**SHOWN, **record({"message": STRING, "url": STRING, "host": STRING})},
+            "shown": {**SHOWN, **object_schema({"message": STRING, "url": STRING, "host": STRING})},
         }
     ),
-    "elicitation_answered": record(
+    "elicitation_answered": object_schema(
         {
             **IDS,
             "elicitationId": STRING,
             "action": {"type": "string", "enum": list(elicitation.ACTIONS)},
         }
     ),
-    "message_added": record({**IDS, "queueId": STRING, "text": STRING}),
-    "config_options": record({**IDS, "options": many(reference("ConfigOption"))}),
-    "session_title": record({**IDS, "title": STRING}),
-    "commands": record({**IDS, "commands": many(reference("SlashCommand"))}),
-    "queue": record({**IDS, **QUEUE}),
-    "message": record(
+    "message_added": object_schema({**IDS, "queueId": STRING, "text": STRING}),
+    "config_options": object_schema(
+        {**IDS, "options": list_schema(schema_reference("ConfigOption"))}
+    ),
+    "session_title": object_schema({**IDS, "title": STRING}),
+    "commands": object_schema({**IDS, "commands": list_schema(schema_reference("SlashCommand"))}),
+    "queue": object_schema({**IDS, **QUEUE}),
+    "message": object_schema(
         {
             **IDS,
             "text": STRING,
-            "files": many(STRING),
-            "attachments": many(reference("Attachment")),
+            "files": list_schema(STRING),
+            "attachments": list_schema(schema_reference("Attachment")),
         }
     ),
 }
@@ -846,7 +891,7 @@ def event_name(type: str) -> str:
     return "".join(word.capitalize() for word in type.split("_")) + "Event"
 
 
-def _events() -> dict[str, Schema]:
+def _event_schemas() -> dict[str, Schema]:
     """The schemas of each event and its data by their names, and one name for any event."""
     found: dict[str, Schema] = {}
     for type, data in EVENT_DATA.items():
@@ -854,10 +899,10 @@ def _events() -> dict[str, Schema]:
         found[name + "Data"] = data
         found[name] = {
             "description": EVENT_WORDS[type],
-            **record(
+            **object_schema(
                 {
                     "type": {"type": "string", "const": type},
-                    "data": reference(name + "Data"),
+                    "data": schema_reference(name + "Data"),
                     "timestamp": TIME,
                 }
             ),
@@ -865,10 +910,10 @@ def _events() -> dict[str, Schema]:
     names = {type: event_name(type) for type in EVENT_DATA}
     found["StreamingEvent"] = {
         "description": "An event of a stream.",
-        "oneOf": [reference(name) for name in names.values()],
+        "oneOf": [schema_reference(name) for name in names.values()],
         "discriminator": {
             "propertyName": "type",
-            "mapping": {type: reference(name)["$ref"] for type, name in names.items()},
+            "mapping": {type: schema_reference(name)["$ref"] for type, name in names.items()},
         },
     }
     return found
@@ -877,9 +922,9 @@ def _events() -> dict[str, Schema]:
 # Schemas that answers refer to by name.
 COMPONENTS: Mapping[str, Schema] = {
     "ErrorResponse": ERROR,
-    "OpenAiErrorResponse": record(
+    "OpenAiErrorResponse": object_schema(
         {
-            "error": record(
+            "error": object_schema(
                 {"message": STRING, "type": STRING, "param": TEXT_OR_NULL, "code": STRING},
                 {"failed_generation": STRING},
             )
@@ -898,22 +943,22 @@ COMPONENTS: Mapping[str, Schema] = {
     "Attachment": ATTACHMENT,
     "SlashCommand": SLASH_COMMAND,
     "PlanEntry": PLAN_ENTRY,
-    "Cost": record({"amount": {"type": "number"}, "currency": STRING}),
-    "ContextUse": record(CONTEXT),
+    "Cost": object_schema({"amount": {"type": "number"}, "currency": STRING}),
+    "ContextUse": object_schema(CONTEXT),
     "ConfigOption": CONFIG_OPTION,
     "OptionValue": OPTION_VALUE,
     "FormField": FORM_FIELD,
-    "QueuedMessage": record(
+    "QueuedMessage": object_schema(
         {
             "queueId": STRING,
             "time": TIME,
             "text": STRING,
-            "files": many(STRING),
-            "attachments": many(reference("Attachment")),
+            "files": list_schema(STRING),
+            "attachments": list_schema(schema_reference("Attachment")),
         }
     ),
     "FileChange": FILE_CHANGE,
     "Option": OPTION,
     "Diff": DIFF,
-    **_events(),
+    **_event_schemas(),
 }

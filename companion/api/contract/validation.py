@@ -37,39 +37,39 @@ class Form:
         self.schema = schema
         self._validator = _Validator(schema)
 
-    def check(self, value: Any) -> dict[str, Any]:
+    def check_fields(self, value: Any) -> dict[str, Any]:
         """The fields that were given. Raises Refusal."""
         if not isinstance(value, dict):
             raise Refusal(VALIDATION_ERROR, "body_no_object")
         problem = next(self._validator.iter_errors(value), None)
         if problem is not None:
-            raise _refusal(problem)
+            raise _refusal_of(problem)
         return {name: value[name] for name in value if value[name] is not None}
 
     def of_query(self, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
         """The fields of a query, whose values are texts. Raises Refusal."""
-        value = {name: self._number(name, text) for name, text in pairs}
+        value = {name: self._as_number(name, text) for name, text in pairs}
         known = [name for name, _text in pairs if name in self.schema["properties"]]
         twice = next((name for name in known if known.count(name) > 1), None)
         if twice is not None:
             raise Refusal(VALIDATION_ERROR, "field_twice", field=twice)
-        return self.check(value)
+        return self.check_fields(value)
 
-    def _number(self, name: str, text: str) -> Any:
+    def _as_number(self, name: str, text: str) -> Any:
         """The text as a number, if the field takes one and it is one."""
         wants = "integer" in self.schema["properties"].get(name, {}).get("type", ())
         is_one = text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS
         return int(text) if wants and is_one else text
 
 
-def _refusal(problem: ValidationError) -> Refusal:
+def _refusal_of(problem: ValidationError) -> Refusal:
     kind = str(problem.validator)
     wanted: Any = problem.validator_value
     rules: Any = problem.schema
     given: Any = problem.instance
     field = ".".join(map(str, problem.absolute_path))
     if kind == "anyOf":
-        return _refusal(_of_chosen(problem))
+        return _refusal_of(_of_chosen(problem))
     if kind == "required":
         missing = next(name for name in wanted if name not in given)
         field = f"{field}.{missing}" if field else missing

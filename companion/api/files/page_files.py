@@ -14,7 +14,7 @@ TYPES = {
 }
 
 
-def read() -> dict[str, bytes]:
+def read_page_files() -> dict[str, bytes]:
     """The page's files in the checkout, by paths with "/". Raises OSError."""
     found = {}
     for folder, _, names in os.walk(FOLDER):

@@ -48,59 +48,59 @@ class Roots:
         self.first = os.path.realpath(folders[0])
         self._folders = [os.path.realpath(folder) for folder in folders]
 
-    def resolve(self, path: str) -> str:
+    def resolve_path(self, path: str) -> str:
         """The absolute path without links. Raises Refusal outside the roots."""
         if "\0" in path:
             raise Refusal(VALIDATION_ERROR, "path_bad", path=path.replace("\0", "\\0"))
-        with _refusals(path):
+        with _errors_as_refusals(path):
             real = os.path.realpath(os.path.join(self.first, path))
         if not any(_is_within(real, folder) for folder in self._folders):
             raise Refusal(PATH_REFUSED, path=path)
         return real
 
-    def folder(self, path: str) -> str:
-        """The real path of an existing folder, under the conditions of `resolve`. Raises
+    def resolve_folder(self, path: str) -> str:
+        """The real path of an existing folder, under the conditions of `resolve_path`. Raises
         Refusal."""
-        real = self.resolve(path)
-        with _refusals(path):
+        real = self.resolve_path(path)
+        with _errors_as_refusals(path):
             if not stat.S_ISDIR(os.stat(real).st_mode):
                 raise Refusal(VALIDATION_ERROR, "path_no_folder", path=path)
         return real
 
     @contextmanager
-    def entry(self, path: str) -> Iterator[FolderEntry]:
+    def open_entry(self, path: str) -> Iterator[FolderEntry]:
         """The entry that the path leads to. Turns every OSError within the block into Refusal."""
-        with _refusals(path), ExitStack() as stack:
-            yield self._entered(path, stack)
+        with _errors_as_refusals(path), ExitStack() as stack:
+            yield self._open_within(path, stack)
 
-    def _entered(self, path: str, stack: ExitStack) -> FolderEntry:
+    def _open_within(self, path: str, stack: ExitStack) -> FolderEntry:
         for _ in range(TRIES):
-            real = self.resolve(path)
+            real = self.resolve_path(path)
             root = next(folder for folder in self._folders if _is_within(real, folder))
             with suppress(Swapped):
-                return stack.enter_context(symlink_safe.entry(root, real))
+                return stack.enter_context(symlink_safe.open_entry(root, real))
         raise Refusal(PATH_REFUSED, path=path)
 
 
-def listing(roots: Roots, path: str) -> tuple[str, list[Item], bool]:
+def list_folder(roots: Roots, path: str) -> tuple[str, list[Item], bool]:
     """The folder's path, its entries in the order of names, and whether it has more. A link counts
     as what it leads to. Raises Refusal."""
-    with roots.entry(path) as folder:
+    with roots.open_entry(path) as folder:
         _check_folder(folder, path)
-        with folder.listed() as entries:
-            items = [_item(folder.path, entry) for entry in entries]
+        with folder.scan_entries() as entries:
+            items = [_item_of(folder.path, entry) for entry in entries]
     real = folder.path
     items.sort(key=lambda item: (item.name.lower(), item.name))
     return real, items[:MAX_ITEMS], len(items) > MAX_ITEMS
 
 
-def read(roots: Roots, path: str, at_most: int = MAX_FILE) -> tuple[str, bytes | None]:
+def read_text_file(roots: Roots, path: str, at_most: int = MAX_FILE) -> tuple[str, bytes | None]:
     """The file's path and its text in UTF-8, with BOM and line ends unchanged; None instead of the
     text if the file has more than `at_most` bytes. Raises Refusal."""
-    with roots.entry(path) as entry:
-        with entry.opened(os.O_RDONLY) as descriptor:
+    with roots.open_entry(path) as entry:
+        with entry.open_descriptor(os.O_RDONLY) as descriptor:
             _check_kind(os.fstat(descriptor), path)
-            data = _contents(descriptor, at_most)
+            data = _read_contents(descriptor, at_most)
     if len(data) > MAX_FILE:
         raise Refusal(FILE_TOO_LARGE, path=path, limit=MAX_FILE)
     if len(data) > at_most:
@@ -110,7 +110,7 @@ def read(roots: Roots, path: str, at_most: int = MAX_FILE) -> tuple[str, bytes |
     return entry.path, data
 
 
-def _contents(descriptor: int, at_most: int) -> bytes:
+def _read_contents(descriptor: int, at_most: int) -> bytes:
     """The file's first `at_most` + 1 bytes at most, so that the caller sees if there are more."""
     with os.fdopen(descriptor, "rb", closefd=False) as file:
         return file.read(at_most + 1)
@@ -128,33 +128,33 @@ def _is_text(data: bytes) -> bool:
     return b"\0" not in data
 
 
-def write(roots: Roots, path: str, content: str) -> str:
+def write_text_file(roots: Roots, path: str, content: str) -> str:
     """Create or replace a file in one step, and keep its mode, owner and group. Gives the path that
     was written. A link stays, and its target is replaced. Raises Refusal, and the file is unchanged
     then."""
-    if sum(map(len, _encoded(content))) > MAX_FILE:
+    if sum(map(len, _encoded_pieces(content))) > MAX_FILE:
         raise Refusal(FILE_TOO_LARGE, path=path, limit=MAX_FILE)
     if path.endswith(("/", os.sep)):
         raise Refusal(VALIDATION_ERROR, "path_no_file", path=path)
     try:
-        with roots.entry(path) as entry:
-            _replace(entry, content, _status_to_keep(entry, path))
+        with roots.open_entry(path) as entry:
+            _replace_file(entry, content, _status_to_keep(entry, path))
     except Refusal as refusal:
-        folder = os.path.dirname(roots.resolve(path))
+        folder = os.path.dirname(roots.resolve_path(path))
         if refusal.code == FILE_NOT_FOUND and not os.path.isdir(folder):
             raise Refusal(FILE_NOT_FOUND, "parent_missing", path=folder) from None
         raise
     return entry.path
 
 
-def _encoded(text: str) -> Iterator[bytes]:
+def _encoded_pieces(text: str) -> Iterator[bytes]:
     """The text in UTF-8, in pieces for the same reason."""
     return (text[at : at + PIECE].encode("utf-8") for at in range(0, len(text), PIECE))
 
 
 def _status_to_keep(entry: FolderEntry, path: str) -> os.stat_result | None:
     try:
-        status = entry.status()
+        status = entry.read_status()
     except FileNotFoundError:
         return None
     _check_kind(status, path)
@@ -164,29 +164,29 @@ def _status_to_keep(entry: FolderEntry, path: str) -> os.stat_result | None:
     return status
 
 
-def _replace(entry: FolderEntry, content: str, old: os.stat_result | None) -> None:
-    unfinished = entry.beside(f".{secrets.token_hex(8)}.unfinished")
+def _replace_file(entry: FolderEntry, content: str, old: os.stat_result | None) -> None:
+    unfinished = entry.entry_beside(f".{secrets.token_hex(8)}.unfinished")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
     try:
         # The umask decides on the mode of a new file. A replacement must not be readable by others
         # for even a moment.
-        with unfinished.opened(flags, 0o666 if old is None else 0o600) as descriptor:
+        with unfinished.open_descriptor(flags, 0o666 if old is None else 0o600) as descriptor:
             with os.fdopen(descriptor, "wb", closefd=False) as file:
-                file.writelines(_encoded(content))
+                file.writelines(_encoded_pieces(content))
                 file.flush()
                 sync_file(descriptor)
             if old is not None:
                 # Windows can change the mode of a path only, not of a descriptor.
                 target = descriptor if os.chmod in os.supports_fd else unfinished.path
-                os.chmod(target, _own(descriptor, old))
-        entry.replace(unfinished)
+                os.chmod(target, _copy_owner(descriptor, old))
+        entry.replace_with(unfinished)
     except OSError:
         with suppress(OSError):
             unfinished.remove()
         raise
 
 
-def _own(descriptor: int, old: os.stat_result) -> int:
+def _copy_owner(descriptor: int, old: os.stat_result) -> int:
     """Give our file the owner and the group of the old one, as far as the system allows. Gives the
     mode that is safe then: no other group may get what the old group could do."""
     mode = stat.S_IMODE(old.st_mode)
@@ -201,13 +201,13 @@ def _own(descriptor: int, old: os.stat_result) -> int:
 
 def open_folder(roots: Roots, path: str) -> OpenFolder:
     """A folder to start a program in. Raises Refusal."""
-    with roots.entry(path) as folder:
+    with roots.open_entry(path) as folder:
         _check_folder(folder, path)
         return OpenFolder(folder)
 
 
 def _check_folder(entry: FolderEntry, path: str) -> None:
-    if not stat.S_ISDIR(entry.status().st_mode):
+    if not stat.S_ISDIR(entry.read_status().st_mode):
         raise Refusal(VALIDATION_ERROR, "path_no_folder", path=path)
 
 
@@ -216,15 +216,17 @@ def _check_kind(status: os.stat_result, path: str) -> None:
         raise Refusal(VALIDATION_ERROR, "path_no_file", path=path)
 
 
-def _item(folder: str, entry: os.DirEntry[str]) -> Item:
+def _item_of(folder: str, entry: os.DirEntry[str]) -> Item:
     try:
         is_folder = entry.is_dir()
     except OSError:
         is_folder = False
-    return Item(readable(entry.name), is_folder, readable(os.path.join(folder, entry.name)))
+    return Item(
+        readable_name(entry.name), is_folder, readable_name(os.path.join(folder, entry.name))
+    )
 
 
-def readable(name: str) -> str:
+def readable_name(name: str) -> str:
     """A name or a path as a text. Bytes that are not UTF-8 are replaced."""
     return os.fsencode(name).decode("utf-8", "replace")
 
@@ -238,7 +240,7 @@ def _is_within(path: str, folder: str) -> bool:
 
 
 @contextmanager
-def _refusals(path: str) -> Iterator[None]:
+def _errors_as_refusals(path: str) -> Iterator[None]:
     """Turns OSError into Refusal."""
     try:
         yield

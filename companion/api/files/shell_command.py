@@ -36,22 +36,22 @@ class Result:
     was_late: bool
 
 
-async def run(command: str, folder: str, seconds: float = SECONDS) -> Result:
+async def run_command(command: str, folder: str, seconds: float = SECONDS) -> Result:
     """Run the command without input. Its process group ends with it, also if the caller is
     cancelled; a process that left the group lives on, and its output is ignored. Raises OSError and
     ValueError if the command cannot be started."""
-    transport, process = await _started(command, folder)
+    transport, process = await _start_process(command, folder)
     try:
-        was_late = not await _comes(process.ended, seconds)
+        was_late = not await _happens_within(process.ended, seconds)
         if not was_late:
-            await _comes(process.silent, DRAINING)
+            await _happens_within(process.silent, DRAINING)
     finally:
-        _end(transport)
-    await _comes(process.ended, DRAINING)
+        _end_process(transport)
+    await _happens_within(process.ended, DRAINING)
     code = transport.get_returncode()
     return Result(
-        process.text(OUTPUTS[0]),
-        process.text(OUTPUTS[1]),
+        process.output_text(OUTPUTS[0]),
+        process.output_text(OUTPUTS[1]),
         KILLED if was_late or code is None or code < 0 else code,
         process.was_cut,
         was_late,
@@ -72,7 +72,7 @@ class _Process(asyncio.SubprocessProtocol):
         self._open = set(OUTPUTS)
         self._transport: asyncio.BaseTransport | None = None
 
-    def text(self, number: int) -> str:
+    def output_text(self, number: int) -> str:
         return self._kept[number].decode("utf-8", "replace")
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -98,7 +98,7 @@ class _Process(asyncio.SubprocessProtocol):
             self._transport.close()
 
 
-async def _started(command: str, folder: str) -> tuple[asyncio.SubprocessTransport, _Process]:
+async def _start_process(command: str, folder: str) -> tuple[asyncio.SubprocessTransport, _Process]:
     starting = asyncio.ensure_future(
         asyncio.get_running_loop().subprocess_shell(
             _Process,
@@ -107,7 +107,7 @@ async def _started(command: str, folder: str) -> tuple[asyncio.SubprocessTranspo
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             cwd=folder,
-            env=_environment(),
+            env=_command_environment(),
             start_new_session=sys.platform != "win32",
             creationflags=NO_WINDOW,
         )
@@ -116,11 +116,11 @@ async def _started(command: str, folder: str) -> tuple[asyncio.SubprocessTranspo
         return await asyncio.shield(starting)
     except asyncio.CancelledError:
         # The command may be running already, and asyncio would kill its first process only.
-        _end((await starting)[0])
+        _end_process((await starting)[0])
         raise
 
 
-def _environment() -> dict[str, str]:
+def _command_environment() -> dict[str, str]:
     known = {name: os.environ[name] for name in INHERITED if name in os.environ}
     # A proxy's address may contain a password before the "@".
     return {
@@ -130,14 +130,14 @@ def _environment() -> dict[str, str]:
     }
 
 
-def _end(transport: asyncio.SubprocessTransport) -> None:
-    _kill(transport)
+def _end_process(transport: asyncio.SubprocessTransport) -> None:
+    _kill_group(transport)
     for pipe in map(transport.get_pipe_transport, OUTPUTS):
         if pipe is not None:
             pipe.close()
 
 
-async def _comes(event: asyncio.Event, seconds: float) -> bool:
+async def _happens_within(event: asyncio.Event, seconds: float) -> bool:
     try:
         await asyncio.wait_for(event.wait(), seconds)
     except asyncio.TimeoutError:
@@ -145,7 +145,7 @@ async def _comes(event: asyncio.Event, seconds: float) -> bool:
     return True
 
 
-def _kill(process: asyncio.SubprocessTransport) -> None:
+def _kill_group(process: asyncio.SubprocessTransport) -> None:
     """Kill the whole group, which may outlive its first process."""
     if sys.platform == "win32" and process.get_returncode() is None:
         end_tree(process.get_pid())

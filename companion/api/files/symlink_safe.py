@@ -46,7 +46,7 @@ class FolderEntry:
         self._folder = folder
         self._name = path if folder is None else name
 
-    def status(self) -> os.stat_result:
+    def read_status(self) -> os.stat_result:
         """The status of the link itself, if it is one."""
         return os.stat(self._name, dir_fd=self._folder, follow_symlinks=False)
 
@@ -54,7 +54,7 @@ class FolderEntry:
         return os.access(self._name, os.W_OK, dir_fd=self._folder)
 
     @contextmanager
-    def opened(self, flags: int, mode: int = 0o600) -> Iterator[int]:
+    def open_descriptor(self, flags: int, mode: int = 0o600) -> Iterator[int]:
         """Its descriptor, which is always closed at the end. A link is an error."""
         descriptor = os.open(self._name, flags | SAFELY, mode, dir_fd=self._folder)
         try:
@@ -63,22 +63,22 @@ class FolderEntry:
             os.close(descriptor)
 
     @contextmanager
-    def listed(self) -> Iterator[Iterator[os.DirEntry[str]]]:
+    def scan_entries(self) -> Iterator[Iterator[os.DirEntry[str]]]:
         """The entries of a folder. Only their names are reliable."""
         if self._folder is None:
             with os.scandir(self.path) as entries:
                 yield entries
             return
-        with self.opened(os.O_RDONLY | FOLDER) as descriptor:
+        with self.open_descriptor(os.O_RDONLY | FOLDER) as descriptor:
             with os.scandir(descriptor) as entries:
                 yield entries
 
-    def beside(self, name: str) -> FolderEntry:
+    def entry_beside(self, name: str) -> FolderEntry:
         """Another name in the same folder."""
         path = os.path.join(os.path.dirname(self.path), name)
         return FolderEntry(path, self._folder, name)
 
-    def replace(self, other: FolderEntry) -> None:
+    def replace_with(self, other: FolderEntry) -> None:
         """Take the file of `other`, a name in the same folder."""
         if self._folder is None:
             file_replace.replace(other._name, self._name)
@@ -90,7 +90,7 @@ class FolderEntry:
 
 
 @contextmanager
-def entry(root: str, path: str) -> Iterator[FolderEntry]:
+def open_entry(root: str, path: str) -> Iterator[FolderEntry]:
     """The entry at an absolute `path` without links, which is `root` or lies below it. Raises
     OSError if a folder on the way cannot be opened, and Swapped."""
     parts = [] if path == root else os.path.relpath(path, root).split(os.sep)
@@ -100,7 +100,7 @@ def entry(root: str, path: str) -> Iterator[FolderEntry]:
     folder = os.open(root, _THROUGH)
     try:
         for part in parts[:-1]:
-            inner = _inner(folder, part)
+            inner = _open_inner(folder, part)
             os.close(folder)
             folder = inner
         yield FolderEntry(path, folder, parts[-1] if parts else os.curdir)
@@ -108,7 +108,7 @@ def entry(root: str, path: str) -> Iterator[FolderEntry]:
         os.close(folder)
 
 
-def _inner(folder: int, name: str) -> int:
+def _open_inner(folder: int, name: str) -> int:
     try:
         return os.open(name, _THROUGH, dir_fd=folder)
     except OSError as error:
@@ -127,7 +127,7 @@ class OpenFolder:
         self._path = found.path
         self._descriptor: int | None = None
         if CAN_WALK and os.path.isdir(_DESCRIPTORS):
-            with found.opened(os.O_RDONLY | FOLDER) as descriptor:
+            with found.open_descriptor(os.O_RDONLY | FOLDER) as descriptor:
                 self._descriptor = os.dup(descriptor)
 
     @property

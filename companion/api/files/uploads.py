@@ -40,12 +40,12 @@ class Upload:
     data: bytes
 
 
-async def read(request: web.BaseRequest, memory: MemoryShare) -> Upload:
+async def read_upload(request: web.BaseRequest, memory: MemoryShare) -> Upload:
     """The file of the form in the body. Raises Refusal and Refused."""
-    boundary = _boundary(request.headers.get("Content-Type", ""))
+    boundary = _form_boundary(request.headers.get("Content-Type", ""))
     limit = MAX_BYTES + BESIDE
     body = await http_server.read_bytes(request, limit, memory)
-    found = await in_thread(partial(_file, body, boundary))
+    found = await in_thread(partial(_uploaded_file, body, boundary))
     if not found.data:
         raise Refusal(VALIDATION_ERROR, "upload_empty")
     if len(found.data) > MAX_BYTES:
@@ -53,7 +53,7 @@ async def read(request: web.BaseRequest, memory: MemoryShare) -> Upload:
     return found
 
 
-def _boundary(content_type: str) -> bytes:
+def _form_boundary(content_type: str) -> bytes:
     head = email.message.Message()
     head["Content-Type"] = content_type
     boundary = head.get_boundary()
@@ -62,20 +62,20 @@ def _boundary(content_type: str) -> bytes:
     return boundary.encode("ascii")
 
 
-def _file(body: bytes, boundary: bytes) -> Upload:
+def _uploaded_file(body: bytes, boundary: bytes) -> Upload:
     """Raises Refusal if the body is no form, has too many members, or lacks the one file."""
     # No line need stand before the first boundary. If there are too many members, the rest stays in
     # the last part.
     parts = (b"\r\n" + body).split(b"\r\n--" + boundary, MAX_PARTS + 2)
     if not 3 <= len(parts) <= MAX_PARTS + 2 or not parts[-1].startswith(b"--"):
         raise Refusal(VALIDATION_ERROR, "upload_no_form")
-    files = [found for found in map(_part, parts[1:-1]) if found is not None]
+    files = [found for found in map(_part_as_file, parts[1:-1]) if found is not None]
     if len(files) != 1:
         raise Refusal(VALIDATION_ERROR, "upload_no_file", field=UPLOAD_FIELD)
     return files[0]
 
 
-def _part(part: bytes) -> Upload | None:
+def _part_as_file(part: bytes) -> Upload | None:
     """The part as a file; None if it is another member of the form."""
     line_end, _blank, rest = part.partition(b"\r\n")
     head, end, data = rest.partition(b"\r\n\r\n")

@@ -21,14 +21,14 @@ def may_send(caller: Caller, cli: AgentCli, message: str) -> bool:
     return ADMIN in caller.scopes or not cli.command_in(message)
 
 
-def check(caller: Caller, cli: AgentCli, message: str) -> None:
+def check_command(caller: Caller, cli: AgentCli, message: str) -> None:
     """Raises Refusal if the caller may not send the message to the agent."""
     if not may_send(caller, cli, message):
         command = spelled("/" + cli.command_in(message)[:MAX_SHOWN])
         raise Refusal(SCOPE_MISSING, "command_scope", scope=ADMIN, cli=cli.name, command=command)
 
 
-def receiver(services: Services, fields: Mapping[str, Any]) -> AgentCli:
+def receiving_agent(services: Services, fields: Mapping[str, Any]) -> AgentCli:
     """The agent of the conversation to which a message with these fields goes. Raises
     AgentError."""
     id = None if fields.get("newSession") else fields.get("sessionId")

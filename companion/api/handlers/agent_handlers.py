@@ -7,7 +7,7 @@ from ...agent.sentence import translated_text
 from .handler_types import HandlerAnswer, Inputs, Services
 
 
-async def agents(services: Services, inputs: Inputs) -> HandlerAnswer:
+async def list_agents(services: Services, inputs: Inputs) -> HandlerAnswer:
     """The CLIs for conversations: what each can do, and its running processes. Starts none."""
     infos = services.agent.backends.agent_infos()
     return HandlerAnswer(

@@ -23,47 +23,47 @@ SECONDS = 30.0
 T = TypeVar("T")
 
 
-async def add(services: Services, inputs: Inputs) -> HandlerAnswer:
+async def add_attachment(services: Services, inputs: Inputs) -> HandlerAnswer:
     """Upload an image (PNG, JPEG, GIF, WebP) or a PDF of at most 10 MiB, as the member `file` of a
     form. The server finds the type by the content, not by the name. A message names the upload by
     its id, in `attachments`."""
-    attachments = _attachments(services, inputs)
-    upload = await uploads.read(inputs.request, inputs.memory)
-    added = await _done(partial(attachments.add, upload.name, upload.data))
+    attachments = _attachments_of(services, inputs)
+    upload = await uploads.read_upload(inputs.request, inputs.memory)
+    added = await _run_in_time(partial(attachments.add, upload.name, upload.data))
     return HandlerAnswer("attachment_added", wire.attachment_json(added))
 
 
-async def listed(services: Services, inputs: Inputs) -> HandlerAnswer:
+async def list_attachments(services: Services, inputs: Inputs) -> HandlerAnswer:
     """All attachments of the conversation, in the order of names."""
-    found = await _done(_attachments(services, inputs).list_all)
+    found = await _run_in_time(_attachments_of(services, inputs).list_all)
     return HandlerAnswer(
         "attachments_told", {"attachments": [wire.attachment_json(it) for it in found]}
     )
 
 
-async def content(services: Services, inputs: Inputs) -> web.StreamResponse:
+async def get_attachment(services: Services, inputs: Inputs) -> web.StreamResponse:
     """The bytes of an attachment, as they were uploaded."""
-    attachments = _attachments(services, inputs)
-    known = await _done(partial(attachments.get, inputs.fields["attachmentId"]))
+    attachments = _attachments_of(services, inputs)
+    known = await _run_in_time(partial(attachments.get, inputs.fields["attachmentId"]))
     await http_server.take(inputs.memory, known.size)
-    data = await _done(partial(attachments.read_data, known.id))
+    data = await _run_in_time(partial(attachments.read_data, known.id))
     headers = {**inputs.headers, "Content-Type": BYTES, "Content-Disposition": "attachment"}
     return await http_server.send(inputs.request, 200, headers, http_server.in_pieces(data))
 
 
-async def remove(services: Services, inputs: Inputs) -> HandlerAnswer:
+async def remove_attachment(services: Services, inputs: Inputs) -> HandlerAnswer:
     """Delete an attachment. Messages that used it keep its name."""
-    attachments = _attachments(services, inputs)
-    await _done(partial(attachments.remove, inputs.fields["attachmentId"]))
+    attachments = _attachments_of(services, inputs)
+    await _run_in_time(partial(attachments.remove, inputs.fields["attachmentId"]))
     return HandlerAnswer("attachment_removed")
 
 
-def _attachments(services: Services, inputs: Inputs) -> Attachments:
+def _attachments_of(services: Services, inputs: Inputs) -> Attachments:
     """The attachments of the conversation that is asked about. Raises AgentError."""
     return services.agent.conversations.known_conversation(inputs.fields["sessionId"]).attachments
 
 
-async def _done(work: Callable[[], T]) -> T:
+async def _run_in_time(work: Callable[[], T]) -> T:
     try:
         return await in_thread(work, SECONDS)
     except asyncio.TimeoutError:

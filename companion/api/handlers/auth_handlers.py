@@ -19,7 +19,7 @@ ONLY_BY_USER = sentence(
 )
 
 
-async def configure(services: Services, inputs: Inputs) -> HandlerAnswer:
+async def configure_auth(services: Services, inputs: Inputs) -> HandlerAnswer:
     """Set and save the credentials. Without `agent`, they are for the first agent that accepts
     them."""
     fields = inputs.fields
@@ -46,14 +46,14 @@ async def google_login(services: Services, inputs: Inputs) -> HandlerAnswer:
     login is completed. `state` is accepted and ignored, because this flow has none."""
     code = inputs.fields.get("code")
     if code is None:
-        login = await _account(services, inputs).begin_login()
+        login = await _account_of(services, inputs).begin_login()
         if login is None:
             return HandlerAnswer("logged_in")
         expires = wire.timestamp_of(login.expires)
         return HandlerAnswer("login_begun", {"data": {"authUrl": login.url, "expiresAt": expires}})
     outlive_client(inputs.request)
     try:
-        await _account(services, inputs).finish_login(code)
+        await _account_of(services, inputs).finish_login(code)
     except AgentError as error:
         if error.code != AUTH_REQUIRED or not error.details.startswith("https://"):
             raise
@@ -63,9 +63,9 @@ async def google_login(services: Services, inputs: Inputs) -> HandlerAnswer:
     return HandlerAnswer("logged_in")
 
 
-async def status(services: Services, inputs: Inputs) -> HandlerAnswer:
-    await _account(services, inputs).refresh_credentials()
-    known = _account(services, inputs).auth_status()
+async def get_auth_status(services: Services, inputs: Inputs) -> HandlerAnswer:
+    await _account_of(services, inputs).refresh_credentials()
+    known = _account_of(services, inputs).auth_status()
     data = {
         "isAuthenticated": known.is_authenticated,
         "authType": known.kind,
@@ -77,18 +77,18 @@ async def status(services: Services, inputs: Inputs) -> HandlerAnswer:
     return HandlerAnswer("auth_told", {"data": data})
 
 
-async def logout(services: Services, inputs: Inputs) -> HandlerAnswer:
+async def log_out(services: Services, inputs: Inputs) -> HandlerAnswer:
     outlive_client(inputs.request)
-    await _account(services, inputs).logout()
+    await _account_of(services, inputs).logout()
     return HandlerAnswer("logged_out")
 
 
-async def clear(services: Services, inputs: Inputs) -> HandlerAnswer:
+async def clear_auth(services: Services, inputs: Inputs) -> HandlerAnswer:
     outlive_client(inputs.request)
-    await _account(services, inputs).clear_credentials()
+    await _account_of(services, inputs).clear_credentials()
     return HandlerAnswer("auth_cleared")
 
 
-def _account(services: Services, inputs: Inputs) -> Account:
+def _account_of(services: Services, inputs: Inputs) -> Account:
     """Raises AgentError."""
     return services.agent.backends[inputs.fields.get("agent")].account

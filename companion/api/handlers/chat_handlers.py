@@ -38,7 +38,7 @@ REASONS = {
 }
 
 
-async def chat(services: Services, inputs: Inputs) -> HandlerAnswer | web.StreamResponse:
+async def send_message(services: Services, inputs: Inputs) -> HandlerAnswer | web.StreamResponse:
     """Send a message. The answer is a stream of events, or one object.
 
     The header Last-Event-ID sends no message: it continues the stream of the turn that the id
@@ -54,25 +54,25 @@ async def chat(services: Services, inputs: Inputs) -> HandlerAnswer | web.Stream
         seen = f"{inputs.repeats}.0"
     if seen is not None:
         turn, after = event_stream.place_of(services, seen)
-        return await event_stream.send(services, inputs, turn, after)
+        return await event_stream.send_turn(services, inputs, turn, after)
     services.check_not_ending()
-    turn = await _send(services, inputs)
-    audit_log.note(sessionId=turn.session_id)
+    turn = await _begin_turn(services, inputs)
+    audit_log.note_members(sessionId=turn.session_id)
     inputs.has_begun(turn.id)
     if inputs.fields.get("stream", False):
-        return await event_stream.send(services, inputs, turn)
-    with services.listeners.listening(turn, may_return=False):
-        return await _whole(turn, inputs.language)
+        return await event_stream.send_turn(services, inputs, turn)
+    with services.listeners.count_listener(turn, may_return=False):
+        return await _whole_answer(turn, inputs.language)
 
 
-async def _send(services: Services, inputs: Inputs) -> Turn:
+async def _begin_turn(services: Services, inputs: Inputs) -> Turn:
     """Raises Refusal, AgentError."""
     fields = inputs.fields
-    workspace = _workspace(services, inputs)
+    workspace = _workspace_of(services, inputs)
     if fields.get("attachments") and (fields.get("newSession") or "sessionId" not in fields):
         raise AgentError(VALIDATION_ERROR, NEEDS_SESSION)
-    cli = agent_commands.receiver(services, fields)
-    agent_commands.check(inputs.caller, cli, fields["message"])
+    cli = agent_commands.receiving_agent(services, fields)
+    agent_commands.check_command(inputs.caller, cli, fields["message"])
     return await services.agent.send_message(
         workspace,
         fields["message"],
@@ -92,23 +92,25 @@ async def turn_events(services: Services, inputs: Inputs) -> web.StreamResponse:
     seen = event_stream.last_seen(inputs) or ""
     number = seen[len(id) + 1 :] if seen.startswith(id + ".") else "0"
     turn, after = event_stream.place_of(services, f"{id}.{number}")
-    return await event_stream.send(services, inputs, turn, after)
+    return await event_stream.send_turn(services, inputs, turn, after)
 
 
-async def confirm(services: Services, inputs: Inputs) -> HandlerAnswer:
+async def confirm_call(services: Services, inputs: Inputs) -> HandlerAnswer:
     """Decide on a call that waits. `revision` is that of the `tool_confirmation` that was looked
     at: if the agent has changed it since, an approval does not count, and the call continues to
     wait. Without it, an approval counts only where the agent has asked once about the call."""
     fields = inputs.fields
-    audit_log.note(decision=fields["outcome"], **_decided(services, fields))
+    audit_log.note_members(decision=fields["outcome"], **_decision_members(services, fields))
     decision = CallDecision(
         fields["outcome"], fields.get("newContent"), revision=fields.get("revision", "")
     )
-    services.agent.turns.confirm_call(fields["callId"], decision, _asking(services, fields))
+    services.agent.turns.confirm_call(
+        fields["callId"], decision, _asking_conversation(services, fields)
+    )
     return HandlerAnswer("tool_rejected" if fields["outcome"] == CANCEL else "tool_confirmed")
 
 
-def _asking(services: Services, fields: Mapping[str, Any]) -> str | None:
+def _asking_conversation(services: Services, fields: Mapping[str, Any]) -> str | None:
     """The conversation whose call is meant: of several calls with this id, the one that the client
     may know of. Raises AgentError."""
     id = fields.get("sessionId")
@@ -119,7 +121,11 @@ def _asking(services: Services, fields: Mapping[str, Any]) -> str | None:
         for question in services.agent.turns.confirmations
         if _call_id(question) == fields["callId"]
     ]
-    seen = [question.session_id for question in asking if services.visible.has(question.session_id)]
+    seen = [
+        question.session_id
+        for question in asking
+        if services.visible.is_visible(question.session_id)
+    ]
     if asking and not seen:
         raise failure.no_call(fields["callId"])
     return seen[0] if len(seen) == 1 else None
@@ -129,7 +135,7 @@ def _call_id(event: events.TurnEvent) -> str:
     return event.body.call_id if isinstance(event.body, events.ToolConfirmation) else ""
 
 
-def _decided(services: Services, fields: Mapping[str, Any]) -> dict[str, str]:
+def _decision_members(services: Services, fields: Mapping[str, Any]) -> dict[str, str]:
     """What the audit log says of the waiting call."""
     for event in services.agent.turns.confirmations:
         body, session = event.body, fields.get("sessionId", event.session_id)
@@ -139,63 +145,63 @@ def _decided(services: Services, fields: Mapping[str, Any]) -> dict[str, str]:
     return {}
 
 
-async def confirmations(services: Services, inputs: Inputs) -> HandlerAnswer:
-    waiting = _waiting(services, inputs, services.agent.turns.confirmations)
+async def list_confirmations(services: Services, inputs: Inputs) -> HandlerAnswer:
+    waiting = _waiting_events(services, inputs, services.agent.turns.confirmations)
     return HandlerAnswer("confirmations_told", {"confirmations": waiting})
 
 
-async def elicitations(services: Services, inputs: Inputs) -> HandlerAnswer:
-    waiting = _waiting(services, inputs, services.agent.turns.elicitations)
+async def list_elicitations(services: Services, inputs: Inputs) -> HandlerAnswer:
+    waiting = _waiting_events(services, inputs, services.agent.turns.elicitations)
     return HandlerAnswer("elicitations_told", {"elicitations": waiting})
 
 
-def _waiting(
+def _waiting_events(
     services: Services, inputs: Inputs, asked: Sequence[events.TurnEvent]
 ) -> list[dict[str, Any]]:
-    seen = (event for event in asked if services.visible.has(event.session_id))
+    seen = (event for event in asked if services.visible.is_visible(event.session_id))
     return [wire.as_seed(event, inputs.language) for event in seen]
 
 
-async def answer(services: Services, inputs: Inputs) -> HandlerAnswer:
+async def answer_elicitation(services: Services, inputs: Inputs) -> HandlerAnswer:
     """Answer a question of the agent. `content` are the values of a form's fields by their names;
     for an address, `accept` says that the user has opened it."""
     fields = inputs.fields
     id = fields["elicitationId"]
     for event in services.agent.turns.elicitations:
         is_it = isinstance(event.body, events.Elicitation) and event.body.id == id
-        if is_it and not services.visible.has(event.session_id):
+        if is_it and not services.visible.is_visible(event.session_id):
             raise failure.no_elicitation(id)
     services.agent.turns.answer_elicitation(id, fields["action"], fields.get("content"))
     return HandlerAnswer("elicitation_answered")
 
 
-async def cancel(services: Services, inputs: Inputs) -> HandlerAnswer:
+async def cancel_turns(services: Services, inputs: Inputs) -> HandlerAnswer:
     turns, id = services.agent.turns, inputs.fields.get("sessionId")
-    count = turns.cancel_turns(id, services.visible.has)
+    count = turns.cancel_turns(id, services.visible.is_visible)
     return HandlerAnswer("cancelled", {"cancelled": count}, {"count": count})
 
 
-async def models(services: Services, inputs: Inputs) -> HandlerAnswer:
-    workspace, fields = _workspace(services, inputs), inputs.fields
+async def list_models(services: Services, inputs: Inputs) -> HandlerAnswer:
+    workspace, fields = _workspace_of(services, inputs), inputs.fields
     found = await services.agent.list_models(
         workspace, fields.get("sessionId"), fields.get("agent")
     )
-    return HandlerAnswer("models_told", _models(found))
+    return HandlerAnswer("models_told", _models_json(found))
 
 
 async def set_model(services: Services, inputs: Inputs) -> HandlerAnswer:
-    workspace, fields = _workspace(services, inputs), inputs.fields
+    workspace, fields = _workspace_of(services, inputs), inputs.fields
     model, id, agent = fields["model"], fields.get("sessionId"), fields.get("agent")
     outlive_client(inputs.request)
     found = await services.agent.set_model(model, workspace, id, agent)
-    return HandlerAnswer("model_chosen", _models(found), {"model": found.current})
+    return HandlerAnswer("model_chosen", _models_json(found), {"model": found.current})
 
 
-def _workspace(services: Services, inputs: Inputs) -> str:
-    return services.roots.folder(inputs.fields.get("workspacePath", ""))
+def _workspace_of(services: Services, inputs: Inputs) -> str:
+    return services.roots.resolve_folder(inputs.fields.get("workspacePath", ""))
 
 
-def _start(services: Services, fields: Mapping[str, Any], workspace: str) -> str:
+def _start_folder(services: Services, fields: Mapping[str, Any], workspace: str) -> str:
     """The folder at which relative paths of a message start."""
     id = None if fields.get("newSession") else fields.get("sessionId")
     with suppress(AgentError):
@@ -212,33 +218,33 @@ async def read_along(services: Services, fields: Mapping[str, Any], workspace: s
     if not fields.get("filePaths") and "@" not in fields["message"]:
         # Without files, a thread would only delay the message.
         return []
-    start = _start(services, fields, workspace)
+    start = _start_folder(services, fields, workspace)
     try:
-        return await in_thread(partial(_files, services.roots, start, fields), LOOKING)
+        return await in_thread(partial(_message_files, services.roots, start, fields), LOOKING)
     except asyncio.TimeoutError:
         reason = f"the disk did not answer within {LOOKING:g} seconds"
         raise Refusal(FILE_ERROR, path=start, reason=reason) from None
 
 
-def _files(roots: Roots, start: str, fields: Mapping[str, Any]) -> list[str]:
+def _message_files(roots: Roots, start: str, fields: Mapping[str, Any]) -> list[str]:
     """The files that go with a message, as absolute paths: those of filePaths, and those that the
     message mentions as `@path`. A path of filePaths outside the roots raises Refusal, because the
     CLI reads files within the workspace without asking, links included. A mention that leads to no
     such file stays plain text. Blocks."""
 
-    def find(path: str) -> str | None:
+    def find_file(path: str) -> str | None:
         try:
-            real = roots.resolve(os.path.join(start, path))
+            real = roots.resolve_path(os.path.join(start, path))
             mode = os.stat(real).st_mode
         except (Refusal, OSError):
             return None
         return real if stat.S_ISREG(mode) or stat.S_ISDIR(mode) else None
 
-    given = [roots.resolve(os.path.join(start, path)) for path in fields.get("filePaths", ())]
-    return list(dict.fromkeys([*given, *mentioned(fields["message"], find)]))
+    given = [roots.resolve_path(os.path.join(start, path)) for path in fields.get("filePaths", ())]
+    return list(dict.fromkeys([*given, *mentioned(fields["message"], find_file)]))
 
 
-async def _whole(turn: Turn, language: str) -> HandlerAnswer:
+async def _whole_answer(turn: Turn, language: str) -> HandlerAnswer:
     """The whole turn in one answer. Raises Refusal if the turn fails."""
     told: list[str] = []
     calls: list[dict[str, Any]] = []
@@ -255,13 +261,13 @@ async def _whole(turn: Turn, language: str) -> HandlerAnswer:
         elif isinstance(body, events.Thought) and body.subject == events.WARNING:
             warnings.append(translated_text(body.description, language))
         elif isinstance(body, events.Complete):
-            return _answer(turn, "".join(told), calls, warnings, body, language)
+            return _turn_answer(turn, "".join(told), calls, warnings, body, language)
         else:
-            _note(calls, body, language)
+            _note_call(calls, body, language)
     raise RuntimeError("a turn ended without its last event")
 
 
-def _note(calls: list[dict[str, Any]], body: events.Body, language: str) -> None:
+def _note_call(calls: list[dict[str, Any]], body: events.Body, language: str) -> None:
     """Add what an event says of a tool call. The model's API may use the id of an earlier call
     again."""
     if isinstance(body, events.ToolCall):
@@ -276,9 +282,9 @@ def _note(calls: list[dict[str, Any]], body: events.Body, language: str) -> None
             }
         )
     elif isinstance(body, events.ToolExecution):
-        _last(calls, body.call_id)["status"] = body.status
+        _last_call(calls, body.call_id)["status"] = body.status
     elif isinstance(body, events.ToolResult):
-        _last(calls, body.call_id).update(
+        _last_call(calls, body.call_id).update(
             args=body.args,
             result=body.result,
             displayResult=wire.display_result(body, language),
@@ -288,11 +294,11 @@ def _note(calls: list[dict[str, Any]], body: events.Body, language: str) -> None
         )
 
 
-def _last(calls: list[dict[str, Any]], id: str) -> dict[str, Any]:
+def _last_call(calls: list[dict[str, Any]], id: str) -> dict[str, Any]:
     return next(call for call in reversed(calls) if call["id"] == id)
 
 
-def _answer(
+def _turn_answer(
     turn: Turn,
     told: str,
     calls: Sequence[Mapping[str, Any]],
@@ -318,7 +324,7 @@ def _answer(
     return HandlerAnswer(key, body, success=last.success)
 
 
-def _models(models: Models) -> dict[str, Any]:
+def _models_json(models: Models) -> dict[str, Any]:
     known = [
         {"id": each.id, "name": each.name, "description": each.description}
         for each in models.available

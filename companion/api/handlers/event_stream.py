@@ -20,7 +20,7 @@ from ...agent.turn_events import TurnEvent
 from ...base.log import logger
 from ..contract.refusal import TURN_NOT_FOUND, Refusal
 from ..operations.attempts import KeptAnswer
-from .handler_types import Inputs, Services, encoded
+from .handler_types import Inputs, Services, encode_json
 
 LAST_SEEN = "Last-Event-ID"
 SSE, LINES, JSON = "text/event-stream", "application/x-ndjson", "application/json"
@@ -52,7 +52,7 @@ def place_of(services: Services, id: str) -> tuple[Turn, int]:
     """The turn and the number of an event's id. Raises Refusal."""
     turn_id, number = parts_of(id)
     turn = services.agent.turns.by_id(turn_id)
-    if turn is None or not services.visible.has(turn.session_id):
+    if turn is None or not services.visible.is_visible(turn.session_id):
         raise Refusal(TURN_NOT_FOUND, turn=turn_id[:100])
     return turn, number
 
@@ -65,7 +65,7 @@ def parts_of(id: str) -> tuple[str, int]:
     return turn_id, int(number)
 
 
-async def send(
+async def send_turn(
     services: Services, inputs: Inputs, turn: Turn, after: int = 0
 ) -> web.StreamResponse:
     """Send the events with a number above `after`, until the turn ends or the client leaves. If the
@@ -73,17 +73,17 @@ async def send(
     kind = kind_of(inputs.request.headers.get("Accept", ""))
     if kind == SSE and turn.is_over and after >= turn.last_number:
         return web.Response(status=204, headers=inputs.headers)
-    with services.listeners.listening(turn, may_return=kind == SSE):
-        blocks = _framed(turn.read_events(after), kind, inputs.language)
-        return await _send(services, inputs, kind, blocks)
+    with services.listeners.count_listener(turn, may_return=kind == SSE):
+        blocks = _framed_events(turn.read_events(after), kind, inputs.language)
+        return await _send_blocks(services, inputs, kind, blocks)
 
 
-async def follow(
+async def follow_events(
     services: Services, inputs: Inputs, events: AsyncIterator[TurnEvent]
 ) -> web.StreamResponse:
     """Send events until the client leaves. No turn is cancelled then."""
     kind = kind_of(inputs.request.headers.get("Accept", ""))
-    return await _send(services, inputs, kind, _framed(events, kind, inputs.language))
+    return await _send_blocks(services, inputs, kind, _framed_events(events, kind, inputs.language))
 
 
 async def send_data(
@@ -93,19 +93,19 @@ async def send_data(
     an Idempotency-Key can be sent again, for all of it."""
     told: list[bytes] = []
 
-    async def blocks() -> AsyncIterator[bytes]:
+    async def data_blocks() -> AsyncIterator[bytes]:
         async for each in data:
             block = b"data: %b\n\n" % each
             if inputs.attempt is not None:
                 told.append(block)
             yield block
         if inputs.attempt is not None:
-            inputs.attempt.keep(KeptAnswer(200, b"".join(told), SSE + "; charset=utf-8"))
+            inputs.attempt.keep_answer(KeptAnswer(200, b"".join(told), SSE + "; charset=utf-8"))
 
-    return await _send(services, inputs, SSE, blocks())
+    return await _send_blocks(services, inputs, SSE, data_blocks())
 
 
-async def _send(
+async def _send_blocks(
     services: Services, inputs: Inputs, kind: str, blocks: AsyncIterator[bytes]
 ) -> web.StreamResponse:
     response = web.StreamResponse(
@@ -119,12 +119,12 @@ async def _send(
     )
     beating = None
     try:
-        with services.listeners.streaming():
+        with services.listeners.count_stream():
             await response.prepare(inputs.request)
             if kind == SSE:
-                beating = asyncio.ensure_future(_beat(response, services.heartbeat))
+                beating = asyncio.ensure_future(_send_heartbeats(response, services.heartbeat))
             async for block in blocks:
-                await _write(inputs.request, response, block)
+                await _write_block(inputs.request, response, block)
             await response.write_eof()
     except ConnectionError:
         logger.debug("a client left its stream")
@@ -134,14 +134,14 @@ async def _send(
     return response
 
 
-async def _framed(
+async def _framed_events(
     events: AsyncIterator[TurnEvent], kind: str, language: str
 ) -> AsyncIterator[bytes]:
     """Each event as a block of SSE, or as a line."""
     # Sent with the first event: many clients take a block without data for an empty event.
     retry = b"retry: %d\n" % RETRY
     async for event in events:
-        data = encoded(wire.as_seed(event, language))
+        data = encode_json(wire.as_seed(event, language))
         if kind != SSE:
             yield data + b"\n"
             continue
@@ -151,7 +151,7 @@ async def _framed(
         retry = b""
 
 
-async def _beat(response: web.StreamResponse, seconds: float) -> None:
+async def _send_heartbeats(response: web.StreamResponse, seconds: float) -> None:
     """Send a comment from time to time, so that no proxy takes silence for the end."""
     with suppress(ConnectionError):
         while True:
@@ -159,7 +159,7 @@ async def _beat(response: web.StreamResponse, seconds: float) -> None:
             await response.write(b": ping\n\n")
 
 
-async def _write(request: web.BaseRequest, response: web.StreamResponse, data: bytes) -> None:
+async def _write_block(request: web.BaseRequest, response: web.StreamResponse, data: bytes) -> None:
     """Write, and close the connection of a client that reads nothing. Raises ConnectionError."""
     if request.transport is None:
         raise ConnectionResetError("The client has left.")

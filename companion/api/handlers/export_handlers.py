@@ -18,12 +18,14 @@ from .handler_types import HandlerAnswer, Inputs, Services
 from .session_handlers import as_json, past_turn
 
 
-async def export(services: Services, inputs: Inputs) -> HandlerAnswer | web.StreamResponse:
+async def export_conversation(
+    services: Services, inputs: Inputs
+) -> HandlerAnswer | web.StreamResponse:
     """Everything that was said, as a document in Markdown, or as JSON with all events. In Markdown
     thoughts are left out."""
     conversation = services.agent.conversations.known_conversation(inputs.fields["sessionId"])
     # All of it is in memory while it is sent.
-    await http_server.take(inputs.memory, await on_disk(partial(_size, conversation)))
+    await http_server.take(inputs.memory, await on_disk(partial(_transcript_size, conversation)))
     turns = (await conversation.past.read_history()).turns
     if inputs.fields.get("format") == "json":
         told = [past_turn(turn, inputs.language) for turn in turns]
@@ -37,11 +39,11 @@ async def export(services: Services, inputs: Inputs) -> HandlerAnswer | web.Stre
         "Content-Type": f"{MARKDOWN}; charset=utf-8",
         "Content-Disposition": f'attachment; filename="conversation-{info.id[:8]}.md"',
     }
-    body = _joined(pieces)
+    body = _joined_pieces(pieces)
     return await http_server.send(inputs.request, 200, headers, body, may_compress=True)
 
 
-def _joined(texts: Iterator[str]) -> Iterator[bytes]:
+def _joined_pieces(texts: Iterator[str]) -> Iterator[bytes]:
     """Joins the texts to pieces that are worth sending."""
     batch, size = [], 0
     for text in texts:
@@ -53,7 +55,7 @@ def _joined(texts: Iterator[str]) -> Iterator[bytes]:
     yield "".join(batch).encode("utf-8", "replace")
 
 
-def _size(conversation: Conversation) -> int:
+def _transcript_size(conversation: Conversation) -> int:
     with suppress(FileNotFoundError):
         return os.path.getsize(conversation.record.transcript.path)
     return 0

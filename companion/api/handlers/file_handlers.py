@@ -27,12 +27,14 @@ T = TypeVar("T")
 async def list_directory(services: Services, inputs: Inputs) -> HandlerAnswer:
     path = inputs.fields.get("path", "")
     await http_server.take(inputs.memory, LISTING)
-    real, items, is_cut = await _told(path, lambda: served_files.listing(services.roots, path))
+    real, items, is_cut = await _read_in_time(
+        path, lambda: served_files.list_folder(services.roots, path)
+    )
     told = [
         {"name": item.name, "type": "directory" if item.is_folder else "file", "path": item.path}
         for item in items
     ]
-    body = {"path": served_files.readable(real), "items": told, "truncated": is_cut}
+    body = {"path": served_files.readable_name(real), "items": told, "truncated": is_cut}
     if is_cut:
         return HandlerAnswer("directory_cut", body, {"count": len(items)})
     return HandlerAnswer("directory_listed", body)
@@ -41,24 +43,32 @@ async def list_directory(services: Services, inputs: Inputs) -> HandlerAnswer:
 async def read_file(services: Services, inputs: Inputs) -> HandlerAnswer:
     path = inputs.fields["path"]
     try:
-        real, content = await _told(path, lambda: served_files.read(services.roots, path, SMALL))
+        real, content = await _read_in_time(
+            path, lambda: served_files.read_text_file(services.roots, path, SMALL)
+        )
         if content is None:
             await http_server.take(inputs.memory, MAX_FILE)
-            real, content = await _told(path, lambda: served_files.read(services.roots, path))
+            real, content = await _read_in_time(
+                path, lambda: served_files.read_text_file(services.roots, path)
+            )
     except Refusal as refusal:
         refusal.more.update(path=path, content=None)
         raise
-    return HandlerAnswer("file_read", {"path": served_files.readable(real), "content": content})
+    return HandlerAnswer(
+        "file_read", {"path": served_files.readable_name(real), "content": content}
+    )
 
 
 async def write_file(services: Services, inputs: Inputs) -> HandlerAnswer:
     path, content = inputs.fields["path"], inputs.fields["content"]
     try:
-        real = await in_thread(lambda: served_files.write(services.roots, path, content))
+        real = await in_thread(lambda: served_files.write_text_file(services.roots, path, content))
     except Refusal as refusal:
         refusal.more.update(path=path, content=content)
         raise
-    return HandlerAnswer("file_written", {"path": served_files.readable(real), "content": content})
+    return HandlerAnswer(
+        "file_written", {"path": served_files.readable_name(real), "content": content}
+    )
 
 
 async def execute_command(services: Services, inputs: Inputs) -> HandlerAnswer:
@@ -70,10 +80,10 @@ async def execute_command(services: Services, inputs: Inputs) -> HandlerAnswer:
     if not command.strip():
         raise Refusal(VALIDATION_ERROR, "command_blank")
     path = inputs.fields.get("cwd", "")
-    folder = await _told(path, lambda: served_files.open_folder(services.roots, path))
+    folder = await _read_in_time(path, lambda: served_files.open_folder(services.roots, path))
     seconds = float(inputs.fields.get("timeout", shell_command.SECONDS))
     try:
-        result = await shell_command.run(command, folder.path, seconds)
+        result = await shell_command.run_command(command, folder.path, seconds)
     except (OSError, ValueError) as error:
         raise Refusal(VALIDATION_ERROR, "command_bad", reason=error) from None
     finally:
@@ -90,7 +100,7 @@ async def execute_command(services: Services, inputs: Inputs) -> HandlerAnswer:
     return HandlerAnswer("command_cut" if result.was_cut else "command_done", body)
 
 
-async def _told(path: str, work: Callable[[], T]) -> T:
+async def _read_in_time(path: str, work: Callable[[], T]) -> T:
     """The result of work that changes nothing. Raises Refusal if it takes too long."""
     try:
         return await in_thread(work, READING)

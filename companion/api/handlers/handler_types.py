@@ -13,7 +13,7 @@ from ...agent import wire
 from ...agent.agent import Agent
 from ...base.large_json import pieces
 from ...base.memory_budget import MemoryShare
-from ..contract.answer_texts import say
+from ..contract.answer_texts import answer_text
 from ..contract.refusal import DRAINING, Refusal
 from ..files.served_files import Roots
 from ..openai.kept_conversations import KeptConversations
@@ -30,7 +30,7 @@ from .listeners import Listeners
 SESSION_ID = "Session-Id"
 
 
-def _nothing() -> None:
+def _do_nothing() -> None:
     pass
 
 
@@ -78,7 +78,7 @@ class Inputs:
     request: web.BaseRequest
     memory: MemoryShare
     caller: Caller = NOBODY
-    end: Callable[[], None] = _nothing
+    end: Callable[[], None] = _do_nothing
     attempt: Attempt | None = None
     repeats: str = ""
 
@@ -101,32 +101,32 @@ class HandlerAnswer:
     def envelope(self, language: str) -> dict[str, Any]:
         return {
             "success": self.success,
-            "message": say(self.key, language, **self.values),
+            "message": answer_text(self.key, language, **self.values),
             **self.body,
-            "timestamp": now(),
+            "timestamp": current_timestamp(),
         }
 
 
 Handler = Callable[[Services, Inputs], Awaitable[Union[HandlerAnswer, web.StreamResponse]]]
 
 
-def refused(refusal: Refusal, language: str) -> dict[str, Any]:
+def refusal_envelope(refusal: Refusal, language: str) -> dict[str, Any]:
     """The answer of an error."""
     return {
         **refusal.more,
         "success": False,
         "error": refusal.title,
-        "message": refusal.sentence(language),
+        "message": refusal.sentence_in(language),
         "code": refusal.code,
         **({"field": refusal.field} if refusal.field else {}),
-        "timestamp": now(),
+        "timestamp": current_timestamp(),
     }
 
 
-def encoded(value: Mapping[str, Any]) -> bytes:
+def encode_json(value: Mapping[str, Any]) -> bytes:
     """The value as JSON. Half a surrogate pair becomes "?"."""
     return b"".join(pieces(value))
 
 
-def now() -> str:
+def current_timestamp() -> str:
     return wire.timestamp_of(datetime.now(timezone.utc))

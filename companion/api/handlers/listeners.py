@@ -21,21 +21,21 @@ class Listeners:
         self._leaving: dict[str, asyncio.TimerHandle] = {}
 
     @contextmanager
-    def listening(self, turn: Turn, may_return: bool) -> Iterator[None]:
+    def count_listener(self, turn: Turn, may_return: bool) -> Iterator[None]:
         """Count a listener of the turn within the block; `may_return` says that the client can come
         back."""
         self._listeners[turn.id] = self._listeners.get(turn.id, 0) + 1
-        self._stay(turn.id)
+        self._stop_leaving(turn.id)
         try:
             yield
         finally:
             self._listeners[turn.id] -= 1
             if not self._listeners[turn.id]:
                 del self._listeners[turn.id]
-                self._leave(turn, self._grace if may_return else 0.0)
+                self._cancel_unread(turn, self._grace if may_return else 0.0)
 
     @contextmanager
-    def streaming(self) -> Iterator[None]:
+    def count_stream(self) -> Iterator[None]:
         """Count an open stream within the block."""
         self.streams += 1
         try:
@@ -46,9 +46,9 @@ class Listeners:
     def close(self) -> None:
         """Stop waiting for clients to come back."""
         for id in list(self._leaving):
-            self._stay(id)
+            self._stop_leaving(id)
 
-    def _leave(self, turn: Turn, grace: float) -> None:
+    def _cancel_unread(self, turn: Turn, grace: float) -> None:
         if turn.is_over or turn.is_detached:
             return
         if not grace:
@@ -58,10 +58,10 @@ class Listeners:
         self._leaving[turn.id] = loop.call_later(grace, self._give_up, turn)
 
     def _give_up(self, turn: Turn) -> None:
-        self._stay(turn.id)
+        self._stop_leaving(turn.id)
         turn.cancel()
 
-    def _stay(self, id: str) -> None:
+    def _stop_leaving(self, id: str) -> None:
         timer = self._leaving.pop(id, None)
         if timer is not None:
             timer.cancel()

@@ -48,7 +48,7 @@ HEADERS = {
 }
 
 
-async def serve(services: Services, inputs: Inputs) -> web.StreamResponse:
+async def serve_page_file(services: Services, inputs: Inputs) -> web.StreamResponse:
     name = inputs.request.path.lstrip("/") or INDEX
     headers = {**inputs.headers, **HEADERS, "Content-Type": TYPES[os.path.splitext(name)[1]]}
     body = http_server.in_pieces(services.page[name])

@@ -16,7 +16,7 @@ from ...agent.failure import AgentError
 from ...agent.turn_events import PastTurn, TurnEvent
 from ...base.http_server import outlive_client
 from ..contract.refusal import TURN_NOT_FOUND, Refusal, of_agent
-from ..files.served_files import readable
+from ..files.served_files import readable_name
 from ..operations import audit_log
 from . import event_stream
 from .agent_commands import may_send
@@ -28,7 +28,7 @@ USUAL = 20
 TOGETHER = 200
 
 
-async def sessions(services: Services, inputs: Inputs) -> HandlerAnswer:
+async def list_sessions(services: Services, inputs: Inputs) -> HandlerAnswer:
     """The conversations: without any field all of them, the last used one last; with one, a page of
     `limit`, usually 20, the last used one first. `nextCursor` is the `cursor` of the next page,
     missing if there is none. A conversation that is used while pages are read comes again at the
@@ -42,14 +42,18 @@ async def sessions(services: Services, inputs: Inputs) -> HandlerAnswer:
         await services.agent.refresh_conversations()
         return HandlerAnswer(
             "sessions_told",
-            {"sessions": await _told(services.agent.list_sessions(services.visible.is_listed))},
+            {
+                "sessions": await _sessions_json(
+                    services.agent.list_sessions(services.visible.is_listed)
+                )
+            },
         )
     limit, cursor = fields.get("limit", USUAL), fields.get("cursor", "")
     if not cursor:
         await services.agent.refresh_conversations()
     listed = services.visible.is_listed
     page = await services.agent.listing.list_page(limit, cursor, fields.get("q", ""), listed)
-    told = await _told(page.infos)
+    told = await _sessions_json(page.infos)
     for each in told:
         excerpt = page.excerpts.get(each["sessionId"])
         each.update({"excerpt": excerpt} if excerpt else {})
@@ -57,7 +61,7 @@ async def sessions(services: Services, inputs: Inputs) -> HandlerAnswer:
     return HandlerAnswer("sessions_told", {"sessions": told, **more})
 
 
-async def session(services: Services, inputs: Inputs) -> HandlerAnswer:
+async def get_session(services: Services, inputs: Inputs) -> HandlerAnswer:
     """One conversation, as in the list."""
     known = services.agent.conversations.known_conversation(inputs.fields["sessionId"])
     return HandlerAnswer("session_told", as_json(known.info))
@@ -66,7 +70,7 @@ async def session(services: Services, inputs: Inputs) -> HandlerAnswer:
 async def new_session(services: Services, inputs: Inputs) -> HandlerAnswer:
     """Start a conversation. Only requests with its id use it. `mcpServers` are tool servers for
     this conversation alone, in the form of ACP's session/new; they need --trust."""
-    workspace = services.roots.folder(inputs.fields.get("workspacePath", ""))
+    workspace = services.roots.resolve_folder(inputs.fields.get("workspacePath", ""))
     servers = tool_servers.read_servers(inputs.fields.get("mcpServers", ()))
     info = await services.agent.new_session(
         workspace,
@@ -74,11 +78,11 @@ async def new_session(services: Services, inputs: Inputs) -> HandlerAnswer:
         servers=servers,
         new_id=inputs.request.headers.get(SESSION_ID, ""),
     )
-    audit_log.note(sessionId=info.id)
+    audit_log.note_members(sessionId=info.id)
     return HandlerAnswer("session_made", as_json(info))
 
 
-async def commands(services: Services, inputs: Inputs) -> HandlerAnswer:
+async def list_commands(services: Services, inputs: Inputs) -> HandlerAnswer:
     """The commands that a message can begin with as `/name`. Those that are not `allowed` are
     refused, because they would run without asking, or because the token lacks the scope `admin`."""
     id = inputs.fields["sessionId"]
@@ -91,7 +95,7 @@ async def commands(services: Services, inputs: Inputs) -> HandlerAnswer:
     return HandlerAnswer("commands_told", {"commands": told})
 
 
-async def state(services: Services, inputs: Inputs) -> HandlerAnswer:
+async def get_state(services: Services, inputs: Inputs) -> HandlerAnswer:
     """What the agent has told of the conversation beside its answers, as it is now. What it has not
     told is null or empty; so is everything while it has no process. Starts none."""
     conversation = services.agent.conversations.known_conversation(inputs.fields["sessionId"])
@@ -112,7 +116,7 @@ async def choose_option(services: Services, inputs: Inputs) -> HandlerAnswer:
     )
 
 
-async def change(services: Services, inputs: Inputs) -> HandlerAnswer:
+async def change_session(services: Services, inputs: Inputs) -> HandlerAnswer:
     """Set title, model or mode; fields that are missing stay as they are. The mode says what the
     agent asks about."""
     fields = inputs.fields
@@ -123,7 +127,7 @@ async def change(services: Services, inputs: Inputs) -> HandlerAnswer:
     return HandlerAnswer("session_changed", as_json(info))
 
 
-async def remove(services: Services, inputs: Inputs) -> HandlerAnswer:
+async def remove_session(services: Services, inputs: Inputs) -> HandlerAnswer:
     """Delete a conversation for good, also in the own files of an agent that `removes_sessions`;
     the others keep theirs."""
     outlive_client(inputs.request)
@@ -139,17 +143,17 @@ async def remove_many(services: Services, inputs: Inputs) -> HandlerAnswer:
     for id in dict.fromkeys(inputs.fields["sessionIds"]):
         try:
             await services.agent.conversations.index.wait_for_one(id)
-            services.visible.check(id)
+            services.visible.check_visible(id)
             await services.agent.delete_session(id)
             removed.append(id)
         except AgentError as error:
-            message = of_agent(error).sentence(inputs.language)
+            message = of_agent(error).sentence_in(inputs.language)
             failed.append({"sessionId": id, "code": error.code, "message": message})
     told = {"removed": removed, "failed": failed}
     return HandlerAnswer("sessions_removed", told, {"count": len(removed)})
 
 
-async def fork(services: Services, inputs: Inputs) -> HandlerAnswer:
+async def fork_session(services: Services, inputs: Inputs) -> HandlerAnswer:
     """A new conversation with all that was said in this one until the end of the turn `turnId`, or
     of the last turn. Model, mode and tool servers are the same. What turns changed in files can be
     undone in the old conversation only."""
@@ -162,7 +166,7 @@ async def fork(services: Services, inputs: Inputs) -> HandlerAnswer:
     return HandlerAnswer("session_forked", as_json(made))
 
 
-async def messages(services: Services, inputs: Inputs) -> HandlerAnswer:
+async def list_messages(services: Services, inputs: Inputs) -> HandlerAnswer:
     """The messages by turns, oldest first: the last page, or the one before the turn `before`. The
     pieces of an answer are joined."""
     fields = inputs.fields
@@ -186,14 +190,14 @@ async def session_events(services: Services, inputs: Inputs) -> web.StreamRespon
     seen = event_stream.last_seen(inputs)
     past = services.agent.conversations.known_conversation(id).past
     if seen is None:
-        return await event_stream.follow(services, inputs, coming)
+        return await event_stream.follow_events(services, inputs, coming)
     place = event_stream.parts_of(seen)
     turns = await past.read_since(place[0])
-    told = list(_all(id, turns or ()))
-    missed = _after(place, told)
+    told = list(_all_events(id, turns or ()))
+    missed = _events_after(place, told)
     known = {event.turn_id: event.number for event in told}
     del turns, told
-    return await event_stream.follow(services, inputs, _joined(missed, known, coming))
+    return await event_stream.follow_events(services, inputs, _joined_events(missed, known, coming))
 
 
 async def all_events(services: Services, inputs: Inputs) -> web.StreamResponse:
@@ -204,11 +208,11 @@ async def all_events(services: Services, inputs: Inputs) -> web.StreamResponse:
         coming = services.agent.feed.follow_events(None, after)
     except Gone:
         raise Refusal(TURN_NOT_FOUND, turn=(seen or "")[:100]) from None
-    seen_here = (event async for event in coming if services.visible.has(event.session_id))
-    return await event_stream.follow(services, inputs, seen_here)
+    seen_here = (event async for event in coming if services.visible.is_visible(event.session_id))
+    return await event_stream.follow_events(services, inputs, seen_here)
 
 
-def _after(place: tuple[str, int], told: Sequence[TurnEvent]) -> deque[TurnEvent]:
+def _events_after(place: tuple[str, int], told: Sequence[TurnEvent]) -> deque[TurnEvent]:
     """The events after the one of this turn and number. Raises Refusal."""
     for index, event in enumerate(told):
         if (event.turn_id, event.number) == place:
@@ -216,7 +220,7 @@ def _after(place: tuple[str, int], told: Sequence[TurnEvent]) -> deque[TurnEvent
     raise Refusal(TURN_NOT_FOUND, turn=place[0][:100])
 
 
-async def _joined(
+async def _joined_events(
     missed: deque[TurnEvent], known: Mapping[str, int], coming: AsyncIterator[TurnEvent]
 ) -> AsyncIterator[TurnEvent]:
     """Each event once, although the feed may repeat some of the transcript's: `known` has the last
@@ -228,7 +232,7 @@ async def _joined(
             yield event
 
 
-def _all(id: str, turns: Sequence[PastTurn]) -> Iterator[TurnEvent]:
+def _all_events(id: str, turns: Sequence[PastTurn]) -> Iterator[TurnEvent]:
     for turn in turns:
         message = events.Message(turn.text, turn.files, turn.attachments)
         yield TurnEvent(0, turn.time, id, turn.id, message)
@@ -254,19 +258,19 @@ def _without_pieces(story: Sequence[TurnEvent]) -> Iterator[TurnEvent]:
             run.append(event)
             continue
         if not isinstance(event.body, events.BESIDE):
-            yield from _whole(run)
+            yield from _whole_content(run)
             run = []
         yield event
-    yield from _whole(run)
+    yield from _whole_content(run)
 
 
-def _whole(run: Sequence[TurnEvent]) -> Iterator[TurnEvent]:
+def _whole_content(run: Sequence[TurnEvent]) -> Iterator[TurnEvent]:
     if run:
         said = "".join(event.body.text for event in run if isinstance(event.body, events.Content))
         yield dataclasses.replace(run[-1], body=events.Content(said, is_partial=False))
 
 
-async def _told(infos: Sequence[SessionInfo]) -> list[dict[str, Any]]:
+async def _sessions_json(infos: Sequence[SessionInfo]) -> list[dict[str, Any]]:
     """Thousands, without keeping others waiting."""
     told = []
     for info in infos:
@@ -280,7 +284,7 @@ def as_json(info: SessionInfo) -> dict[str, Any]:
     return {
         "sessionId": info.id,
         "agent": info.agent,
-        "workspacePath": readable(info.workspace),
+        "workspacePath": readable_name(info.workspace),
         "title": info.title,
         "model": info.model,
         "mode": info.mode,

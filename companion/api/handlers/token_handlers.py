@@ -11,42 +11,44 @@ from ..operations.tokens import NamedToken
 from .handler_types import HandlerAnswer, Inputs, Services
 
 
-async def tokens(services: Services, inputs: Inputs) -> HandlerAnswer:
+async def list_tokens(services: Services, inputs: Inputs) -> HandlerAnswer:
     """The named tokens with their scopes, never the tokens themselves."""
     await services.tokens.refresh()
     return HandlerAnswer("tokens_told", {"tokens": [_as_json(token) for token in services.tokens]})
 
 
-async def give(services: Services, inputs: Inputs) -> HandlerAnswer:
+async def give_token(services: Services, inputs: Inputs) -> HandlerAnswer:
     """Make a token that may do what its scopes say. It is told here and never again: the server
     keeps only its hash. Nobody can give a scope that their own token lacks."""
     fields = inputs.fields
     outlive_client(inputs.request)
-    made, token = await services.tokens.give(fields["name"], fields["scopes"], inputs.caller)
+    made, token = await services.tokens.give_token(fields["name"], fields["scopes"], inputs.caller)
     return HandlerAnswer("token_given", {"token": token, **_as_json(made)})
 
 
-async def renew(services: Services, inputs: Inputs) -> HandlerAnswer:
+async def renew_token(services: Services, inputs: Inputs) -> HandlerAnswer:
     """Replace a token by a new one with the same name and scopes. The old one stops working, and
     its streams end."""
     outlive_client(inputs.request)
-    made, token = await services.tokens.renew(inputs.fields["name"], inputs.caller, inputs.end)
+    made, token = await services.tokens.renew_token(
+        inputs.fields["name"], inputs.caller, inputs.end
+    )
     return HandlerAnswer("token_renewed", {"token": token, **_as_json(made)})
 
 
-async def withdraw(services: Services, inputs: Inputs) -> HandlerAnswer:
+async def withdraw_token(services: Services, inputs: Inputs) -> HandlerAnswer:
     """The token stops working at once, and its streams end."""
     outlive_client(inputs.request)
-    await services.tokens.withdraw(inputs.fields["name"], inputs.end)
+    await services.tokens.withdraw_token(inputs.fields["name"], inputs.end)
     return HandlerAnswer("token_withdrawn")
 
 
-async def ticket(services: Services, inputs: Inputs) -> HandlerAnswer:
+async def give_ticket(services: Services, inputs: Inputs) -> HandlerAnswer:
     """A ticket for one GET of one path, such as `/events`, with the rights of this token: for
     EventSource, which can send no token. It works for thirty seconds, once; `url` is the path with
     it."""
     path = inputs.fields["path"]
-    given, expires = services.tickets.give(unquote(path), inputs.caller)
+    given, expires = services.tickets.give_ticket(unquote(path), inputs.caller)
     told = {"ticket": given, "url": f"{path}?{FIELD}={given}"}
     return HandlerAnswer("ticket_given", {**told, "expiresAt": wire.timestamp_of(expires)})
 

@@ -20,13 +20,13 @@ CODES = {
 TYPES = {QUOTA_EXCEEDED: "insufficient_quota", RATE_LIMITED: "requests"}
 
 
-def refused(refusal: Refusal, language: str) -> dict[str, Any]:
+def error_answer(refusal: Refusal, language: str) -> dict[str, Any]:
     """The answer of an error. `param` is the field that is wrong, as in "messages[0].role"."""
     usual = "invalid_request_error" if KINDS[refusal.code][0] < 500 else "server_error"
     return {
         "error": {
             **refusal.more,
-            "message": refusal.sentence(language),
+            "message": refusal.sentence_in(language),
             "type": TYPES.get(refusal.code, usual),
             "param": re.sub(r"\.(\d+)", r"[\1]", refusal.field) or None,
             "code": CODES.get(refusal.code, refusal.code.lower()),

@@ -30,7 +30,7 @@ def address_of(part: Mapping[str, Any]) -> str | None:
     return found if isinstance(found, str) else None
 
 
-def read(part: Mapping[str, Any], field: str) -> InlineFile:
+def read_inline_file(part: Mapping[str, Any], field: str) -> InlineFile:
     """The file of a content part with an address. Raises Refusal for one that would have to be
     loaded: nobody makes the server ask other machines."""
     address = address_of(part) or ""

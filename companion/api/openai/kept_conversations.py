@@ -1,11 +1,9 @@
 """The conversations behind /v1, whose clients send all messages with each request.
-
-A conversation is kept after its answer, for the request that sends the same messages, that answer
+ A conversation is kept after its answer, for the request that sends the same messages, that answer
 and a new message; so the CLI is told only what is new. It is found by the digest of all that it
-remembers, of the token and of the `user` (`Wanted.digest`): nobody gets a memory that their own
-messages do not have. One empty conversation waits for the next request that begins, for to open one
-takes longer than a short answer.
-"""
+remembers, of the token and of the `user` (`WantedAnswer.memory_digest`): nobody gets a memory that
+their own messages do not have. One empty conversation waits for the next request that begins, for
+to open one takes longer than a short answer."""
 
 from __future__ import annotations
 
@@ -61,28 +59,28 @@ class KeptConversations:
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_closed = False
 
-    async def find(self, owner: str, wanted: WantedAnswer) -> Held:
+    async def find_conversation(self, owner: str, wanted: WantedAnswer) -> Held:
         """A conversation for a request of this owner: a kept one, or an empty one. Nobody else gets
-        it until `holding` ends. Raises AgentError, Refusal."""
-        kept = self._waiting.pop(wanted.digest(owner), None) if wanted.known else None
+        it until `hold_conversation` ends. Raises AgentError, Refusal."""
+        kept = self._waiting.pop(wanted.memory_digest(owner), None) if wanted.known else None
         if kept is None and self._spare is not None and self._spare[0] == wanted.target:
             kept, self._spare = self._spare[1], None
-        known = None if kept is None else self._taken(kept)
+        known = None if kept is None else self._unused_conversation(kept)
         if known is not None:
             return Held(known.id, known.workspace, known.record.turns > 0)
-        info = await self._opened(wanted.target)
+        info = await self._open_shielded(wanted.target)
         return Held(info.id, info.workspace, False)
 
     @contextmanager
-    def holding(self, owner: str, wanted: WantedAnswer, held: Held) -> Iterator[None]:
+    def hold_conversation(self, owner: str, wanted: WantedAnswer, held: Held) -> Iterator[None]:
         """Keep or delete the conversation after the block, and make an empty one ready."""
         try:
             yield
         finally:
             if held.answer is None or self._is_closed:
-                self._in_background(self._remove(held.id))
+                self._in_background(self._remove_conversation(held.id))
             else:
-                self._keep(wanted.digest(owner, held.answer), held.id)
+                self._keep_conversation(wanted.memory_digest(owner, held.answer), held.id)
             has_spare = self._spare is not None and self._spare[0] == wanted.target
             if not (self._is_closed or self._is_making or has_spare):
                 self._in_background(self._make_spare(wanted.target))
@@ -94,56 +92,56 @@ class KeptConversations:
         self._waiting, self._spare = {}, None
         for each in kept:
             each.timer.cancel()
-            self._in_background(self._remove(each.id))
+            self._in_background(self._remove_conversation(each.id))
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=ENDING)
 
-    def _keep(self, digest: bytes, id: str) -> None:
+    def _keep_conversation(self, digest: bytes, id: str) -> None:
         same = self._waiting.pop(digest, None)
         if same is not None:
-            self._drop(same)
+            self._drop_kept(same)
         with suppress(AgentError):
-            self._waiting[digest] = self._timed(id)
+            self._waiting[digest] = self._with_timer(id)
         while len(self._waiting) > MAX_KEPT:
-            self._drop(self._waiting.pop(next(iter(self._waiting))))
+            self._drop_kept(self._waiting.pop(next(iter(self._waiting))))
 
-    def _timed(self, id: str) -> _Kept:
+    def _with_timer(self, id: str) -> _Kept:
         """Raises AgentError if there is no such conversation any more."""
         turns = self._agent.conversations.known_conversation(id).record.turns
         loop = asyncio.get_running_loop()
-        return _Kept(id, turns, loop.call_later(self._kept_for, self._expire, id))
+        return _Kept(id, turns, loop.call_later(self._kept_for, self._expire_conversation, id))
 
-    def _expire(self, id: str) -> None:
+    def _expire_conversation(self, id: str) -> None:
         self._waiting = {digest: kept for digest, kept in self._waiting.items() if kept.id != id}
         if self._spare is not None and self._spare[1].id == id:
             self._spare = None
-        self._in_background(self._remove(id))
+        self._in_background(self._remove_conversation(id))
 
-    def _drop(self, kept: _Kept) -> None:
+    def _drop_kept(self, kept: _Kept) -> None:
         kept.timer.cancel()
-        self._in_background(self._remove(kept.id))
+        self._in_background(self._remove_conversation(kept.id))
 
-    def _taken(self, kept: _Kept) -> Conversation | None:
+    def _unused_conversation(self, kept: _Kept) -> Conversation | None:
         """The conversation, if nobody has used or deleted it meanwhile."""
         kept.timer.cancel()
         with suppress(AgentError):
             known = self._agent.conversations.known_conversation(kept.id)
             if known.record.turns == kept.turns and not known.is_busy:
                 return known
-            self._in_background(self._remove(kept.id))
+            self._in_background(self._remove_conversation(kept.id))
         return None
 
-    async def _opened(self, target: ConversationTarget) -> SessionInfo:
+    async def _open_shielded(self, target: ConversationTarget) -> SessionInfo:
         """An empty conversation. Raises AgentError, Refusal."""
-        opening = asyncio.ensure_future(self._open(target))
+        opening = asyncio.ensure_future(self._open_session(target))
         try:
             return await asyncio.shield(opening)
         except asyncio.CancelledError:
             # The client has left, and nobody else knows the conversation.
-            self._in_background(self._abandon(opening))
+            self._in_background(self._abandon_opening(opening))
             raise
 
-    async def _open(self, target: ConversationTarget) -> SessionInfo:
+    async def _open_session(self, target: ConversationTarget) -> SessionInfo:
         """Raises AgentError, Refusal."""
         info = await self._agent.new_session(self._folder, target.agent, is_temporary=True)
         if not target.model:
@@ -151,7 +149,7 @@ class KeptConversations:
         try:
             return await self._agent.change_session(info.id, None, target.model, None)
         except AgentError as error:
-            self._in_background(self._remove(info.id))
+            self._in_background(self._remove_conversation(info.id))
             if error.code != VALIDATION_ERROR:
                 raise
             raise Refusal(MODEL_NOT_FOUND, field="model", model=target.model) from None
@@ -159,23 +157,23 @@ class KeptConversations:
     async def _make_spare(self, target: ConversationTarget) -> None:
         self._is_making = True
         try:
-            info = await self._open(target)
+            info = await self._open_session(target)
             if self._is_closed:
-                await self._remove(info.id)
+                await self._remove_conversation(info.id)
                 return
-            before, self._spare = self._spare, (target, self._timed(info.id))
+            before, self._spare = self._spare, (target, self._with_timer(info.id))
             if before is not None:
-                self._drop(before[1])
+                self._drop_kept(before[1])
         except (AgentError, Refusal) as error:
             logger.debug("no conversation was opened in advance: %s", error)
         finally:
             self._is_making = False
 
-    async def _abandon(self, opening: asyncio.Future[SessionInfo]) -> None:
+    async def _abandon_opening(self, opening: asyncio.Future[SessionInfo]) -> None:
         with suppress(AgentError, Refusal):
-            await self._remove((await opening).id)
+            await self._remove_conversation((await opening).id)
 
-    async def _remove(self, id: str) -> None:
+    async def _remove_conversation(self, id: str) -> None:
         with suppress(AgentError):
             self._agent.turns.cancel_turns(id)
             await self._agent.remove_when_over(id)

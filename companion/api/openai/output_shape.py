@@ -77,22 +77,22 @@ class OutputShape:
         # Requests with the same shape have the same.
         self.instructions = f"{ASKED} {words}"
 
-    def again(self, reason: str) -> str:
+    def retry_message(self, reason: str) -> str:
         """The message after an answer that does not fit."""
         return AGAIN.format(reason=reason, asked=self.instructions)
 
-    def fitted(self, answer: str) -> str:
+    def fitting_json(self, answer: str) -> str:
         """The JSON of the answer, without a fence around it. Takes time. Raises Unfit."""
-        text = _unfenced(answer.strip())
+        text = _without_fence(answer.strip())
         if len(text) > MAX_ANSWER:
             raise Unfit(f"It is longer than {MAX_ANSWER} characters.")
         try:
             value = json.loads(
-                text, parse_constant=_no_number, parse_int=_whole_number, parse_float=_number
+                text, parse_constant=_no_number, parse_int=_whole_number, parse_float=_finite_number
             )
             if self._schema is None and not isinstance(value, dict):
                 raise Unfit("It is not a JSON object.")
-            problem = None if self._schema is None else _problem(self._schema, value)
+            problem = None if self._schema is None else _find_problem(self._schema, value)
         except ValueError as error:
             raise Unfit(f"It is not JSON: {error}.") from None
         except (RecursionError, OverflowError, _TooMuch):
@@ -127,7 +127,7 @@ class _Within:
 
     def resolve(self, reference: str) -> tuple[str, Any]:
         if reference not in self._known:
-            self._known[reference] = _found(self._schema, reference)
+            self._known[reference] = _resolve_reference(self._schema, reference)
         return reference, self._known[reference]
 
     def push_scope(self, scope: str) -> None:
@@ -153,8 +153,8 @@ def _check_schema(schema: Mapping[str, Any]) -> None:
             _refuse_unsupported(part)
             Draft202012Validator.check_schema(part)
             # A reference that leads nowhere shows only when it is followed.
-            references = {str(value) for keyword, value in _keywords(part) if keyword == "$ref"}
-            new = {each: _found(schema, each) for each in references.difference(led)}
+            references = {str(value) for keyword, value in _all_keywords(part) if keyword == "$ref"}
+            new = {each: _resolve_reference(schema, each) for each in references.difference(led)}
             led.update(new)
             left.extend(new.values())
     except SchemaError as error:
@@ -167,30 +167,30 @@ def _check_schema(schema: Mapping[str, Any]) -> None:
 
 def _refuse_unsupported(schema: Any) -> None:
     """Raises Refusal."""
-    for keyword, value in _keywords(schema):
+    for keyword, value in _all_keywords(schema):
         is_far = keyword == "$ref" and not str(value).startswith("#")
         if keyword in REFUSED or is_far:
             key = "schema_far" if is_far else "schema_keyword"
             raise Refusal(UNSUPPORTED_PARAMETER, key, field=FIELD, keyword=keyword)
 
 
-def _keywords(schema: Any) -> Iterator[tuple[str, Any]]:
+def _all_keywords(schema: Any) -> Iterator[tuple[str, Any]]:
     """All keywords of the schema and of those within it."""
     if isinstance(schema, list):
         for each in schema:
-            yield from _keywords(each)
+            yield from _all_keywords(each)
     if not isinstance(schema, dict):
         return
     for keyword, value in schema.items():
         yield keyword, value
         if keyword in NAMED and isinstance(value, dict):
             for each in value.values():
-                yield from _keywords(each)
+                yield from _all_keywords(each)
         elif keyword not in DATA:
-            yield from _keywords(value)
+            yield from _all_keywords(value)
 
 
-def _found(schema: Mapping[str, Any], reference: str) -> Any:
+def _resolve_reference(schema: Mapping[str, Any], reference: str) -> Any:
     """What the reference leads to (RFC 6901, section 6). Raises Refusal if that is nothing."""
     first, *parts = unquote(reference[1:]).split("/")
     found: Any = None if first else schema
@@ -208,14 +208,14 @@ def _found(schema: Mapping[str, Any], reference: str) -> Any:
     return found
 
 
-def _problem(schema: Mapping[str, Any], value: Any) -> ValidationError | None:
+def _find_problem(schema: Mapping[str, Any], value: Any) -> ValidationError | None:
     """Raises _TooMuch, RecursionError."""
     left = [MAX_STEPS]
     checks: dict[str, Callable[..., Iterator[ValidationError]]] = {
-        name: partial(_counted, name, check, left)
+        name: partial(_count_check, name, check, left)
         for name, check in Draft202012Validator.VALIDATORS.items()
     }
-    checks.update(dict.fromkeys(TOLD, _passed))
+    checks.update(dict.fromkeys(TOLD, _pass_check))
     extend: Any = validators.extend
     counting = extend(Draft202012Validator, checks)
     validator = counting(schema, resolver=_Within(schema))
@@ -223,11 +223,11 @@ def _problem(schema: Mapping[str, Any], value: Any) -> ValidationError | None:
     return found
 
 
-def _passed(validator: Any, rule: Any, value: Any, schema: Any) -> Iterator[ValidationError]:
+def _pass_check(validator: Any, rule: Any, value: Any, schema: Any) -> Iterator[ValidationError]:
     return iter(())
 
 
-def _counted(
+def _count_check(
     name: str,
     check: Callable[..., Any],
     left: list[int],
@@ -248,14 +248,14 @@ def _counted(
     yield from check(validator, rule, value, schema) or ()
 
 
-def _unfenced(text: str) -> str:
+def _without_fence(text: str) -> str:
     """The text without a code fence around it."""
     first, newline, rest = text.partition("\n")
     is_fenced = first.strip().lower() in (FENCE, FENCE + "json") and rest.endswith(FENCE)
     return rest[: -len(FENCE)].strip() if newline and is_fenced else text
 
 
-def _number(digits: str) -> float:
+def _finite_number(digits: str) -> float:
     value = float(digits)
     if math.isinf(value):
         raise ValueError("a number is too large")

@@ -68,10 +68,10 @@ class WantedAnswer:
     user: str
     ignored: tuple[str, ...]
 
-    def message(self, is_known: bool) -> str:
+    def message_text(self, is_known: bool) -> str:
         """The text for the CLI. `is_known` says that its conversation remembers what came
         before."""
-        text = _text(self.new if is_known else (*self.known, *self.new))
+        text = _joined_text(self.new if is_known else (*self.known, *self.new))
         return text if self.shape is None else f"{text}\n\n{self.shape.instructions}"
 
     @property
@@ -79,20 +79,21 @@ class WantedAnswer:
         """Whether files may stand in the messages."""
         return any(isinstance(message.get("content"), list) for message in (*self.known, *self.new))
 
-    def files(self, is_known: bool) -> list[InlineFile]:
+    def message_files(self, is_known: bool) -> list[InlineFile]:
         """The files that go with the message."""
         messages = self.new if is_known else (*self.known, *self.new)
-        return [file for at, each in enumerate(messages) for file in _files(each, at)]
+        return [file for at, each in enumerate(messages) for file in _inline_files(each, at)]
 
-    def digest(self, owner: str, answer: str | None = None) -> bytes:
+    def memory_digest(self, owner: str, answer: str | None = None) -> bytes:
         """Stands for the memory of a conversation: whose it is, with whom, and what was said in
         it, up to the last answer; with `answer`, up to that one."""
         said = [
-            [message["role"], _content(message, 0), *_addresses(message)] for message in self.known
+            [message["role"], _message_content(message, 0), *_file_digests(message)]
+            for message in self.known
         ]
         if answer is not None:
             said += [
-                [message["role"], _content(message, 0), *_addresses(message)]
+                [message["role"], _message_content(message, 0), *_file_digests(message)]
                 for message in self.new
             ]
             said.append(["assistant", answer])
@@ -101,15 +102,15 @@ class WantedAnswer:
         return hashlib.sha256(json.dumps(whole).encode("ascii")).digest()
 
 
-def read(fields: Mapping[str, Any], agents: Sequence[str]) -> WantedAnswer:
+def read_request(fields: Mapping[str, Any], agents: Sequence[str]) -> WantedAnswer:
     """`agents` are the ids of the CLIs that are offered. Raises Refusal."""
     _refuse_unsupported(fields)
     messages = fields["messages"]
     if messages[-1]["role"] != "user":
         raise Refusal(VALIDATION_ERROR, "openai_last", field="messages")
     for index, each in enumerate(messages):
-        _content(each, index)
-        _files(each, index)
+        _message_content(each, index)
+        _inline_files(each, index)
     shape = of_format(fields.get("response_format", {"type": "text"}))
     stop = fields.get("stop", ())
     stops = (stop,) if isinstance(stop, str) else tuple(stop)
@@ -118,7 +119,7 @@ def read(fields: Mapping[str, Any], agents: Sequence[str]) -> WantedAnswer:
     answers = [index for index, message in enumerate(messages) if message["role"] == "assistant"]
     parted = answers[-1] + 1 if answers else 0
     return WantedAnswer(
-        _target(fields["model"], agents),
+        _conversation_target(fields["model"], agents),
         tuple(messages[:parted]),
         tuple(messages[parted:]),
         stops,
@@ -128,7 +129,7 @@ def read(fields: Mapping[str, Any], agents: Sequence[str]) -> WantedAnswer:
     )
 
 
-def _target(model: str, agents: Sequence[str]) -> ConversationTarget:
+def _conversation_target(model: str, agents: Sequence[str]) -> ConversationTarget:
     """The name of a CLI counts as a model, and lets that CLI choose."""
     if model in agents:
         return ConversationTarget(model, "")
@@ -146,15 +147,15 @@ def _refuse_unsupported(fields: Mapping[str, Any]) -> None:
             raise Refusal(UNSUPPORTED_PARAMETER, field=name)
 
 
-def _text(messages: Sequence[Message]) -> str:
+def _joined_text(messages: Sequence[Message]) -> str:
     """All messages as one text."""
-    told = [(ROLES[message["role"]], _content(message, 0)) for message in messages]
+    told = [(ROLES[message["role"]], _message_content(message, 0)) for message in messages]
     if len(told) == 1:
         return told[0][1]
     return "\n\n".join(f"{role}: {text}" for role, text in told)
 
 
-def _content(message: Message, index: int) -> str:
+def _message_content(message: Message, index: int) -> str:
     """The text of a message; `index` is its place among all. Raises Refusal if it has parts of
     another kind."""
     content = message.get("content")
@@ -163,17 +164,17 @@ def _content(message: Message, index: int) -> str:
     left = [part for part in content if inline_files.address_of(part) is None]
     parts = [part.get("text") for part in left if part.get("type") == "text"]
     if len(parts) != len(left) or not all(isinstance(part, str) for part in parts):
-        raise Refusal(VALIDATION_ERROR, "openai_parts", field=_field(index))
+        raise Refusal(VALIDATION_ERROR, "openai_parts", field=_content_field(index))
     return "\n".join(parts)
 
 
-def _files(message: Message, index: int) -> list[InlineFile]:
+def _inline_files(message: Message, index: int) -> list[InlineFile]:
     """Raises Refusal if one does not stand in the message itself."""
     parts = _with_address(message)
-    return [inline_files.read(part, _field(index)) for part in parts]
+    return [inline_files.read_inline_file(part, _content_field(index)) for part in parts]
 
 
-def _addresses(message: Message) -> list[str]:
+def _file_digests(message: Message) -> list[str]:
     """What stands for the files of a message in a digest."""
     given = (inline_files.address_of(part) or "" for part in _with_address(message))
     return [hashlib.sha256(each.encode("utf-8", "replace")).hexdigest() for each in given]
@@ -185,5 +186,5 @@ def _with_address(message: Message) -> list[Message]:
     return [part for part in parts if inline_files.address_of(part) is not None]
 
 
-def _field(index: int) -> str:
+def _content_field(index: int) -> str:
     return f"messages.{index}.content"

@@ -32,19 +32,19 @@ class KeptResponses:
         # The oldest first.
         self._kept: dict[tuple[str, str], tuple[float, int, tuple[Message, ...]]] = {}
 
-    def keep(self, owner: str, id: str, messages: Sequence[Message]) -> None:
-        self._kept[owner, id] = (time.monotonic(), _characters(messages), tuple(messages))
-        self._sweep()
+    def keep_response(self, owner: str, id: str, messages: Sequence[Message]) -> None:
+        self._kept[owner, id] = (time.monotonic(), _character_count(messages), tuple(messages))
+        self._sweep_old()
 
-    def find(self, owner: str, id: str, field: str) -> tuple[Message, ...]:
+    def find_messages(self, owner: str, id: str, field: str) -> tuple[Message, ...]:
         """Raises Refusal if nothing of this owner has this id."""
-        self._sweep()
+        self._sweep_old()
         kept = self._kept.get((owner, id))
         if kept is None:
             raise Refusal(PREVIOUS_RESPONSE_NOT_FOUND, field=field, id=id[:100])
         return kept[2]
 
-    def _sweep(self) -> None:
+    def _sweep_old(self) -> None:
         latest = time.monotonic() - KEPT_FOR
         while self._kept and (
             len(self._kept) > MAX_KEPT
@@ -69,10 +69,10 @@ def as_chat(fields: Mapping[str, Any], found: Found) -> dict[str, Any]:
     wanted = (fields.get("text") or {}).get("format")
     if wanted:
         chat["response_format"] = {"type": wanted["type"], "json_schema": wanted}
-    return {**chat, "messages": [*first, *said(fields, found)]}
+    return {**chat, "messages": [*first, *all_messages(fields, found)]}
 
 
-def said(fields: Mapping[str, Any], found: Found) -> list[Message]:
+def all_messages(fields: Mapping[str, Any], found: Found) -> list[Message]:
     """All messages but the instructions, which count for one answer. Raises Refusal."""
     previous = fields.get("previous_response_id")
     before = found(previous, "previous_response_id") if previous else ()
@@ -80,11 +80,11 @@ def said(fields: Mapping[str, Any], found: Found) -> list[Message]:
     items = [{"role": "user", "content": given}] if isinstance(given, str) else given
     return [
         *before,
-        *(message for at, each in enumerate(items) for message in _messages(each, at, found)),
+        *(message for at, each in enumerate(items) for message in _item_messages(each, at, found)),
     ]
 
 
-def _messages(item: Mapping[str, Any], at: int, found: Found) -> Iterator[Message]:
+def _item_messages(item: Mapping[str, Any], at: int, found: Found) -> Iterator[Message]:
     """The message that an item of the input stands for; none for the model's reasoning. Raises
     Refusal."""
     field, kind = f"input.{at}", item.get("type", "message")
@@ -94,7 +94,7 @@ def _messages(item: Mapping[str, Any], at: int, found: Found) -> Iterator[Messag
     elif kind == "message":
         content = item.get("content")
         if isinstance(content, list):
-            content = [_part(each, field) for each in content]
+            content = [_chat_part(each, field) for each in content]
         if item.get("role") not in ("user", "assistant", "system", "developer"):
             raise Refusal(VALIDATION_ERROR, "openai_parts", field=field + ".role")
         yield {"role": item["role"], "content": content}
@@ -102,7 +102,7 @@ def _messages(item: Mapping[str, Any], at: int, found: Found) -> Iterator[Messag
         raise Refusal(UNSUPPORTED_PARAMETER, "openai_tools", field=field)
 
 
-def _part(part: Mapping[str, Any], field: str) -> Message:
+def _chat_part(part: Mapping[str, Any], field: str) -> Message:
     """Raises Refusal."""
     kind = part.get("type")
     if kind in TEXTS:
@@ -125,37 +125,39 @@ class ResponseObject:
     def id(self) -> str:
         return RESPONSE + self._talk.turn_id
 
-    def begun(self) -> Iterator[dict[str, Any]]:
+    def begin_events(self) -> Iterator[dict[str, Any]]:
         """The events before the first piece."""
-        running = self._value("in_progress", [], None)
-        yield self._event("response.created", response=running)
-        yield self._event("response.in_progress", response=running)
-        item = {**self._message("", "in_progress"), "content": []}
-        yield self._event("response.output_item.added", output_index=0, item=item)
-        yield self._at("response.content_part.added", part=_text(""))
+        running = self._response_value("in_progress", [], None)
+        yield self._numbered_event("response.created", response=running)
+        yield self._numbered_event("response.in_progress", response=running)
+        item = {**self._output_message("", "in_progress"), "content": []}
+        yield self._numbered_event("response.output_item.added", output_index=0, item=item)
+        yield self._item_event("response.content_part.added", part=_output_text(""))
 
-    def piece(self, text: str) -> dict[str, Any]:
-        return self._at("response.output_text.delta", delta=text, logprobs=[])
+    def piece_event(self, text: str) -> dict[str, Any]:
+        return self._item_event("response.output_text.delta", delta=text, logprobs=[])
 
-    def ended(self, text: str) -> Iterator[dict[str, Any]]:
+    def end_events(self, text: str) -> Iterator[dict[str, Any]]:
         """The events after the last piece; `text` is all of them."""
-        yield self._at("response.output_text.done", text=text, logprobs=[])
-        yield self._at("response.content_part.done", part=_text(text))
-        whole = self.whole(text)
+        yield self._item_event("response.output_text.done", text=text, logprobs=[])
+        yield self._item_event("response.content_part.done", part=_output_text(text))
+        whole = self.whole_response(text)
         (item,) = whole["output"]
-        yield self._event("response.output_item.done", output_index=0, item=item)
-        yield self._event("response." + whole["status"], response=whole)
+        yield self._numbered_event("response.output_item.done", output_index=0, item=item)
+        yield self._numbered_event("response." + whole["status"], response=whole)
 
-    def failed(self, error: Mapping[str, Any]) -> dict[str, Any]:
+    def failure_event(self, error: Mapping[str, Any]) -> dict[str, Any]:
         """The last event of a stream that broke off."""
         told = {"code": error["code"], "message": error["message"]}
-        return self._event("response.failed", response=self._value("failed", [], told))
+        return self._numbered_event(
+            "response.failed", response=self._response_value("failed", [], told)
+        )
 
-    def whole(self, text: str) -> dict[str, Any]:
+    def whole_response(self, text: str) -> dict[str, Any]:
         status = "completed" if self._talk.reason == STOP else "incomplete"
-        return self._value(status, [self._message(text, status)], None)
+        return self._response_value(status, [self._output_message(text, status)], None)
 
-    def _value(
+    def _response_value(
         self, status: str, output: Sequence[Mapping[str, Any]], error: Mapping[str, Any] | None
     ) -> dict[str, Any]:
         fields, talk = self._fields, self._talk
@@ -193,30 +195,30 @@ class ResponseObject:
             **talk.more,
         }
 
-    def _message(self, text: str, status: str) -> dict[str, Any]:
+    def _output_message(self, text: str, status: str) -> dict[str, Any]:
         id = ITEM + self._talk.turn_id
-        content = [_text(text)]
+        content = [_output_text(text)]
         return {
             **{"id": id, "type": "message", "role": "assistant"},
             **{"status": status, "content": content},
         }
 
-    def _at(self, type: str, **members: Any) -> dict[str, Any]:
+    def _item_event(self, type: str, **members: Any) -> dict[str, Any]:
         id = ITEM + self._talk.turn_id
-        return self._event(type, item_id=id, output_index=0, content_index=0, **members)
+        return self._numbered_event(type, item_id=id, output_index=0, content_index=0, **members)
 
-    def _event(self, type: str, **members: Any) -> dict[str, Any]:
+    def _numbered_event(self, type: str, **members: Any) -> dict[str, Any]:
         number, self._sent = self._sent, self._sent + 1
         return {"type": type, "sequence_number": number, **members}
 
 
-def _characters(value: object) -> int:
+def _character_count(value: object) -> int:
     """The number of characters of all texts in the value."""
     if isinstance(value, str):
         return len(value)
     parts = value.values() if isinstance(value, Mapping) else value
-    return sum(map(_characters, parts)) if isinstance(parts, Iterable) else 0
+    return sum(map(_character_count, parts)) if isinstance(parts, Iterable) else 0
 
 
-def _text(text: str) -> dict[str, Any]:
+def _output_text(text: str) -> dict[str, Any]:
     return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}

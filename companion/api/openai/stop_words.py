@@ -15,7 +15,7 @@ class StopWords:
         # The end of the answer so far that may be the beginning of a word.
         self._held = ""
 
-    def take(self, piece: str) -> str:
+    def take_piece(self, piece: str) -> str:
         """What can be told of the answer after this piece."""
         if self.is_hit:
             return ""
@@ -26,18 +26,18 @@ class StopWords:
             # The word that was complete first, as if each letter had come by itself.
             self.is_hit, self._held = True, ""
             return text[: min(found)[1]]
-        kept = max((_overlap(text, word) for word in self._words), default=0)
+        kept = max((_overlap_length(text, word) for word in self._words), default=0)
         told = len(text) - kept
         self._held = text[told:]
         return text[:told]
 
-    def rest(self) -> str:
+    def held_rest(self) -> str:
         """What was held back, once the answer is over."""
         held, self._held = self._held, ""
         return held
 
 
-def _overlap(text: str, word: str) -> int:
+def _overlap_length(text: str, word: str) -> int:
     """The length of the longest end of the text with which the word begins."""
     longest = min(len(text), len(word) - 1)
     return next((size for size in range(longest, 0, -1) if text.endswith(word[:size])), 0)

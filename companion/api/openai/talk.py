@@ -11,7 +11,7 @@ from ...agent.agent import Agent, CallDecision, Turn
 from ...agent.elicitation import CANCEL
 from ...agent.failure import AgentError
 from ...agent.turn_events import ONCE, RETRYING
-from ..contract.answer_texts import say
+from ..contract.answer_texts import answer_text
 from ..contract.refusal import TURN_CANCELLED, Refusal, of_agent
 from .kept_conversations import Held
 from .request import WantedAnswer
@@ -68,7 +68,7 @@ class Talk:
             **({"ignored_parameters": ignored} if ignored else {}),
         }
 
-    async def begin(self, message: str, attached: Sequence[str] = ()) -> Turn:
+    async def begin_turn(self, message: str, attached: Sequence[str] = ()) -> Turn:
         """`attached` are ids of attachments of the conversation. Raises AgentError."""
         held = self.held
         turn = await self._agent.send_message(
@@ -83,35 +83,35 @@ class Talk:
         self.last_run = ""
         return turn
 
-    async def pieces(self, turn: Turn) -> AsyncIterator[str]:
+    async def answer_pieces(self, turn: Turn) -> AsyncIterator[str]:
         """The answer as the client is told it; an empty piece says that the model thinks. A call
         that waits for a decision gets one, a question no answer. Raises Refusal."""
         stop, told = StopWords(self.wanted.stops), ""
         async for event in turn.read_events():
             body = event.body
-            self._note(turn, event, stop.is_hit)
+            self._note_event(turn, event, stop.is_hit)
             if isinstance(body, events.Content):
-                piece = stop.take(body.text)
+                piece = stop.take_piece(body.text)
                 if stop.is_hit:
                     turn.cancel()
                 told += piece
                 yield piece
             elif isinstance(body, events.Thought) and body.subject not in NOTICES:
                 yield ""
-        rest = stop.rest() + self._not_run()
+        rest = stop.held_rest() + self._not_run()
         if not stop.is_hit and self.is_complete and self.wanted.shape is None:
             # The client has to send exactly this for the conversation to be found again.
             self.held.answer = told + rest
         yield rest
 
-    def settled(self, answer: str) -> str:
+    def settle_answer(self, answer: str) -> str:
         """The answer of the right shape. A conversation with a failed attempt is not kept: the
         client does not know of it."""
         if len(self._usages) == 1:
             self.held.answer = answer
         return answer
 
-    def _note(self, turn: Turn, event: events.TurnEvent, is_cut: bool) -> None:
+    def _note_event(self, turn: Turn, event: events.TurnEvent, is_cut: bool) -> None:
         """Raises Refusal if the turn broke off."""
         body = event.body
         if isinstance(body, events.Content):
@@ -148,4 +148,4 @@ class Talk:
         if not (self._rejected and self._language) or self.wanted.shape is not None:
             return ""
         tools = ", ".join(dict.fromkeys(self._rejected))
-        return "\n\n" + say("openai_not_run", self._language, tools=tools)
+        return "\n\n" + answer_text("openai_not_run", self._language, tools=tools)

@@ -55,7 +55,7 @@ class Attempt:
         self.turn_id = turn_id
         self._has_turn.set()
 
-    def keep(self, answer: KeptAnswer) -> None:
+    def keep_answer(self, answer: KeptAnswer) -> None:
         self._is_done = True
         self.kept = answer if len(answer.body) <= MAX_ANSWER else None
 
@@ -69,7 +69,7 @@ class Attempt:
         """Wait until it has begun a turn or is over."""
         await self._has_turn.wait()
 
-    async def over(self) -> None:
+    async def wait_until_over(self) -> None:
         await self._is_over.wait()
 
 
@@ -80,10 +80,10 @@ class Attempts:
         # The oldest first.
         self._by_name: dict[Name, Attempt] = {}
 
-    def find(self, owner: str, key: str, fingerprint: bytes) -> tuple[Attempt, bool]:
+    def find_attempt(self, owner: str, key: str, fingerprint: bytes) -> tuple[Attempt, bool]:
         """The request with this key of this token, and whether it is a new one. `fingerprint`
         stands for all that it asks. Raises Refusal for a key that was used for something else."""
-        self._sweep()
+        self._sweep_old()
         known = self._by_name.get((owner, key))
         if known is None or known.is_void:
             running = sum(not attempt.is_over for attempt in self._by_name.values())
@@ -96,16 +96,16 @@ class Attempts:
             raise Refusal(IDEMPOTENCY_MISMATCH, field="Idempotency-Key")
         return known, False
 
-    def _sweep(self) -> None:
+    def _sweep_old(self) -> None:
         """Forget what is old, and what is too much. What runs is never forgotten."""
         latest = time.monotonic() - LIFETIME
         for name, each in list(self._by_name.items()):
             if each.is_over and (each.is_void or each.begun < latest):
                 del self._by_name[name]
-        self._thin(lambda each: 1, MAX_ATTEMPTS - 1)
-        self._thin(lambda each: each.size, MAX_BYTES)
+        self._forget_heaviest(lambda each: 1, MAX_ATTEMPTS - 1)
+        self._forget_heaviest(lambda each: each.size, MAX_BYTES)
 
-    def _thin(self, weight: Callable[[Attempt], int], limit: int) -> None:
+    def _forget_heaviest(self, weight: Callable[[Attempt], int], limit: int) -> None:
         """Forget the oldest of who has the most, so that nobody makes the server forget others'."""
         excess = sum(map(weight, self._by_name.values())) - limit
         if excess <= 0:

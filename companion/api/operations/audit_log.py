@@ -35,7 +35,7 @@ MAX_LENGTH = 200
 _entry: ContextVar[dict[str, Any] | None] = ContextVar("audit entry", default=None)
 
 
-def note(**members: Any) -> None:
+def note_members(**members: Any) -> None:
     """Add members to the line of the current request, if a log is kept."""
     entry = _entry.get()
     if entry is not None:
@@ -57,11 +57,12 @@ class AuditLog:
         self._is_failing = False
         self._lines: deque[bytes] = deque(maxlen=MAX_WAITING)
         self._writer = WriteBehind()
-        os.close(self._open())
+        os.close(self._open_file())
 
     @contextmanager
-    def entry(self, request_id: str) -> Iterator[None]:
-        """Write a line for the request that is handled within the block; `note` adds to it."""
+    def record_entry(self, request_id: str) -> Iterator[None]:
+        """Write a line for the request that is handled within the block; `note_members` adds to
+        it."""
         begun = time.monotonic()
         moment = wire.timestamp_of(datetime.now(timezone.utc))
         known = {"token": None, "address": "", "method": "", "route": "", "status": None}
@@ -73,23 +74,23 @@ class AuditLog:
             _entry.set(None)
             if entry is not None:
                 entry["seconds"] = round(time.monotonic() - begun, 3)
-                short = {name: _shortened(value) for name, value in entry.items()}
+                short = {name: _shortened_text(value) for name, value in entry.items()}
                 self._lines.append(json.dumps(short).encode("ascii") + b"\n")
-                self._writer.soon(self._write)
+                self._writer.soon(self._write_lines)
 
-    async def write(self) -> None:
+    async def write_all(self) -> None:
         """Write all lines so far, within a time limit, because some disks never answer."""
         with suppress(asyncio.TimeoutError):
             await in_thread(self._writer.finish, WRITING)
 
-    def _write(self) -> None:
+    def _write_lines(self) -> None:
         # Lines that are added meanwhile start another write.
         count = len(self._lines)
         if count == MAX_WAITING:
             logger.error("The audit log's disk did not answer for long, and lines may be lost.")
         lines = b"".join(self._lines.popleft() for _ in range(count))
         try:
-            descriptor = self._open()
+            descriptor = self._open_file()
             try:
                 # One call for all, so that no line is written into another one.
                 os.write(descriptor, lines)
@@ -101,12 +102,12 @@ class AuditLog:
                 logger.error("The audit log cannot be written, and lines are lost: %s.", error)
             self._is_failing = True
 
-    def _open(self) -> int:
+    def _open_file(self) -> int:
         # A pipe without a reader fails at once instead of blocking requests.
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
         flags |= getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
         return os.open(self._path, flags, 0o600)
 
 
-def _shortened(value: Any) -> Any:
+def _shortened_text(value: Any) -> Any:
     return value[:MAX_LENGTH] if isinstance(value, str) else value

@@ -23,21 +23,21 @@ class Callers:
         self._proxies = tuple(proxies)
         self._limit = RateLimit(rate_limit) if rate_limit else None
 
-    def count(self, token: str, request: Any) -> None:
+    def count_request(self, token: str, request: Any) -> None:
         """Count an HTTP request by the name of its token, "" if it has none. Raises RateLimited."""
-        address = self._address(request.headers, request.get_extra_info("peername"))
-        audit_log.note(token=token or None, address=address)
+        address = self._client_address(request.headers, request.get_extra_info("peername"))
+        audit_log.note_members(token=token or None, address=address)
         if self._limit is None:
             return
         try:
-            self._limit.check(token or _network(address))
+            self._limit.count_request(token or _client_network(address))
         except RateLimited as refusal:
             # Refused requests must not fill the disk with log lines.
             if not refusal.is_first:
                 audit_log.leave_out()
             raise
 
-    def _address(self, headers: Any, peer: Any) -> str:
+    def _client_address(self, headers: Any, peer: Any) -> str:
         """The client's address. `headers` keep all lines of a name; `peer` is the socket's address,
         None if the client has left."""
         address = str(peer[0]) if peer else ""
@@ -63,7 +63,7 @@ def _is_address(text: str) -> bool:
     return True
 
 
-def _network(address: str) -> str:
+def _client_network(address: str) -> str:
     if ":" not in address:
         return address
     return str(ipaddress.ip_network(f"{address.partition('%')[0]}/{PREFIX}", strict=False))

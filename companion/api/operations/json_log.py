@@ -18,7 +18,7 @@ ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _request: ContextVar[str] = ContextVar("request", default="")
 
 
-def begin(given: str) -> str:
+def begin_request(given: str) -> str:
     """Set the id of the current request and all that it starts: the given one if it is valid, or
     else a new one."""
     id = given if ID.fullmatch(given) else secrets.token_hex(8)

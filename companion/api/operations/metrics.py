@@ -39,7 +39,7 @@ class Metrics:
         self._begun: dict[str, datetime] = {}
         self._registry = prometheus_client.CollectorRegistry()
         prometheus_client.ProcessCollector(registry=self._registry)
-        self._registry.register(_Present(self._present))
+        self._registry.register(_Present(self._present_gauges))
         self._requests = prometheus_client.Counter(
             "gemini_api_requests",
             "Requests by method, route and status.",
@@ -65,7 +65,7 @@ class Metrics:
             registry=self._registry,
         )
 
-    async def follow(self) -> None:
+    async def follow_turns(self) -> None:
         """Count the turns of all conversations, until cancelled."""
         while True:
             # The feed ends if it cannot remember an event that is too large; then a new one is
@@ -73,38 +73,38 @@ class Metrics:
             coming = self._agent.feed.follow_events(None, None)
             try:
                 async for event in coming:
-                    self._hear(event)
+                    self._count_event(event)
             finally:
                 await coming.aclose()
 
-    def answered(self, method: str, route: str, status: int) -> None:
+    def count_answer(self, method: str, route: str, status: int) -> None:
         """Count an answered request. `route` is the path as in the table of routes."""
         self._requests.labels(method, route, str(status)).inc()
 
-    def text(self) -> bytes:
+    def metrics_text(self) -> bytes:
         return prometheus_client.generate_latest(self._registry)
 
     @property
     def content_type(self) -> str:
         return prometheus_client.CONTENT_TYPE_LATEST
 
-    def _hear(self, event: events.TurnEvent) -> None:
+    def _count_event(self, event: events.TurnEvent) -> None:
         body = event.body
         if isinstance(body, events.Message):
             self._begun[event.turn_id] = event.time
         elif isinstance(body, events.Complete):
-            self._ended(event, body.reason)
+            self._count_turn(event, body.reason)
             self._tokens.labels("input").inc(body.usage.input_tokens)
             self._tokens.labels("output").inc(body.usage.output_tokens)
         elif isinstance(body, events.Error):
-            self._ended(event, body.code)
+            self._count_turn(event, body.code)
 
-    def _ended(self, event: events.TurnEvent, outcome: str) -> None:
+    def _count_turn(self, event: events.TurnEvent, outcome: str) -> None:
         self._turns.labels(outcome).inc()
         begun = self._begun.pop(event.turn_id, event.time)
         self._seconds.observe((event.time - begun).total_seconds())
 
-    def _present(self) -> Iterator[core.Metric]:
+    def _present_gauges(self) -> Iterator[core.Metric]:
         agent = self._agent
         gauges = {
             "gemini_api_open_streams": ("Streams that are open.", self._open_streams()),

@@ -30,7 +30,7 @@ class RateLimit:
         # since the last allowed one. The caller silent for longest comes first.
         self._callers: OrderedDict[str, tuple[float, float, bool]] = OrderedDict()
 
-    def check(self, caller: str) -> None:
+    def count_request(self, caller: str) -> None:
         """Count a request. Raises RateLimited if it is one too many."""
         now, each = time.monotonic(), 60 / self._limit
         allowed, then, was_refused = self._callers.pop(caller, (self._limit, now, False))

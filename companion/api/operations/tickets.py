@@ -24,7 +24,7 @@ class Tickets:
         # By digest, the oldest first: path, caller, and the end of its time.
         self._out: dict[bytes, tuple[str, Caller, float]] = {}
 
-    def give(self, path: str, caller: Caller) -> tuple[str, datetime]:
+    def give_ticket(self, path: str, caller: Caller) -> tuple[str, datetime]:
         """A ticket for a GET of the path by this caller, and the end of its time."""
         now = time.monotonic()
         self._out = {digest: ticket for digest, ticket in self._out.items() if now < ticket[2]}
@@ -32,15 +32,15 @@ class Tickets:
         if len(own) >= MAX_TICKETS:
             del self._out[own[0]]
         ticket = secrets.token_urlsafe(32)
-        self._out[_digest(ticket)] = path, caller, now + LIFETIME
+        self._out[_ticket_digest(ticket)] = path, caller, now + LIFETIME
         return ticket, datetime.now(timezone.utc) + timedelta(seconds=LIFETIME)
 
-    def redeem(self, ticket: str, path: str) -> Caller:
+    def redeem_ticket(self, ticket: str, path: str) -> Caller:
         """The caller that it was given to; NOBODY, if it is unknown, used, too old or for another
         path. It works no second time."""
-        known, caller, ends = self._out.pop(_digest(ticket), ("", NOBODY, 0.0))
+        known, caller, ends = self._out.pop(_ticket_digest(ticket), ("", NOBODY, 0.0))
         return caller if known == path and time.monotonic() < ends else NOBODY
 
 
-def _digest(ticket: str) -> bytes:
+def _ticket_digest(ticket: str) -> bytes:
     return hashlib.sha256(ticket.encode("utf-8", "surrogateescape")).digest()

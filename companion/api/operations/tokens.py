@@ -50,7 +50,7 @@ class Caller:
     name: str = ""
     scopes: frozenset[str] = frozenset()
 
-    def check(self, *needed: str) -> None:
+    def check_scopes(self, *needed: str) -> None:
         """Raises Refusal if a scope is missing."""
         missing = [each for each in needed if each not in self.scopes]
         if missing and self.scopes == {READ}:
@@ -101,7 +101,7 @@ class Tokens:
         if forget:
             with self._lock.held(), suppress(FileNotFoundError):
                 os.remove(self._path)
-        self._seen, self._by_digest = self._stat(), self._read()
+        self._seen, self._by_digest = self._file_state(), self._read_file()
 
     async def refresh(self) -> None:
         """Learn what another server has changed, a second ago at the latest. What is known counts
@@ -112,44 +112,44 @@ class Tokens:
         if self._looking is not None and not self._looking.done():
             return
         self._looked = loop.time()
-        self._looking = asyncio.ensure_future(self._look())
+        self._looking = asyncio.ensure_future(self._read_if_changed())
         done, _waiting = await asyncio.wait([self._looking], timeout=LOOKING)
         for each in done:
             each.result()
 
-    async def _look(self) -> None:
+    async def _read_if_changed(self) -> None:
         with suppress(OSError):
-            if await in_thread(self._stat) != self._seen:
+            if await in_thread(self._file_state) != self._seen:
                 async with self._writing:
                     await self._read_again()
 
     async def _read_again(self) -> None:
         before = list(self)
-        seen = await in_thread(self._stat)
-        self._by_digest = dict(await in_thread(self._read))
+        seen = await in_thread(self._file_state)
+        self._by_digest = dict(await in_thread(self._read_file))
         # Only now: if the disk fails, it is read with the next request.
         self._seen = seen
         for each in before:
             if each.digest not in self._by_digest:
-                self._end(each)
+                self._end_requests(each)
 
     @asynccontextmanager
-    async def _changing(self) -> AsyncIterator[None]:
+    async def _exclusive_change(self) -> AsyncIterator[None]:
         """Nobody else changes the tokens meanwhile. Raises Refusal."""
         async with self._writing:
             try:
                 await in_thread(self._lock.wait)
-                if await in_thread(self._stat) != self._seen:
+                if await in_thread(self._file_state) != self._seen:
                     await self._read_again()
                 yield
-                self._seen = await in_thread(self._stat)
+                self._seen = await in_thread(self._file_state)
             except OSError as error:
                 reason = error.strerror or str(error)
                 raise Refusal(FILE_ERROR, path=self._path, reason=reason) from None
             finally:
                 await in_thread(self._lock.release)
 
-    def _stat(self) -> tuple[int, int] | None:
+    def _file_state(self) -> tuple[int, int] | None:
         """Another value after each change of the file; None if there is none. Raises OSError."""
         try:
             status = os.stat(self._path)
@@ -157,11 +157,11 @@ class Tokens:
             return None
         return status.st_ino, status.st_mtime_ns
 
-    def _read(self) -> Mapping[str, NamedToken]:
+    def _read_file(self) -> Mapping[str, NamedToken]:
         """Raises OSError."""
         try:
             with open(self._path, encoding="utf-8") as file:
-                return {token.digest: token for token in map(_read, json.load(file))}
+                return {token.digest: token for token in map(_read_token, json.load(file))}
         except FileNotFoundError:
             return {}
         except (ValueError, TypeError, KeyError):
@@ -172,17 +172,17 @@ class Tokens:
     def __iter__(self) -> Iterator[NamedToken]:
         return iter(list(self._by_digest.values()))
 
-    def holder(self, token: str) -> Caller:
+    def holder_of(self, token: str) -> Caller:
         """Whose token this is; NOBODY, if it is none of these."""
-        known = self._by_digest.get(_digest(token)) if self._by_digest else None
+        known = self._by_digest.get(_token_digest(token)) if self._by_digest else None
         return NOBODY if known is None else known.caller
 
-    def has(self, caller: Caller) -> bool:
+    def has_token_of(self, caller: Caller) -> bool:
         """Whether the caller's token is one of these, and still as it was."""
         return any(token.caller == caller for token in self)
 
     @contextmanager
-    def answering(self, caller: Caller, end: Callable[[], None]) -> Iterator[None]:
+    def track_request(self, caller: Caller, end: Callable[[], None]) -> Iterator[None]:
         """Within the block a request of the caller is answered; `end` is called if its token is
         withdrawn or renewed meanwhile."""
         ends = self._open.setdefault(caller.id, set())
@@ -194,77 +194,79 @@ class Tokens:
             if not ends:
                 self._open.pop(caller.id, None)
 
-    async def give(self, name: str, scopes: Sequence[str], giver: Caller) -> tuple[NamedToken, str]:
+    async def give_token(
+        self, name: str, scopes: Sequence[str], giver: Caller
+    ) -> tuple[NamedToken, str]:
         """A new token, with what is kept of it. Nobody gives more than they have. Raises
         Refusal."""
-        giver.check(*scopes)
-        async with self._changing():
+        giver.check_scopes(*scopes)
+        async with self._exclusive_change():
             known = list(self)
             is_taken = name in self._taken or any(token.name == name for token in known)
             if is_taken or len(known) >= MAX_TOKENS:
                 raise Refusal(TOKEN_EXISTS, name=name, limit=MAX_TOKENS)
             ordered = tuple(each for each in GRANTED if each in scopes)
-            token, made = _made(NamedToken("", name, ordered, "", ""))
-            await self._write([*known, made])
+            token, made = _make_token(NamedToken("", name, ordered, "", ""))
+            await self._write_file([*known, made])
         return made, token
 
-    async def renew(
+    async def renew_token(
         self, name: str, giver: Caller, own: Callable[[], None]
     ) -> tuple[NamedToken, str]:
         """The token anew; the old one stops working, and its requests end, but the one that
         `own` would end. Raises Refusal."""
-        async with self._changing():
-            before = self._named(name)
-            giver.check(*before.scopes)
-            token, made = _made(before)
-            await self._write([made if known is before else known for known in self])
-        self._end(before, own)
+        async with self._exclusive_change():
+            before = self._token_named(name)
+            giver.check_scopes(*before.scopes)
+            token, made = _make_token(before)
+            await self._write_file([made if known is before else known for known in self])
+        self._end_requests(before, own)
         return made, token
 
-    async def withdraw(self, name: str, own: Callable[[], None]) -> None:
+    async def withdraw_token(self, name: str, own: Callable[[], None]) -> None:
         """The token stops working at once, and its requests end, but the one that `own` would end.
         Raises Refusal; if the disk failed, the token works again after a restart."""
         await self.refresh()
-        before = self._named(name)
+        before = self._token_named(name)
         self._by_digest = {token.digest: token for token in self if token is not before}
-        self._end(before, own)
-        async with self._changing():
+        self._end_requests(before, own)
+        async with self._exclusive_change():
             # Another server may have renewed it meanwhile.
             renewed = [token for token in self if token.name == name]
-            await self._write([token for token in self if token.name != name])
+            await self._write_file([token for token in self if token.name != name])
         for each in renewed:
-            self._end(each, own)
+            self._end_requests(each, own)
 
-    def _named(self, name: str) -> NamedToken:
+    def _token_named(self, name: str) -> NamedToken:
         found = next((token for token in self if token.name == name), None)
         if found is None:
             raise Refusal(TOKEN_NOT_FOUND, name=name[:100])
         return found
 
-    def _end(self, token: NamedToken, own: Callable[[], None] | None = None) -> None:
+    def _end_requests(self, token: NamedToken, own: Callable[[], None] | None = None) -> None:
         for end in list(self._open.get(token.id, ())):
             if end != own:
                 end()
 
-    async def _write(self, tokens: Sequence[NamedToken]) -> None:
+    async def _write_file(self, tokens: Sequence[NamedToken]) -> None:
         """Raises OSError."""
         data = json.dumps([asdict(token) for token in tokens]).encode("ascii")
         await in_thread(partial(private_files.write, self._path, data, lasting=True))
         self._by_digest = {token.digest: token for token in tokens}
 
 
-def _made(before: NamedToken) -> tuple[str, NamedToken]:
+def _make_token(before: NamedToken) -> tuple[str, NamedToken]:
     """A new token, and what is kept of it."""
     token, now = secrets.token_urlsafe(TOKEN_BYTES), wire.timestamp_of(datetime.now(timezone.utc))
     id = secrets.token_hex(8)
-    return token, replace(before, id=id, created=now, digest=_digest(token))
+    return token, replace(before, id=id, created=now, digest=_token_digest(token))
 
 
-def _digest(token: str) -> str:
+def _token_digest(token: str) -> str:
     return hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def _read(value: Mapping[str, Any]) -> NamedToken:
+def _read_token(value: Mapping[str, Any]) -> NamedToken:
     """Raises ValueError, TypeError, KeyError."""
     texts = [value[name] for name in ("id", "name", "created", "digest")]
     scopes = tuple(value["scopes"])

@@ -19,7 +19,7 @@ class Visible:
     def is_listed(self, summary: ConversationSummary) -> bool:
         return self._shows_chats or not summary.state.in_chat
 
-    def has(self, session_id: str) -> bool:
+    def is_visible(self, session_id: str) -> bool:
         """Whether it is not hidden, and was not before it was deleted; also of one that never
         existed."""
         if self._shows_chats:
@@ -31,7 +31,7 @@ class Visible:
             return session_id not in conversations.removed_chats
         return not conversation.record.state.in_chat
 
-    def check(self, session_id: str) -> None:
+    def check_visible(self, session_id: str) -> None:
         """Raises AgentError, code SESSION_NOT_FOUND, if it is hidden."""
-        if not self.has(session_id):
+        if not self.is_visible(session_id):
             raise failure.no_session(session_id)

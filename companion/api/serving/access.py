@@ -50,22 +50,22 @@ class Access:
             address = ipaddress.ip_address("::1" if address.version == 6 else HOST)
         return f"[{address}]" if address.version == 6 else str(address)
 
-    def hosts(self, port: int) -> list[str]:
+    def host_headers(self, port: int) -> list[str]:
         """The Host headers of clients that use one of the `names`, if the server listens at the
         port."""
-        return [host for name in self.names for host in _hosts(name.lower(), port)]
+        return [host for name in self.names for host in _host_headers(name.lower(), port)]
 
-    def origins(self, port: int) -> set[str]:
+    def own_origins(self, port: int) -> set[str]:
         """The origins of the server's own page under these names. A proxy may add TLS."""
         schemes = (HTTPS,) if self.certificate is not None else (HTTP, HTTPS)
-        return {f"{scheme}://{host}" for scheme in schemes for host in self.hosts(port)}
+        return {f"{scheme}://{host}" for scheme in schemes for host in self.host_headers(port)}
 
 
 # For this machine alone, with one token.
 LOCAL = Access()
 
 
-def _hosts(name: str, port: int) -> list[str]:
+def _host_headers(name: str, port: int) -> list[str]:
     host, colon, given = name.rpartition(":")
     if not colon or name.endswith("]"):
         # Behind a proxy at the usual port, the header has no port.

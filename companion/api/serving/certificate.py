@@ -30,37 +30,37 @@ class Certificate:
     def __init__(self, path: str, key: str) -> None:
         """Raises BadCertificate."""
         self._path, self._key = path, key
-        self.context = self._newest = self._load()
-        self._read = self._stamp()
+        self.context = self._newest = self._load_context()
+        self._read = self._file_stamp()
         self._next_look = 0.0
-        self.context.sni_callback = self._choose
+        self.context.sni_callback = self._choose_context
 
-    def _choose(self, connection: Any, _name: object, _context: object) -> None:
+    def _choose_context(self, connection: Any, _name: object, _context: object) -> None:
         """Called in each handshake."""
         now = time.monotonic()
         if now >= self._next_look:
             self._next_look = now + PAUSE
-            self._look()
+            self._reload_if_changed()
         connection.context = self._newest
 
-    def _look(self) -> None:
-        stamp = self._stamp()
+    def _reload_if_changed(self) -> None:
+        stamp = self._file_stamp()
         # During a renewal the files may be missing.
         if stamp and stamp != self._read:
             self._read = stamp
             try:
-                self._newest = self._load()
+                self._newest = self._load_context()
                 logger.info("the certificate was renewed, and read again")
             except BadCertificate as error:
                 logger.warning("The renewed certificate cannot be used yet. %s", error)
 
-    def _stamp(self) -> tuple[Any, ...]:
+    def _file_stamp(self) -> tuple[Any, ...]:
         with suppress(OSError):
             looked = [os.stat(path) for path in (self._path, self._key)]
             return tuple((status.st_mtime_ns, status.st_ino, status.st_size) for status in looked)
         return ()
 
-    def _load(self) -> ssl.SSLContext:
+    def _load_context(self) -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         # A client could keep the server busy with renegotiation alone.
@@ -68,7 +68,7 @@ class Certificate:
         try:
             context.load_cert_chain(self._path, self._key, self._refuse_password)
         except ssl.SSLError as error:
-            raise BadCertificate(self._sentence(error)) from error
+            raise BadCertificate(self._error_sentence(error)) from error
         except OSError as error:
             # The error does not say which of the two files it is.
             missing = next((path for path in (self._path, self._key) if not _is_readable(path)), "")
@@ -80,7 +80,7 @@ class Certificate:
         # Without this, the library would ask for the password at the terminal.
         raise BadCertificate(f"Expected a key without a password; {self._key} has one.")
 
-    def _sentence(self, error: ssl.SSLError) -> str:
+    def _error_sentence(self, error: ssl.SSLError) -> str:
         if error.reason == "KEY_VALUES_MISMATCH":
             return f"Expected the key of {self._path}; {self._key} has another one."
         return (

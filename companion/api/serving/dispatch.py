@@ -31,7 +31,7 @@ from ..contract.route import Route
 from ..contract.schemas import BYTES, MAX_FILE, MULTIPART
 from ..contract.scopes import ANY, OPEN
 from ..handlers.event_stream import LAST_SEEN
-from ..handlers.handler_types import Handler, Inputs, Services, refused
+from ..handlers.handler_types import Handler, Inputs, Services, refusal_envelope
 from ..openai import errors
 from ..operations import audit_log, json_log, tickets
 from ..operations.audit_log import AuditLog
@@ -96,87 +96,89 @@ class Dispatcher:
         """End the requests that outlive their clients."""
         await self._once.close()
 
-    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def handle_request(self, request: web.BaseRequest) -> web.StreamResponse:
         """The boundary of every request: no exception leaves it."""
-        id = json_log.begin(request.headers.get(json_log.HEADER, ""))
-        asked = self._table.asked(request.method, request.path)
+        id = json_log.begin_request(request.headers.get(json_log.HEADER, ""))
+        asked = self._table.match_request(request.method, request.path)
         accepted = request.headers.get("Accept-Language", "")
         headers = {**PLAIN, json_log.HEADER: id, **self._guard.headers_for(request.headers)}
         exchange = Exchange(request, asked, language_of(accepted, self._language), headers)
         # Open routes are asked all the time, and reveal nothing.
         if self._audit is None or asked.is_open or request.method == "OPTIONS":
-            return await self._handle(exchange)
-        with self._audit.entry(id):
+            return await self._handle_exchange(exchange)
+        with self._audit.record_entry(id):
             method, route = asked.name
-            audit_log.note(method=method, route=route)
-            answer = await self._handle(exchange)
-            audit_log.note(status=answer.status)
+            audit_log.note_members(method=method, route=route)
+            answer = await self._handle_exchange(exchange)
+            audit_log.note_members(status=answer.status)
             return answer
 
-    async def _handle(self, exchange: Exchange) -> web.StreamResponse:
+    async def _handle_exchange(self, exchange: Exchange) -> web.StreamResponse:
         try:
             with MemoryShare(self._memory) as memory:
                 answer = await self._answer_or_refuse(exchange, memory)
         except Exception:
             logger.exception("a request failed")
-            answer = await self._refuse(exchange, Refusal(INTERNAL_ERROR))
+            answer = await self._refuse_exchange(exchange, Refusal(INTERNAL_ERROR))
         if self._services.metrics is not None:
-            self._services.metrics.answered(*exchange.asked.name, answer.status)
+            self._services.metrics.count_answer(*exchange.asked.name, answer.status)
         return answer
 
     async def _answer_or_refuse(
         self, exchange: Exchange, memory: MemoryShare
     ) -> web.StreamResponse:
         try:
-            return await self._answer(exchange, memory)
+            return await self._answer_exchange(exchange, memory)
         except Refusal as refusal:
-            return await self._refuse(exchange, refusal)
+            return await self._refuse_exchange(exchange, refusal)
         except Refused as refused:
-            return await self._refuse(exchange, of_server(refused, MAX_BODY))
+            return await self._refuse_exchange(exchange, of_server(refused, MAX_BODY))
         except AgentError as error:
-            return await self._refuse(exchange, of_agent(error))
+            return await self._refuse_exchange(exchange, of_agent(error))
 
-    async def _answer(self, exchange: Exchange, memory: MemoryShare) -> web.StreamResponse:
+    async def _answer_exchange(self, exchange: Exchange, memory: MemoryShare) -> web.StreamResponse:
         request, language, headers = exchange.request, exchange.language, exchange.headers
-        caller = await self._caller(request)
+        caller = await self._find_caller(request)
         if request.method == "OPTIONS":
-            more = self._guard.preflight(request.headers)
+            more = self._guard.preflight_headers(request.headers)
             return web.Response(status=204, headers={**headers, **more})
-        route = self._route(exchange, caller)
-        end = partial(_end, request)
+        route = self._find_route(exchange, caller)
+        end = partial(_abort_connection, request)
         # A body may take minutes, in which its token is withdrawn.
-        with self._services.tokens.answering(caller, end):
-            fields = await _fields(request, route, exchange.asked.fields, memory)
+        with self._services.tokens.track_request(caller, end):
+            fields = await _read_fields(request, route, exchange.asked.fields, memory)
             if "sessionId" in fields:
-                audit_log.note(sessionId=fields["sessionId"])
+                audit_log.note_members(sessionId=fields["sessionId"])
                 await self._services.agent.refresh_conversation(fields["sessionId"])
-                self._services.visible.check(fields["sessionId"])
-        caller.check(*(scope for name, scope in route.narrower.items() if name in fields))
+                self._services.visible.check_visible(fields["sessionId"])
+        caller.check_scopes(*(scope for name, scope in route.narrower.items() if name in fields))
         inputs = Inputs(fields, language, headers, request, memory, caller, end)
         if _is_once(request, route):
-            return await self._once.answer(route, self._services, inputs)
-        with self._services.tokens.answering(caller, end):
+            return await self._once.answer_request(route, self._services, inputs)
+        with self._services.tokens.track_request(caller, end):
             answer = await route.handler(self._services, inputs)
         if isinstance(answer, web.StreamResponse):
             return answer
-        return await _send(exchange, 200, answer.envelope(language), {}, route.compresses)
+        return await _send_json(exchange, 200, answer.envelope(language), {}, route.compresses)
 
-    async def _caller(self, request: web.BaseRequest) -> Caller:
+    async def _find_caller(self, request: web.BaseRequest) -> Caller:
         """Who asks. Raises Refused, RateLimited."""
         caller = await self._guard.caller_of(request.headers)
         if caller == NOBODY and request.method == "GET" and tickets.FIELD in request.query:
             caller = self._with_ticket(request)
         if self._callers is not None:
-            self._callers.count(caller.name, request)
+            self._callers.count_request(caller.name, request)
         self._guard.check_place(request.raw_path, request.headers)
         return caller
 
     def _with_ticket(self, request: web.BaseRequest) -> Caller:
         """Who got the ticket, if their token still works."""
-        caller = self._services.tickets.redeem(request.query[tickets.FIELD], request.path)
-        return caller if caller.id in CALLERS or self._services.tokens.has(caller) else NOBODY
+        caller = self._services.tickets.redeem_ticket(request.query[tickets.FIELD], request.path)
+        return (
+            caller if caller.id in CALLERS or self._services.tokens.has_token_of(caller) else NOBODY
+        )
 
-    def _route(self, exchange: Exchange, caller: Caller) -> Route[Handler]:
+    def _find_route(self, exchange: Exchange, caller: Caller) -> Route[Handler]:
         """The route, if the caller may use it. Raises Refused, Refusal."""
         request, asked = exchange.request, exchange.asked
         # Without a token, a client must not learn which other routes exist.
@@ -185,27 +187,27 @@ class Dispatcher:
                 raise Refused(BAD_TOKEN)
         route = asked.route
         if route is not None and route.scope not in (OPEN, ANY):
-            caller.check(route.scope)
+            caller.check_scopes(route.scope)
         if not asked.is_open:
             self._server.admit(request, caller.id, route is not None and route.is_urgent)
         if route is None:
-            raise self._table.refusal(request.path)
+            raise self._table.route_refusal(request.path)
         return route
 
-    async def _refuse(self, exchange: Exchange, refusal: Refusal) -> web.StreamResponse:
+    async def _refuse_exchange(self, exchange: Exchange, refusal: Refusal) -> web.StreamResponse:
         path = exchange.request.path
         more: dict[str, str] = {}
         if refusal.code == METHOD_NOT_ALLOWED:
-            more["Allow"] = self._table.allowed(path)
+            more["Allow"] = self._table.allowed_methods(path)
         elif refusal.code == UNAUTHORIZED:
             more["WWW-Authenticate"] = "Bearer"
         elif refusal.retry_after:
             more["Retry-After"] = str(refusal.retry_after)
-        made = errors.refused if path.startswith(OPENAI) else refused
-        return await _send(exchange, refusal.status, made(refusal, exchange.language), more)
+        made = errors.error_answer if path.startswith(OPENAI) else refusal_envelope
+        return await _send_json(exchange, refusal.status, made(refusal, exchange.language), more)
 
 
-async def _fields(
+async def _read_fields(
     request: web.BaseRequest, route: Route[Handler], in_path: Mapping[str, str], memory: MemoryShare
 ) -> Mapping[str, Any]:
     """The checked fields of the request. Raises Refusal and Refused."""
@@ -222,10 +224,10 @@ async def _fields(
     if kind != JSON and not (is_empty and kind in UNNAMED):
         raise Refusal(UNSUPPORTED_MEDIA_TYPE)
     if is_empty:
-        return route.form.check(dict(in_path))
+        return route.form.check_fields(dict(in_path))
     try:
         body = await http_server.read_json(request, MAX_BODY, memory)
-        return route.form.check({**body, **in_path} if isinstance(body, dict) else body)
+        return route.form.check_fields({**body, **in_path} if isinstance(body, dict) else body)
     except RpcError as error:
         raise no_json(error.message) from None
 
@@ -238,13 +240,13 @@ def _is_once(request: web.BaseRequest, route: Route[Handler]) -> bool:
     return once.HEADER in headers and route.method != "GET" and not goes_on
 
 
-def _end(request: web.BaseRequest) -> None:
+def _abort_connection(request: web.BaseRequest) -> None:
     """End the connection of a request that is being answered."""
     if request.transport is not None:
         request.transport.abort()
 
 
-async def _send(
+async def _send_json(
     exchange: Exchange,
     status: int,
     value: Mapping[str, Any],

@@ -46,8 +46,8 @@ class ApiGuard(http_server.Guard):
         access: Access = LOCAL,
     ) -> None:
         names = {*NAMES, access.own_name()}
-        origins_of_all = origins | access.origins(port)
-        hosts = access.hosts(port)
+        origins_of_all = origins | access.own_origins(port)
+        hosts = access.host_headers(port)
         super().__init__(tokens.values(), port, names, origins_of_all, hosts, access.scheme)
         self._names = tuple(tokens)
         self._named = named
@@ -66,7 +66,7 @@ class ApiGuard(http_server.Guard):
         if caller == NOBODY or any(self._named):
             await self._named.refresh()
         if caller == NOBODY:
-            caller = self._named.holder(http_server.bearer(headers.get("Authorization", "")))
+            caller = self._named.holder_of(http_server.bearer(headers.get("Authorization", "")))
         return caller
 
     def knows(self, origin: str) -> bool:
@@ -84,7 +84,7 @@ class ApiGuard(http_server.Guard):
             told.update(ENCRYPTED)
         return told
 
-    def preflight(self, headers: Mapping[str, str]) -> dict[str, str]:
+    def preflight_headers(self, headers: Mapping[str, str]) -> dict[str, str]:
         """The answer to a browser that asks before a page sends a request. It is the same for all
         paths, because the question comes without the token; so it has no `Allow`, which depends on
         the path."""

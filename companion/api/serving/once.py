@@ -15,7 +15,14 @@ from ...agent.failure import VALIDATION_ERROR, AgentError
 from ...base.http_server import JSON
 from ..contract.refusal import IDEMPOTENCY_LOST, UNSUPPORTED_PARAMETER, Refusal, of_agent
 from ..contract.route import Route
-from ..handlers.handler_types import Handler, HandlerAnswer, Inputs, Services, encoded, refused
+from ..handlers.handler_types import (
+    Handler,
+    HandlerAnswer,
+    Inputs,
+    Services,
+    encode_json,
+    refusal_envelope,
+)
 from ..openai import errors
 from ..operations.attempts import Attempt, Attempts, KeptAnswer
 
@@ -35,7 +42,7 @@ class IdempotentRequests:
         self._attempts = Attempts()
         self._tasks: set[asyncio.Task[KeptAnswer | Refusal]] = set()
 
-    async def answer(
+    async def answer_request(
         self, route: Route[Handler], services: Services, inputs: Inputs
     ) -> web.StreamResponse:
         """Raises Refusal, AgentError."""
@@ -46,17 +53,19 @@ class IdempotentRequests:
             raise Refusal(VALIDATION_ERROR, "key_wrong", field=HEADER, limit=MAX_KEY, size=len(key))
         streams = bool(inputs.fields.get("stream"))
         while True:
-            attempt, is_new = self._attempts.find(inputs.caller.id, key, _fingerprint(inputs))
+            attempt, is_new = self._attempts.find_attempt(
+                inputs.caller.id, key, _request_fingerprint(inputs)
+            )
             if is_new:
                 inputs = replace(inputs, attempt=attempt)
-                first = self._streamed if streams else self._detached
+                first = self._answer_stream if streams else self._answer_detached
                 return await first(route, services, inputs, attempt)
             # A stream goes on with the turn; for its answer one would have to wait until the end.
             has_turn = streams and not route.is_openai
-            with services.tokens.answering(inputs.caller, inputs.end):
-                await (attempt.has_turn() if has_turn else attempt.over())
+            with services.tokens.track_request(inputs.caller, inputs.end):
+                await (attempt.has_turn() if has_turn else attempt.wait_until_over())
                 if not attempt.is_void:
-                    return await self._again(route, services, inputs, attempt, has_turn)
+                    return await self._answer_again(route, services, inputs, attempt, has_turn)
 
     async def close(self) -> None:
         """End what still runs."""
@@ -65,7 +74,7 @@ class IdempotentRequests:
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=ENDING)
 
-    async def _again(
+    async def _answer_again(
         self,
         route: Route[Handler],
         services: Services,
@@ -82,86 +91,90 @@ class IdempotentRequests:
                 return answer
         if attempt.kept is None:
             raise Refusal(IDEMPOTENCY_LOST, field=HEADER)
-        return _response(attempt.kept, inputs, REPLAYED)
+        return _kept_response(attempt.kept, inputs, REPLAYED)
 
-    async def _streamed(
+    async def _answer_stream(
         self, route: Route[Handler], services: Services, inputs: Inputs, attempt: Attempt
     ) -> web.StreamResponse:
         """The first stream, which ends with its client. Raises Refusal, AgentError."""
         try:
-            with services.tokens.answering(inputs.caller, inputs.end):
+            with services.tokens.track_request(inputs.caller, inputs.end):
                 answer = await route.handler(services, inputs)
         except (Refusal, AgentError) as error:
-            _keep(attempt, _refusal(error), route, inputs)
+            _keep_error(attempt, _as_refusal(error), route, inputs)
             raise
         finally:
             attempt.end()
         if not isinstance(answer, web.StreamResponse):
-            return _response(_kept(answer, inputs), inputs, {})
+            return _kept_response(_kept_answer(answer, inputs), inputs, {})
         return answer
 
-    async def _detached(
+    async def _answer_detached(
         self, route: Route[Handler], services: Services, inputs: Inputs, attempt: Attempt
     ) -> web.StreamResponse:
         """The first request, which goes on if its client leaves. Raises Refusal."""
 
-        def end() -> None:
+        def end_both() -> None:
             task.cancel()
             inputs.end()
 
-        again = replace(inputs, end=end)
-        task = asyncio.ensure_future(self._run(route, services, again, attempt))
+        again = replace(inputs, end=end_both)
+        task = asyncio.ensure_future(self._run_attempt(route, services, again, attempt))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         came = await asyncio.shield(task)
         if isinstance(came, Refusal):
             raise came
-        return _response(came, inputs, {})
+        return _kept_response(came, inputs, {})
 
-    async def _run(
+    async def _run_attempt(
         self, route: Route[Handler], services: Services, inputs: Inputs, attempt: Attempt
     ) -> KeptAnswer | Refusal:
         try:
-            with services.tokens.answering(inputs.caller, inputs.end), inputs.memory.moved() as own:
+            with services.tokens.track_request(
+                inputs.caller, inputs.end
+            ), inputs.memory.moved() as own:
                 answer = await route.handler(services, replace(inputs, memory=own))
-            kept = _kept(answer, inputs)
-            attempt.keep(kept)
+            kept = _kept_answer(answer, inputs)
+            attempt.keep_answer(kept)
             return kept
         except (Refusal, AgentError) as error:
-            return _keep(attempt, _refusal(error), route, inputs)
+            return _keep_error(attempt, _as_refusal(error), route, inputs)
         finally:
             attempt.end()
 
 
-def _fingerprint(inputs: Inputs) -> bytes:
+def _request_fingerprint(inputs: Inputs) -> bytes:
     request = inputs.request
     whole = [request.method, request.path, inputs.fields]
     return hashlib.sha256(json.dumps(whole, sort_keys=True).encode("ascii")).digest()
 
 
-def _refusal(error: Refusal | AgentError) -> Refusal:
+def _as_refusal(error: Refusal | AgentError) -> Refusal:
     return error if isinstance(error, Refusal) else of_agent(error)
 
 
-def _keep(
+def _keep_error(
     attempt: Attempt, refusal: Refusal, route: Route[Handler], inputs: Inputs
 ) -> KeptAnswer | Refusal:
     """Keep an error if a turn had begun; another attempt may do better than any other one."""
     if not attempt.turn_id:
         return refusal
-    envelope = (errors.refused if route.is_openai else refused)(refusal, inputs.language)
-    kept = KeptAnswer(refusal.status, encoded(envelope), JSON)
-    attempt.keep(kept)
+    envelope = (errors.error_answer if route.is_openai else refusal_envelope)(
+        refusal, inputs.language
+    )
+    kept = KeptAnswer(refusal.status, encode_json(envelope), JSON)
+    attempt.keep_answer(kept)
     return kept
 
 
-def _kept(answer: HandlerAnswer | web.StreamResponse, inputs: Inputs) -> KeptAnswer:
+def _kept_answer(answer: HandlerAnswer | web.StreamResponse, inputs: Inputs) -> KeptAnswer:
     if isinstance(answer, HandlerAnswer):
-        return KeptAnswer(200, encoded(answer.envelope(inputs.language)), JSON)
+        return KeptAnswer(200, encode_json(answer.envelope(inputs.language)), JSON)
     body = answer.body if isinstance(answer, web.Response) else b""
     return KeptAnswer(answer.status, body if isinstance(body, bytes) else b"", JSON)
 
 
-def _response(kept: KeptAnswer, inputs: Inputs, more: dict[str, str]) -> web.Response:
+def _kept_response(kept: KeptAnswer, inputs: Inputs, more: dict[str, str]) -> web.Response:
     headers = {**inputs.headers, "Content-Type": kept.media_type, **more}
     return web.Response(status=kept.status, body=kept.body, headers=headers)

@@ -41,44 +41,44 @@ class Table:
             else:
                 self._plain.setdefault(route.path, []).append(route)
 
-    def asked(self, method: str, path: str) -> RouteMatch:
+    def match_request(self, method: str, path: str) -> RouteMatch:
         """HEAD counts as GET."""
         method = "GET" if method == "HEAD" else method
-        for route, fields in self._fitting(path):
+        for route, fields in self._fitting_routes(path):
             if route.method == method:
                 return RouteMatch(route, fields)
         return RouteMatch()
 
-    def allowed(self, path: str) -> str:
+    def allowed_methods(self, path: str) -> str:
         """The methods of a path, for the header Allow; empty if there is no such path."""
-        methods = [route.method for route, _fields in self._fitting(path)]
+        methods = [route.method for route, _fields in self._fitting_routes(path)]
         return ", ".join([*methods, "OPTIONS"]) if methods else ""
 
-    def refusal(self, path: str) -> Refusal:
+    def route_refusal(self, path: str) -> Refusal:
         """Why a request for this path has no route."""
-        allowed = self.allowed(path)
+        allowed = self.allowed_methods(path)
         if allowed:
             return Refusal(METHOD_NOT_ALLOWED, allowed=allowed)
         return Refusal(NOT_FOUND, path=path[:200])
 
-    def _fitting(self, path: str) -> Iterator[tuple[Route[Handler], Mapping[str, str]]]:
+    def _fitting_routes(self, path: str) -> Iterator[tuple[Route[Handler], Mapping[str, str]]]:
         """The routes of this path, for whichever method, each with the fields in the path."""
         if path in self._plain:
             for route in self._plain[path]:
                 yield route, {}
             return
         for pattern, route in self._patterns:
-            fields = _matched(pattern, _parts(path, pattern, route))
+            fields = _matched_fields(pattern, _path_parts(path, pattern, route))
             if fields is not None:
                 yield route, fields
 
 
-def _parts(path: str, pattern: list[str], route: Route[Handler]) -> list[str]:
+def _path_parts(path: str, pattern: list[str], route: Route[Handler]) -> list[str]:
     # The ids of some models have slashes.
     return path.split("/", len(pattern) - 1) if route.is_openai else path.split("/")
 
 
-def _matched(pattern: list[str], parts: list[str]) -> dict[str, str] | None:
+def _matched_fields(pattern: list[str], parts: list[str]) -> dict[str, str] | None:
     if len(pattern) != len(parts):
         return None
     pairs = list(zip(pattern, parts))
