@@ -138,7 +138,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--worst",
         type=int,
-        default=os.environ.get("HEADLESS_WORST"),
+        default=os.environ.get("HEADLESS_WORST") or None,
         metavar="SEED",
         help="do what no document forbids, as badly as a real editor may, chosen by the seed"
         " (default: the variable HEADLESS_WORST; without both, the friendly way)",

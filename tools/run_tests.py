@@ -61,25 +61,39 @@ ADAPTER = (*EDITOR, "--exec", "tests/run.py")
 UI = os.path.join("tests", "ui")
 # The seeds with which `fuzz` plays the worst that an editor may do (headless/switches.py).
 SEEDS = range(50)
+
+
+def seed_of_commit() -> str:
+    """The one of SEEDS that belongs to the commit that is checked out; empty without git."""
+    try:
+        command = ("git", "rev-parse", "HEAD")
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return str(SEEDS[int(done.stdout, 16) % len(SEEDS)])
+
+
+# With which the adapter's tests are played; empty in a friendly editor.
+SEED = os.environ.get("HEADLESS_WORST", seed_of_commit())
 # Starts a friendly editor of its own, whatever plays here.
 OWN_EDITOR = ("--ignore", os.path.join(UI, "simulator_test.py"))
 # Tests of the adapter that take half of its time, by parts of the names of their files.
 REVIEWS = ("diff", "edit", "large", "random", "review", "typed", "unasked")
 
 
-def at_worst(seed: int) -> Tuple[str, ...]:
-    """Runs the adapter's tests in an editor that does its worst."""
-    return (*EDITOR, "--worst", str(seed), "--exec", "tests/run.py")
+def at_worst(seed: str) -> Tuple[str, ...]:
+    """Runs the adapter's tests in an editor that does its worst, or, without a seed, none of it."""
+    return (*EDITOR, *(("--worst", seed) if seed else ()), "--exec", "tests/run.py")
 
 
 def adapter(reviews: bool) -> Tuple[str, ...]:
-    """The tests of reviews, or all others, so that none is left out."""
+    """The tests of reviews, or all others, so that none is left out; at the worst of SEED."""
     names = sorted(glob.glob(os.path.join(ROOT, UI, "*test*.py")))
     found = [it for it in names if any(word in os.path.basename(it) for word in REVIEWS)]
     paths = [os.path.relpath(it, ROOT) for it in found]
     if reviews:
-        return (*ADAPTER, "--", *paths)
-    return (*ADAPTER, "--", UI, *(word for path in paths for word in ("--ignore", path)))
+        return (*at_worst(SEED), "--", *paths)
+    return (*at_worst(SEED), "--", UI, *(word for path in paths for word in ("--ignore", path)))
 
 
 class Part(NamedTuple):
@@ -141,7 +155,7 @@ FUZZ = (
     *(
         Part(
             f"the adapter in an editor at its worst, seed {it}",
-            (*at_worst(it), "--", UI, *OWN_EDITOR),
+            (*at_worst(str(it)), "--", UI, *OWN_EDITOR),
         )
         for it in SEEDS
     ),
@@ -317,10 +331,8 @@ def run_all(parts: Sequence[Part], limit: float = LIMIT) -> int:
     print(
         "Running the tests of", ", ".join(it.name for it in parts if not it.is_set_up), flush=True
     )
-    seed = os.environ.get("HEADLESS_WORST")
-    print(
-        f"The editor does its worst, seed {seed}" if seed else "The editor is friendly", flush=True
-    )
+    how = f"does its worst: HEADLESS_WORST={SEED}" if SEED else "is friendly"
+    print(f"The editor of the adapter's tests {how}", flush=True)
     kept, temporary = os.path.join(VENV, "compiled"), tempfile.mkdtemp()
     folder = kept if os.path.isdir(VENV) else temporary
     run = Run(limit, functools.partial(compiling, folder))

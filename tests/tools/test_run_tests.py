@@ -104,6 +104,14 @@ class Parts(unittest.TestCase):
         )
         self.assertIn("tests/ui/test_diff.py".replace("/", os.sep), apart)
 
+    def test_the_adapter_is_played_at_the_worst_of_a_seed_that_belongs_to_the_commit(self) -> None:
+        self.assertIn(run_tests.seed_of_commit(), {"", *map(str, run_tests.SEEDS)})
+        for seed, expected in (("7", ["--worst", "7"]), ("", [])):
+            with self.subTest(seed), mock.patch.object(run_tests, "SEED", seed):
+                for reviews in (False, True):
+                    words = run_tests.adapter(reviews)
+                    self.assertEqual([*words[3 : words.index("--exec")]], expected)
+
     def test_what_the_core_leaves_out_another_one_has(self) -> None:
         parts = {part.name: part.arguments for part in run_tests.TESTS}
         core = parts.pop("the core")
