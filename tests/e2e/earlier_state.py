@@ -5,7 +5,11 @@ by its own code, and put down for a test in a folder and at a time of its own.
 
 makes them anew by the code of that commit: its editor, with each kind of edit, waiting and typed
 in, and with chats, is killed. The files change only for a version that stores something else; what
-an installed version may have stored has to be understood.
+an installed version may have stored has to be understood. To try an upgrade from another commit,
+such as the one before, name a folder:
+
+    .venv/bin/python tests/e2e/earlier_state.py HEAD~1 FOLDER
+    EARLIER=FOLDER .venv/bin/python -m pytest tests/e2e/test_upgrade.py
 """
 
 from __future__ import annotations
@@ -25,7 +29,8 @@ from model_server import Gate, ModelServer, call
 from served import Served, set_up, until
 
 HERE = Path(__file__).resolve().parent
-EARLIER = HERE / "earlier"
+OURS = HERE / "earlier"
+EARLIER = Path(os.environ.get("EARLIER") or OURS)
 # What is kept of the played folder: the project, the data of the editor, the folder of the engine.
 KEPT = ("work", "data", "cache")
 # What a version that starts makes anew, or what only names the process that was killed.
@@ -35,6 +40,8 @@ ROOT, MOMENT = "@ROOT@", re.compile(r"@KILL([+-]\d+)@")
 # Seconds since the epoch, and what follows of a number that is finer.
 TIME = re.compile(r"(?<![\w.@])(\d{10})(?=(?:\d{3}|\d{6}|\d{9})?(?:\.\d+)?(?!\w))")
 DAY = 24 * 60 * 60
+# The last id that Linux may give to a process.
+NOBODY = 4194303
 # The modification times of the files in `work`: stored stamps are compared with them.
 TIMES = "times.txt"
 LINE = "━" * 40 + "\n"
@@ -62,7 +69,7 @@ def _files(folder: Path) -> Iterator[Path]:
     return (path for path in sorted(folder.rglob("*")) if path.is_file())
 
 
-def make(commit: str) -> None:
+def make(commit: str, target: Path = OURS) -> None:
     """Make the files by the code of the commit. Raises CalledProcessError."""
     with tempfile.TemporaryDirectory() as folder:
         checkout, root = Path(folder, "checkout"), Path(folder).resolve() / "root"
@@ -72,13 +79,13 @@ def make(commit: str) -> None:
             # Beside the helpers of that commit, so that these are what it imports.
             there = shutil.copy(__file__, checkout / "tests" / "e2e")
             subprocess.run([sys.executable, there, "--play", str(root)], cwd=checkout, check=True)
-            _collect(root)
+            _collect(root, target)
         finally:
             subprocess.run([*worktree, "remove", "--force", str(checkout)], check=True)
 
 
-def _collect(root: Path) -> None:
-    shutil.rmtree(EARLIER, ignore_errors=True)
+def _collect(root: Path, earlier: Path) -> None:
+    shutil.rmtree(earlier, ignore_errors=True)
     killed_at, stamps = int(time.time()), []
 
     def timeless(text: str) -> str:
@@ -86,17 +93,19 @@ def _collect(root: Path) -> None:
             seconds = int(found.group(1)) - killed_at
             return f"@KILL{seconds:+d}@" if abs(seconds) < DAY else found.group(1)
 
-        return TIME.sub(since_kill, text.replace(str(root), ROOT))
+        text = TIME.sub(since_kill, text.replace(str(root), ROOT))
+        # No process on the machine of the test is taken for the CLI.
+        return re.sub(r'"pid":\d+', f'"pid":{NOBODY}', text)
 
     for folder in KEPT:
         for path in _files(root / folder):
             if LEFT_OUT.search(str(path.relative_to(root))) is None:
-                target = EARLIER / path.relative_to(root)
+                target = earlier / path.relative_to(root)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_text(timeless(path.read_text("utf-8")), "utf-8")
                 if folder == "work":
                     stamps.append(timeless(f"{path.stat().st_mtime_ns} {path}\n"))
-    (EARLIER / TIMES).write_text("".join(stamps), "utf-8")
+    (earlier / TIMES).write_text("".join(stamps), "utf-8")
 
 
 class Play:
@@ -126,6 +135,7 @@ class Play:
         until(self._cli.connected)
         self._accept("unwritten.txt")
         self._edit_unasked()
+        self._reject_with_note()
         self._propose("waiting.txt")
         self._talk()
         self._ask_in_chat()
@@ -135,6 +145,7 @@ class Play:
         until(lambda: self._stored("state.json").count('"new\\nmine\\n"') == 2)
         until(lambda: "accepted.txt" not in self._stored("state.json"))
         until(lambda: '"mine"' in self._stored("drafts.json"))
+        until(lambda: "too short" in self._stored("state.json"))
         self._do("keep_session")
 
     def _do(self, name: str, *args: Any) -> Any:
@@ -181,11 +192,22 @@ class Play:
             self._hook("AfterTool", **call, tool_response={"llmContent": ""})
         self._do("wait_for", "status_bar_says", True, "2 edits")
         self._do("command", "gemini_companion_show_changes")
+        until(lambda: self._do("asks") or self._do("named", "Changes"))
+        if self._do("asks"):
+            # Newer versions list the edits, and below the first row is the sheet.
+            self._do("choose", 0)
         self._do("wait_for", "begins_with", True, "Changes", "2 edits")
         self._do("retype_named", "Changes", "newer\n", "mine\n")
 
     def _hook(self, event: str, **members: Any) -> None:
         self._cli.hook(event, cwd=str(self._work), **members).result(60)
+
+    def _reject_with_note(self) -> None:
+        """Words for the CLI's model, which wait for its next hook."""
+        self._propose("noted.txt")
+        self._do("review", "reject_diff_with_note", self._path("noted.txt"))
+        self._do("type_in_panel", "too short")
+        self._do("wait_for", "proposal", None, self._path("noted.txt"))
 
     def _talk(self) -> None:
         """A conversation with an edit of a turn, a turn that runs, a message that waits for it, and
@@ -228,4 +250,4 @@ if __name__ == "__main__":
         sys.path.insert(0, str(HERE.parent.parent))
         Play(Path(sys.argv[2]))
     else:
-        make(sys.argv[1])
+        make(sys.argv[1], *map(Path, sys.argv[2:]))

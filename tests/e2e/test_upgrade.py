@@ -70,6 +70,11 @@ class Upgrade(unittest.TestCase):
         self.do("command", "gemini_companion_undo_last_accepted")
         self.wait_for_file("accepted.txt", "old\n")
 
+    def test_words_for_a_model_whose_cli_is_gone_are_a_tab(self) -> None:
+        tab = "noted.txt (your note, not delivered)"
+        until(lambda: "too short" in (self.do("named", tab) or ""), lambda: self.do("tabs"))
+        self.do("wait_for", "named", TYPED, "noted.txt (rejected, your edits)")
+
     def test_edits_made_without_asking_are_in_the_sheet_with_the_typed_text(self) -> None:
         for words in ("## unasked.txt", "## sheet.txt", "\nold\nmine\n"):
             until(lambda words=words: words in (self.do("named", "Changes") or ""))
