@@ -20,6 +20,7 @@ from GeminiCompanion.companion.agent.agents.codex import Codex
 from GeminiCompanion.companion.agent.agents.gemini_cli import GeminiCli
 from GeminiCompanion.companion.agent.edited_file import edited_text, unreported_difference
 from GeminiCompanion.companion.agent.events.tool_call import Call
+from GeminiCompanion.companion.agent.turn import file_writes
 from GeminiCompanion.companion.agent.turn.call_tracker import CallTracker
 from GeminiCompanion.companion.agent.turn.outcomes import CallDecision
 from GeminiCompanion.companion.agent.turn.turn import Limits, Turn
@@ -134,6 +135,9 @@ class WritesByItself(Story):
     async def test_an_allowed_edit_that_is_on_disk_is_done_though_nobody_tells_its_end(
         self,
     ) -> None:
+        patch = mock.patch.object(file_writes, "BETWEEN", 0.0)
+        patch.start()
+        self.addCleanup(patch.stop)
         for text, success in (("new\n", True), ("other\n", False), ("", False)):
             with self.subTest(text):
                 self.setUp()

@@ -13,6 +13,7 @@ import unittest
 from typing import Any
 from unittest import mock
 
+from GeminiCompanion.companion.api import server as server_module
 from GeminiCompanion.companion.api.files import shell_command
 
 from ..support import is_alive, until, wait_for
@@ -84,10 +85,12 @@ class Commands(ApiTest):
         left = []
         self.run_over("true")
         before = len(os.listdir("/proc/self/fd"))
-        for _ in range(5):
+        for number in range(5):
             started = time.monotonic()
-            command = "setsid sh -c 'echo $$; exec sleep 600' & sleep 0.2; echo told >&2"
-            reply = self.run_over(command)
+            leaves = f"setsid sh -c 'echo $$; : > has-left-{number}; exec sleep 600' &"
+            waits = f"until [ -e has-left-{number} ]; do sleep 0.01; done; echo told >&2"
+            with mock.patch.object(shell_command, "DRAINING", 0.05):
+                reply = self.run_over(f"{leaves} {waits}")
             self.assertLess(time.monotonic() - started, PATIENCE)
             self.assertEqual((reply["stderr"], reply["exitCode"]), ("told\n", 0))
             left.append(int(reply["output"]))
@@ -124,7 +127,8 @@ class Commands(ApiTest):
         self.until_dead(int(self.read("early")))
 
     def test_it_ends_when_the_server_stops(self) -> None:
-        server = self.another_server()
+        with mock.patch.object(server_module, "SHUTDOWN", 0.05):
+            server = self.another_server()
         client = self.connect(server)
         body = b'{"command": "echo $$ > stopped; sleep 600"}'
         head = (

@@ -29,6 +29,8 @@ NODE = shutil.which("node")
 
 
 KEY = "5" * 64
+# What sets the milliseconds between two looks for an editor, in the program.
+LOOK = b"const LOOK = 2000;"
 
 
 class Window(ThreadingHTTPServer):
@@ -102,7 +104,9 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class Installed(unittest.TestCase):
-    """`self.place` has the extension; a CLI works in `self.work`."""
+    """`self.place` has the extension, with `look` for LOOK; a CLI works in `self.work`."""
+
+    look = LOOK
 
     def setUp(self) -> None:
         folder = tempfile.TemporaryDirectory()
@@ -115,7 +119,9 @@ class Installed(unittest.TestCase):
         os.chmod(os.path.dirname(self.ide), 0o700)
         self.place = extension.extension_folder(GEMINI_CLI, {}, self.root)
         with open(os.path.join(ROOT, "extension", "companion.cjs"), "rb") as file:
-            extension.install_extension(GEMINI_CLI, self.place, file.read())
+            program = file.read()
+        self.assertIn(LOOK, program)
+        extension.install_extension(GEMINI_CLI, self.place, program.replace(LOOK, self.look))
 
     def window(self, folder: str, status: int = 200, answer: str = "{}") -> Window:
         window = Window(status, answer)
@@ -145,6 +151,15 @@ class Hooks(Installed):
         )
         self.assertEqual((done.returncode, done.stderr), (0, b""))
         return done.stdout.decode()
+
+    def limit_hooks(self, milliseconds: int) -> None:
+        """Let the program wait no longer for the answer to a hook."""
+        path = os.path.join(self.place, "cli.json")
+        with open(path, "rb") as file:
+            row = json.loads(file.read())
+        limits = {event: milliseconds for event in row["limits"]}
+        with open(path, "w") as text:
+            json.dump({**row, "limits": limits}, text)
 
 
 class Program(Hooks):
@@ -203,6 +218,7 @@ class Program(Hooks):
         self.assertEqual([len(it.done) for it in windows], [0, 1, 0])
 
     def test_a_window_that_is_late_or_fails_may_have_done_it_so_no_other_is_asked(self) -> None:
+        self.limit_hooks(2000)
         for late, status in ((True, 200), (False, 500)):
             windows = [self.window(self.work, status, "{}") for _ in range(2)]
             for window in windows:
@@ -306,6 +322,7 @@ class Strangers(Hooks):
         self.heard_nothing(window)
 
     def test_one_who_is_silent_takes_nothing_of_a_windows_time(self) -> None:
+        self.limit_hooks(2000)
         stranger = self.window(self.work)
         stranger.greets_late = True
         window = self.window(self.work, answer=context("it"))
@@ -577,13 +594,6 @@ class WithNode(ToolServer):
             self.assertTrue(self.ask(number, "tools/call")["isError"])
         self.leave()
 
-    def test_the_cli_is_told_of_the_tools_once_there_is_an_editor(self) -> None:
-        self.begin()
-        self.window(self.work)
-        told = json.loads(self.process.stdout.readline())  # type: ignore[union-attr]
-        self.assertEqual(told["method"], "notifications/tools/list_changed")
-        self.leave()
-
     def test_who_tries_the_version_without_sessions_goes_on_with_the_one_before(self) -> None:
         self.window(self.work, answer='{"jsonrpc":"2.0","id":1,"result":{}}')
         self.say("server/discover", jsonrpc="2.0", id=1)
@@ -595,6 +605,18 @@ class WithNode(ToolServer):
         for line in (b"no JSON\n", b"null\n", b"{}\n", b"[]\n"):
             self.process.stdin.write(line)  # type: ignore[union-attr]
         self.begin()
+        self.leave()
+
+
+@unittest.skipUnless(NODE, "needs Node.js")
+class LookingOut(ToolServer):
+    look = b"const LOOK = 20;"
+
+    def test_the_cli_is_told_of_the_tools_once_there_is_an_editor(self) -> None:
+        self.begin()
+        self.window(self.work)
+        told = json.loads(self.process.stdout.readline())  # type: ignore[union-attr]
+        self.assertEqual(told["method"], "notifications/tools/list_changed")
         self.leave()
 
 

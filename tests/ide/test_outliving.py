@@ -13,7 +13,7 @@ from typing import Any, AsyncIterator, Awaitable, Callable, Mapping
 from unittest import mock
 
 from GeminiCompanion.companion.base.folder_lock import FolderInUse, FolderLock
-from GeminiCompanion.companion.ide import hook_events, state_file
+from GeminiCompanion.companion.ide import disk_check, hook_events, state_file
 from GeminiCompanion.companion.ide.clis import GEMINI_CLI
 from GeminiCompanion.companion.ide.decisions import DECIDED, OPEN, TOLD, Entry
 from GeminiCompanion.companion.ide.events import DiffAccepted
@@ -448,6 +448,7 @@ class OtherWindows(OutlivingTestCase):
         self.run_with(step)
 
     def test_what_was_typed_into_a_diff_comes_back_in_a_window_with_other_folders(self) -> None:
+        patched(self, mock.patch.object(disk_check, "LOOKS", (0.0,)))
         typed = accepted("/a/b", "typed\n")._replace(state=OPEN, proposed="another")
         state_file.save_state(self.path, [self.saved("/a", proposals=(typed,))])
 

@@ -11,8 +11,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 SEEDS = 120
 # Seconds; a seed takes a hundredth of one.
 PATIENCE = 300
-# Makes each fault in what keeps notes, and prints what is noticed first. The seeds begin where a
-# few of them notice all; the others would say the same, later.
+# Makes each fault in what keeps notes, and prints what is noticed first. The first seeds
+# notice all; the others would say the same, later.
 LOSING = """
 from unittest import mock
 from companion.ide.hooks.words_for_model import WordsForModel
@@ -40,7 +40,7 @@ harness = Harness()
 with harness.installed():
     for fault, change in FAULTS.items():
         with mock.patch.object(WordsForModel, *change):
-            seeds = (harness.run(seed).ledger.violations for seed in range(30, 601))
+            seeds = (harness.run(seed).ledger.violations for seed in (46, 225, *range(601)))
             print(fault, next(filter(None, seeds), "unnoticed"), sep=": ")
 """
 
