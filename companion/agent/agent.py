@@ -144,7 +144,7 @@ class Agent:
     def process_info(self) -> Info:
         """Never starts a process."""
         pool = self.backends[None].pool
-        for first in pool.running:
+        for first in pool.running_processes:
             return Info(first.version, first.pid, pool.starts)
         return Info(None, None, pool.starts)
 
@@ -222,7 +222,7 @@ class Agent:
             if is_temporary:
                 # To its end, for a server that finds it free deletes it.
                 conversation.hold.keep_held()
-            return conversation.info
+            return conversation.session_info
 
     async def refresh_conversation(self, session_id: str) -> None:
         """Learn what another server has made of this conversation, as far as it is on disk. Raises
@@ -299,7 +299,7 @@ class Agent:
         if title is not None:
             async with conversation.hold.exclusive_use():
                 conversation.record.rename(title)
-        return conversation.info
+        return conversation.session_info
 
     async def remove_when_over(self, session_id: str) -> None:
         """Call `delete_session` once the cancelled turn is over."""

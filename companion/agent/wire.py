@@ -119,7 +119,7 @@ def _thought_json(body: events.Thought, language: str) -> dict[str, Any]:
     return {"subject": body.subject, "description": translated_text(body.description, language)}
 
 
-def _tool_call(body: events.ToolCall, language: str) -> dict[str, Any]:
+def _tool_call_json(body: events.ToolCall, language: str) -> dict[str, Any]:
     return {
         "callId": body.call_id,
         "name": body.name,
@@ -135,7 +135,7 @@ def _tool_call(body: events.ToolCall, language: str) -> dict[str, Any]:
     }
 
 
-def _tool_execution(body: events.ToolExecution, language: str) -> dict[str, Any]:
+def _tool_execution_json(body: events.ToolExecution, language: str) -> dict[str, Any]:
     told = REJECTED if body.rejected else STATUSES[body.status]
     return {
         "callId": body.call_id,
@@ -146,7 +146,7 @@ def _tool_execution(body: events.ToolExecution, language: str) -> dict[str, Any]
     }
 
 
-def _tool_confirmation(body: events.ToolConfirmation, language: str) -> dict[str, Any]:
+def _tool_confirmation_json(body: events.ToolConfirmation, language: str) -> dict[str, Any]:
     description = body.description or _said_of(DESCRIPTION, body.name, language)
     return {
         "callId": body.call_id,
@@ -190,7 +190,7 @@ def _said_of(told: Sentence, tool: str, language: str) -> str:
     return translated_text(told.with_values(tool=shown.display_line(tool, language)), language)
 
 
-def _tool_result(body: events.ToolResult, language: str) -> dict[str, Any]:
+def _tool_result_json(body: events.ToolResult, language: str) -> dict[str, Any]:
     display = display_result(body, language)
     error = None if body.error is None else translated_text(body.error, language)
     return {
@@ -268,7 +268,7 @@ def _plan_json(body: Plan, language: str) -> dict[str, Any]:
     return {"entries": entries}
 
 
-def _context_usage(body: ContextUsage, language: str) -> dict[str, Any]:
+def _context_usage_json(body: ContextUsage, language: str) -> dict[str, Any]:
     cost = body.cost and {"amount": body.cost.amount, "currency": body.cost.currency}
     return {"used": body.used, "size": body.size, "cost": cost}
 
@@ -310,15 +310,15 @@ def _field_json(field: Field, language: str) -> dict[str, Any]:
     }
 
 
-def _elicitation_answered(body: events.ElicitationAnswered, language: str) -> dict[str, Any]:
+def _elicitation_answered_json(body: events.ElicitationAnswered, language: str) -> dict[str, Any]:
     return {"elicitationId": body.id, "action": body.action}
 
 
-def _config_options(body: ConfigOptions, language: str) -> dict[str, Any]:
-    return {"options": [_config_option(it, language) for it in body.options]}
+def _config_options_json(body: ConfigOptions, language: str) -> dict[str, Any]:
+    return {"options": [_config_option_json(it, language) for it in body.options]}
 
 
-def _config_option(option: ConfigOption, language: str) -> dict[str, Any]:
+def _config_option_json(option: ConfigOption, language: str) -> dict[str, Any]:
     return {
         "id": option.id,
         "name": option.name,
@@ -341,7 +341,7 @@ def _choice_json(choice: OptionChoice, language: str) -> dict[str, Any]:
     }
 
 
-def _session_title(body: SessionTitle, language: str) -> dict[str, Any]:
+def _session_title_json(body: SessionTitle, language: str) -> dict[str, Any]:
     return {"title": body.title}
 
 
@@ -379,7 +379,7 @@ def queue_json(body: events.Queue, language: str) -> dict[str, Any]:
     }
 
 
-def _message_added(body: events.MessageAdded, language: str) -> dict[str, Any]:
+def _message_added_json(body: events.MessageAdded, language: str) -> dict[str, Any]:
     return {"queueId": body.id, "text": body.text}
 
 
@@ -388,28 +388,28 @@ def state_json(value: AgentState, language: str) -> dict[str, Any]:
     not told."""
     return {
         "plan": value.plan and _plan_json(value.plan, language)["entries"],
-        "context": value.usage and _context_usage(value.usage, language),
-        **_config_options(value.options, language),
+        "context": value.usage and _context_usage_json(value.usage, language),
+        **_config_options_json(value.options, language),
     }
 
 
 _DATA: Mapping[str, Any] = {
     events.Content.type: _content_json,
     events.Thought.type: _thought_json,
-    events.ToolCall.type: _tool_call,
-    events.ToolExecution.type: _tool_execution,
-    events.ToolConfirmation.type: _tool_confirmation,
-    events.ToolResult.type: _tool_result,
+    events.ToolCall.type: _tool_call_json,
+    events.ToolExecution.type: _tool_execution_json,
+    events.ToolConfirmation.type: _tool_confirmation_json,
+    events.ToolResult.type: _tool_result_json,
     events.Complete.type: _complete_json,
     events.Error.type: _error_json,
     events.Message.type: _message_json,
     Plan.type: _plan_json,
-    ContextUsage.type: _context_usage,
+    ContextUsage.type: _context_usage_json,
     events.Elicitation.type: _elicitation_json,
-    events.ElicitationAnswered.type: _elicitation_answered,
-    ConfigOptions.type: _config_options,
-    SessionTitle.type: _session_title,
+    events.ElicitationAnswered.type: _elicitation_answered_json,
+    ConfigOptions.type: _config_options_json,
+    SessionTitle.type: _session_title_json,
     Commands.type: _commands_json,
     events.Queue.type: queue_json,
-    events.MessageAdded.type: _message_added,
+    events.MessageAdded.type: _message_added_json,
 }

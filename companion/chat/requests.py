@@ -348,7 +348,7 @@ class Export(ChatRequest[str]):
     async def done(self, chats: Chats) -> str:
         conversation = await chats.known(self.conversation)
         turns = (await conversation.past.read_history()).turns
-        info, name = conversation.info, conversation.cli.name
+        info, name = conversation.session_info, conversation.cli.name
         facts = (name, info.workspace, info.created.isoformat(timespec="seconds"), info.id)
         written = partial(document.document_pieces, info.title, facts, name, turns, ENGLISH)
         return await in_thread(lambda: "".join(written()))

@@ -201,7 +201,7 @@ class Fields(unittest.TestCase):
 class State(unittest.TestCase):
     def setUp(self) -> None:
         self.state = AgentState()
-        self.state.open_session(opened(**OLD, configOptions=[EFFORT]), ())
+        self.state.take_opened_session(opened(**OLD, configOptions=[EFFORT]), ())
 
     def of(self, id: str) -> Any:
         option = self.state.options.by_id(id)
@@ -248,7 +248,7 @@ class State(unittest.TestCase):
         early.keep_update("s", ContextUsage(1, 2))
         early.keep_update("s", ContextUsage(3, 4))
         early.keep_update("s", CurrentMode("plan"))
-        self.state.open_session(opened(**OLD), early.take_updates("s"))
+        self.state.take_opened_session(opened(**OLD), early.take_updates("s"))
         self.assertEqual((self.state.usage, self.state.mode), (ContextUsage(3, 4), "plan"))
         self.assertEqual(early.take_updates("s"), ())
 
@@ -271,6 +271,6 @@ class Chosen(unittest.TestCase):
                 record: Any = SimpleNamespace(state=ConversationState(mode="plan"))
                 record.change_state = partial(setattr, record, "state")
                 state = AgentState()
-                state.open_session(opened(**OLD), ())
+                state.take_opened_session(opened(**OLD), ())
                 Choices(record, state).take_update(CurrentMode(mode), in_turn)
                 self.assertEqual((state.mode, record.state.mode), (mode, left))

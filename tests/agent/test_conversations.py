@@ -204,9 +204,9 @@ class WithoutACli(OnDisk):
                     known.record.rename("A title")
                     await until(lambda: append.call_count > 2)
                 self.assertTrue(agent.conversations.refusals.are_there)
-                self.assertFalse(known.info.is_saved)
+                self.assertFalse(known.session_info.is_saved)
             await until(lambda: not agent.conversations.refusals.are_there)
-        self.assertTrue(known.info.is_saved)
+        self.assertTrue(known.session_info.is_saved)
         summary = self.transcripts.file_of(ID).reader.read_summary()
         assert summary is not None
         self.assertEqual(
@@ -227,7 +227,7 @@ class WithoutACli(OnDisk):
                 self.assertTrue(known.hold.is_used)
             await until(lambda: not known.hold.is_used)
         await shared_folder.learn_changes(other.conversations, ID)
-        self.assertEqual(other.conversations.known_conversation(ID).info.title, "A title")
+        self.assertEqual(other.conversations.known_conversation(ID).session_info.title, "A title")
 
     async def test_at_the_end_it_is_tried_once_more_and_what_is_lost_is_logged(self) -> None:
         self.written()
@@ -293,10 +293,10 @@ class WithoutACli(OnDisk):
         self.written()
         for agent in (first, second):
             await shared_folder.learn_changes(agent.conversations, ID)
-            self.assertEqual(agent.conversations.known_conversation(ID).info.title, "hello")
+            self.assertEqual(agent.conversations.known_conversation(ID).session_info.title, "hello")
         await first.change_session(ID, "another", None, None)
         await shared_folder.learn_changes(second.conversations, ID)
-        self.assertEqual(second.conversations.known_conversation(ID).info.title, "another")
+        self.assertEqual(second.conversations.known_conversation(ID).session_info.title, "another")
         await second.delete_session(ID)
         await shared_folder.learn_changes(first.conversations, ID)
         with self.assertRaises(AgentError) as caught:
@@ -379,7 +379,7 @@ class WithoutACli(OnDisk):
     async def test_one_that_another_server_has_deleted_is_not_the_newest_any_more(self) -> None:
         self.written()
         first, second = await self.started(), await self.started()
-        self.assertEqual(first.conversations.known_conversation(ID).info.title, "hello")
+        self.assertEqual(first.conversations.known_conversation(ID).session_info.title, "hello")
         await second.delete_session(ID)
         code = await self.refused(first.send_message(self.workspace, "hello"))
         self.assertEqual(code, failure.CLIENT_NOT_INITIALIZED)
@@ -655,7 +655,7 @@ class WithSessions(OnDisk):
             )
             for what in (MODEL, MODE)
         )
-        state.open_session(ConfigOptions(tuple(options)), ())
+        state.take_opened_session(ConfigOptions(tuple(options)), ())
         refusal = AgentError(failure.GEMINI_ERROR, "This folder is not trusted.")
         session: Any = SimpleNamespace(
             set_option=mock.AsyncMock(side_effect=[ConfigOptions(), refusal])
@@ -670,7 +670,7 @@ class WithSessions(OnDisk):
         choices = (OptionChoice("auto", "Auto"), OptionChoice("default", "Manual"))
         told = ConfigOptions((ConfigOption(MODE, MODE, "", MODE, SELECT, "auto", choices),))
         state = AgentState()
-        state.open_session(told, ())
+        state.take_opened_session(told, ())
         session: Any = SimpleNamespace(
             client=SimpleNamespace(name="An agent", is_running=True),
             set_option=mock.AsyncMock(return_value=told),

@@ -33,7 +33,7 @@ class Pins(unittest.TestCase):
             with self.subTest(id):
                 package = row.program.package
                 found = set().union(*(pinned(folder, package) for folder in FOLDERS))
-                self.assertEqual(set(row.tested.all), found)
+                self.assertEqual(set(row.tested.all_versions), found)
 
     def test_the_image_of_the_server_has_the_newest_tested_version(self) -> None:
         row = CLIS["gemini"]
@@ -45,7 +45,7 @@ class Pins(unittest.TestCase):
             cells = [line.split(" | ") for line in file if line.startswith("| `")]
         told = {first.strip("| `"): package for first, package, *_ in cells[1:]}
         expected = {
-            id: f"`{row.program.package}` {' and '.join(row.tested.all)}"
+            id: f"`{row.program.package}` {' and '.join(row.tested.all_versions)}"
             for id, row in CLIS.items()
         }
         self.assertEqual(told, expected)

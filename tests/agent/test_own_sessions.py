@@ -129,7 +129,7 @@ class OfTerminal(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(said, "I see.")
         self.assertEqual(second[0], "And now?")
         self.assertEqual(second[-2].description, TAKEN_OVER)
-        self.assertEqual((taken.info.title, taken.info.turns), ("The word", 2))
+        self.assertEqual((taken.session_info.title, taken.session_info.turns), ("The word", 2))
 
     async def test_the_conversation_goes_on_in_that_session(self) -> None:
         agent = self.agent("--list", "--load", "--resume")
@@ -148,7 +148,7 @@ class OfTerminal(unittest.IsolatedAsyncioTestCase):
         await self.agent("--list", "--load").load_conversations()
         self.assertEqual([it.id for it in await self.listed()], ["last", "bare"])
         again = self.made.conversations.known_conversation(taken.id)
-        self.assertEqual((again.info.title, again.info.turns), ("The word", 2))
+        self.assertEqual((again.session_info.title, again.session_info.turns), ("The word", 2))
         self.assertEqual(len(await self.told(again)), 2)
         self.assertFalse(again.record.summary.unfinished)
 

@@ -81,14 +81,18 @@ class PoolTest(unittest.IsolatedAsyncioTestCase):
         self.cli.asks_for_messages = "said"
         self.cli.said_meanwhile.side_effect = lambda texts: {"texts": texts}
         for number, session in enumerate(["", None, "unknown"]):
-            place.runner.running = mock.Mock()
+            place.runner.running_client = mock.Mock()
             answered = asyncio.Event()
-            place.runner.running.answer_request.side_effect = lambda *_, told=answered: told.set()
+            place.runner.running_client.answer_request.side_effect = lambda *_, told=answered: (
+                told.set()
+            )
             self.assertTrue(
                 place.take_other_request(Request(number, "said", {"sessionId": session}))
             )
             await asyncio.wait_for(answered.wait(), PATIENCE)
-            place.runner.running.answer_request.assert_called_once_with(number, {"texts": []})
+            place.runner.running_client.answer_request.assert_called_once_with(
+                number, {"texts": []}
+            )
         self.assertFalse(place.take_other_request(Request(9, "something else", {})))
 
     async def test_a_large_process_is_ended_while_another_is_at_work(self) -> None:

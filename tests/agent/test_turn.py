@@ -164,11 +164,11 @@ class Turns(unittest.IsolatedAsyncioTestCase):
         turn = self.started()
         turn.take_question(ElicitationRequest("session", 8, URL, "Look", (), "https://a.example"))
         turn.take_question(self.stage.asked(shell()))
-        await until(lambda: turn.confirmations and turn.elicitations.waiting)
+        await until(lambda: turn.confirmations and turn.elicitations.waiting_events)
         for number in (8, 1):
             turn.take_question(messages.Withdrawal(number))
         await until(lambda: not turn.confirmations)
-        self.assertEqual(turn.elicitations.waiting, ())
+        self.assertEqual(turn.elicitations.waiting_events, ())
         self.assertIn((8, {"action": "cancel"}), self.session.told)
         self.assertIn((1, None), self.session.told)
         self.end()
@@ -180,10 +180,10 @@ class Turns(unittest.IsolatedAsyncioTestCase):
             turn.take_question(
                 ElicitationRequest("session", number, URL, "Look", (), "https://a.example")
             )
-        await until(lambda: len(turn.elicitations.waiting) == 2)
+        await until(lambda: len(turn.elicitations.waiting_events) == 2)
         turn.take_question(messages.Withdrawal(8))
         await until(lambda: (8, {"action": "cancel"}) in self.session.told)
-        self.assertEqual(len(turn.elicitations.waiting), 1)
+        self.assertEqual(len(turn.elicitations.waiting_events), 1)
         self.end()
         await self.over(turn)
 
@@ -192,7 +192,7 @@ class Turns(unittest.IsolatedAsyncioTestCase):
         turn.elicitations.end_all()
         turn.take_question(ElicitationRequest("session", 8, URL, "Look", (), "https://a.example"))
         await until(lambda: (8, {"action": "cancel"}) in self.session.told)
-        self.assertEqual(turn.elicitations.waiting, ())
+        self.assertEqual(turn.elicitations.waiting_events, ())
         self.end()
         await self.over(turn)
 
@@ -200,8 +200,8 @@ class Turns(unittest.IsolatedAsyncioTestCase):
         turn = self.started()
         fields = Field("name", STRING, is_required=True), Field("more", STRING)
         turn.take_question(ElicitationRequest("session", 8, FORM, "Who?", fields))
-        await until(lambda: turn.elicitations.waiting)
-        (asked,) = turn.elicitations.waiting
+        await until(lambda: turn.elicitations.waiting_events)
+        (asked,) = turn.elicitations.waiting_events
         form: Any = asked.body
         for content in ({}, {"more": "x"}):
             with self.assertRaises(AgentError):
@@ -221,7 +221,7 @@ class Turns(unittest.IsolatedAsyncioTestCase):
         elicitations.ask_user(
             ElicitationRequest("session", 8, URL, "Look", (), "https://a.example")
         )
-        (asked,) = elicitations.waiting
+        (asked,) = elicitations.waiting_events
         form: Any = asked.body
         elicitations.take_answer(form.id, ACCEPT)
         await clock.advance(61.0)

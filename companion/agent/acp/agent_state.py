@@ -31,7 +31,7 @@ class AgentState:
         self.usage: ContextUsage | None = None
         self.options = ConfigOptions()
 
-    def open_session(self, options: ConfigOptions, early: Sequence[StateUpdate]) -> None:
+    def take_opened_session(self, options: ConfigOptions, early: Sequence[StateUpdate]) -> None:
         """The session was opened with these options. `early` came after them, and so did those
         that are known already."""
         told = self.options

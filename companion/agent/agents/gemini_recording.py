@@ -45,7 +45,7 @@ class Recording(NoRecording):
     def skip_earlier_turns(self) -> None:
         self._records.clear()
         self._rest = b""
-        self._open_file()
+        self._find_file()
         with suppress(OSError):
             self._read_to = os.path.getsize(self._path) if self._path else 0
 
@@ -66,14 +66,14 @@ class Recording(NoRecording):
             self._records[call_id] = others
         return oldest
 
-    def _open_file(self) -> None:
-        """Open the file if it exists by now."""
+    def _find_file(self) -> None:
+        """Find the file if it exists by now."""
         if not self._path:
             self._path = next(iter(sorted(glob.glob(self._pattern), reverse=True)), "")
 
     def _read_new(self) -> None:
         """Read what was appended since the last check."""
-        self._open_file()
+        self._find_file()
         if not self._path:
             return
         try:

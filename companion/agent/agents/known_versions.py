@@ -25,7 +25,7 @@ class KnownVersions:
     oldest: str = ""
 
     @property
-    def all(self) -> tuple[str, ...]:
+    def all_versions(self) -> tuple[str, ...]:
         return tuple(version for version in (self.oldest, self.newest) if version)
 
     def version_warning(self, program: str, version: str) -> Words:
@@ -44,7 +44,7 @@ class KnownVersions:
 def _version_numbers(numbers: str) -> tuple[int, ...]:
     """The numbers of a version, so that two versions can be compared.
 
-    >>> _counted("0.101.0") > _counted("0.49.0")
+    >>> _version_numbers("0.101.0") > _version_numbers("0.49.0")
     True
     """
     counted = [int(number) for number in numbers.split(".")]

@@ -111,7 +111,7 @@ class Conversation:
         return self.reservation.is_held or self._has_running_turn
 
     @property
-    def info(self) -> SessionInfo:
+    def session_info(self) -> SessionInfo:
         used = [self.record.usage] if self.turn is None else [self.record.usage, self.turn.usage]
         return replace(
             info_of(self.record.summary, self.cli.id),

@@ -151,7 +151,7 @@ class HeldSession:
             opened = await self._opener.open_session(client, loading, known, turns)
         session, self.reminder = opened.session, opened.reminder
         self._opened = session.id
-        self.state.open_session(opened.options, client.early.take_updates(session.id))
+        self.state.take_opened_session(opened.options, client.early.take_updates(session.id))
         record.begin_file()
         record.change_state(replace(record.state, session=session.id, agent=self._cli.id))
         # The CLI's files of other sessions are useless now.

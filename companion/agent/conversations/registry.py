@@ -94,7 +94,7 @@ class Conversations:
 
     def session_info(self, summary: ConversationSummary) -> SessionInfo:
         used = self._held.get(summary.id)
-        return info_of(summary, agent_of(summary)) if used is None else used.info
+        return info_of(summary, agent_of(summary)) if used is None else used.session_info
 
     def transcript_readers(self) -> Callable[[str], TranscriptReader]:
         """Gives the reader of each conversation, in another thread, too."""
@@ -222,7 +222,7 @@ class Conversations:
         resting = [conversation for conversation in self if _is_at_rest(conversation)]
         for each in resting[: len(self._used) - MAX_AT_REST]:
             # With what the last turn has used.
-            summary = each.record.summary._replace(usage=each.info.usage)
+            summary = each.record.summary._replace(usage=each.session_info.usage)
             self.index.summaries[each.id] = summary
             del self._used[each.id]
             self.releases.emit(each)

@@ -82,7 +82,7 @@ class Turns:
     @property
     def elicitations(self) -> tuple[events.TurnEvent, ...]:
         """The events of all questions that wait for an answer."""
-        return tuple(event for turn in self for event in turn.elicitations.waiting)
+        return tuple(event for turn in self for event in turn.elicitations.waiting_events)
 
     def answer_elicitation(
         self, id: str, action: str, content: Mapping[str, Any] | None = None
@@ -90,7 +90,7 @@ class Turns:
         """Answer a question that waits; only the first answer counts. Raises AgentError, codes
         VALIDATION_ERROR, after which it continues to wait, and ELICITATION_NOT_FOUND."""
         for turn in self:
-            for event in turn.elicitations.waiting:
+            for event in turn.elicitations.waiting_events:
                 if isinstance(event.body, events.Elicitation) and event.body.id == id:
                     turn.elicitations.take_answer(id, action, content)
                     return

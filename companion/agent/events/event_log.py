@@ -32,7 +32,7 @@ class EventLog:
         return len(self._events)
 
     @property
-    def last(self) -> Body | None:
+    def last_body(self) -> Body | None:
         """The newest one, None before the first; a piece of an answer may be behind it that is kept
         back."""
         return self._events[-1].body if self._events else None

@@ -119,7 +119,7 @@ class Account:
                 )
             self._turns.refuse_if_busy(self._cli.id)
             if self._login is not None and not self._login.is_over:
-                return self._login.place
+                return self._login.current_login
             self._login = GoogleLogin(self._pool, self._cli, credentials)
             login = await self._login.begin_login()
             if login is None and self._is_refused:

@@ -98,7 +98,7 @@ class Backend:
     @property
     def can_start(self) -> bool:
         """Whether a process runs, or its program exists and can be started."""
-        if self.pool.running:
+        if self.pool.running_processes:
             return True
         with suppress(AgentError):
             return is_there(self.launch.find_command())
@@ -135,7 +135,7 @@ class Backend:
             self.account.auth_status().is_authenticated,
             self.launch.processes,
             self.pool.starts,
-            self.pool.running,
+            self.pool.running_processes,
             self.cli.tested.newest,
         )
 
@@ -204,8 +204,8 @@ class Backends:
         place = self[conversation.cli.id].pool.place_of(conversation)
         others = (other for other in place if other is not conversation)
         if conversation.session.is_opening and not any(other.is_busy for other in others):
-            if place.runner.running is not None:
-                place.runner.running.give_up()
+            if place.runner.running_client is not None:
+                place.runner.running_client.give_up()
 
     def agent_infos(self) -> tuple[AgentInfo, ...]:
         """Starts no process."""
@@ -214,7 +214,7 @@ class Backends:
     @property
     def processes(self) -> tuple[ProcessInfo, ...]:
         """All running processes."""
-        return tuple(each for backend in self for each in backend.pool.running)
+        return tuple(each for backend in self for each in backend.pool.running_processes)
 
     @property
     def can_start(self) -> bool:

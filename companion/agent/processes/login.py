@@ -65,7 +65,7 @@ class GoogleLogin(Listener):
         return self._client is None or self._request is None or self._request.done()
 
     @property
-    def place(self) -> Login:
+    def current_login(self) -> Login:
         """The present address; a wrong code leads to another one."""
         return Login(self._url, self._expires)
 
@@ -90,7 +90,7 @@ class GoogleLogin(Listener):
         if self._request.done():
             await self._check_answer(OAUTH_INIT_FAILED)
             return None
-        return self.place
+        return self.current_login
 
     async def finish_login(self, code: str) -> None:
         """Send the code. Raises AgentError; AUTH_REQUIRED if Google refuses it, with the next

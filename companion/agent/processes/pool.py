@@ -60,8 +60,8 @@ class ProcessPlace(Listener):
         return len(self._conversations)
 
     @property
-    def info(self) -> ProcessInfo | None:
-        client = self.runner.running
+    def process_info(self) -> ProcessInfo | None:
+        client = self.runner.running_client
         if client is None:
             return None
         pid, version, memory = client.process.pid, client.version, self.runner.memory
@@ -82,24 +82,24 @@ class ProcessPlace(Listener):
         conversation = self._of_session(session)
         if conversation is not None:
             conversation.take_update(update)
-        elif isinstance(update, session_state.KINDS) and self.runner.running is not None:
-            self.runner.running.early.keep_update(session, update)
+        elif isinstance(update, session_state.KINDS) and self.runner.running_client is not None:
+            self.runner.running_client.early.keep_update(session, update)
 
     def take_permission_request(self, request: messages.PermissionRequest) -> None:
         turn = self._turn_of(request.session)
         if turn is not None:
             turn.take_question(request)
-        elif self.runner.running is not None:
+        elif self.runner.running_client is not None:
             # No turn asks for this, so nobody can decide.
-            self.runner.running.answer_request(request.id, messages.permission_result(None))
+            self.runner.running_client.answer_request(request.id, messages.permission_result(None))
 
     def take_elicitation_request(self, request: ElicitationRequest) -> None:
         turn = self._turn_of(request.session) if request.session else None
         if turn is not None:
             turn.take_question(request)
-        elif self.runner.running is not None:
+        elif self.runner.running_client is not None:
             # Nobody would see the question.
-            self.runner.running.answer_request(
+            self.runner.running_client.answer_request(
                 request.id, elicitation.elicitation_result(elicitation.CANCEL)
             )
 
@@ -109,16 +109,18 @@ class ProcessPlace(Listener):
                 conversation.turn.take_question(withdrawal)
 
     def read_file(self, request: messages.ReadTextFile) -> None:
-        if self.runner.running is not None:
-            asyncio.ensure_future(file_reads.answer_read(request, self.runner.running, self._cli))
+        if self.runner.running_client is not None:
+            asyncio.ensure_future(
+                file_reads.answer_read(request, self.runner.running_client, self._cli)
+            )
 
     def write_file(self, request: messages.WriteTextFile) -> None:
         turn = self._turn_of(request.session)
         if turn is not None:
             turn.write_file(request)
-        elif self.runner.running is not None:
+        elif self.runner.running_client is not None:
             error = self._cli.refusal_error("The turn is over, so nothing was written.")
-            self.runner.running.refuse_request(request.id, error)
+            self.runner.running_client.refuse_request(request.id, error)
 
     def take_other_request(self, request: jsonrpc.Request) -> bool:
         if not request.method or request.method != self._cli.asks_for_messages:
@@ -143,8 +145,8 @@ class ProcessPlace(Listener):
         session = messages.session_of(request)
         conversation = self._of_session(session) if session else None
         texts = [] if conversation is None else await pass_messages(conversation)
-        if self.runner.running is not None:
-            self.runner.running.answer_request(request.id, self._cli.said_meanwhile(texts))
+        if self.runner.running_client is not None:
+            self.runner.running_client.answer_request(request.id, self._cli.said_meanwhile(texts))
 
     def _of_session(self, session: str) -> Conversation | None:
         # The last used ones first, because this is called for every word of an answer.
@@ -171,8 +173,8 @@ class Pool:
         return sum(place.runner.starts for place in self._places)
 
     @property
-    def running(self) -> tuple[ProcessInfo, ...]:
-        found = (place.info for place in self._places)
+    def running_processes(self) -> tuple[ProcessInfo, ...]:
+        found = (place.process_info for place in self._places)
         return tuple(each for each in found if each is not None)
 
     def place_of(self, conversation: Conversation) -> ProcessPlace:

@@ -80,7 +80,7 @@ class Runner:
         self._wants_login = asyncio.Event()
 
     @property
-    def running(self) -> AcpClient | None:
+    def running_client(self) -> AcpClient | None:
         """The client of the process that runs, if one does."""
         client = self._client
         return client if client is not None and client.is_running else None
@@ -89,7 +89,7 @@ class Runner:
         """An authenticated client; starts the process if none runs. Raises AgentError, also if
         `stop` comes while it starts."""
         async with self._lock:
-            running = self.running
+            running = self.running_client
             if running is not None:
                 return running
             starting = self._starting = asyncio.ensure_future(self._start_client(credentials))
@@ -170,7 +170,7 @@ class Runner:
         """Bytes of memory of the process; 0 if this machine does not tell."""
         if sys.platform == "win32":
             return 0
-        client = self.running
+        client = self.running_client
         if client is None:
             return 0
         try:

@@ -30,7 +30,7 @@ class CallEvents:
         self._outputs: dict[str, LiveOutput] = {}
 
     @property
-    def running(self) -> tuple[Call, ...]:
+    def running_calls(self) -> tuple[Call, ...]:
         return tuple(self._running.values())
 
     def known_call(self, id: str) -> Call | None:

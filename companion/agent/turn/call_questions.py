@@ -37,7 +37,7 @@ class CallQuestions:
         self._undecided: set[str] = set()
 
     @property
-    def events(self) -> tuple[TurnEvent, ...]:
+    def question_events(self) -> tuple[TurnEvent, ...]:
         """The events by which the user is asked."""
         events = (pending.event for pending in self._pending.values())
         return tuple(event for event in events if event is not None)

@@ -67,7 +67,7 @@ class CallTracker:
     @property
     def is_idle(self) -> bool:
         """Whether no call runs or waits for a decision."""
-        return not self._calls.running
+        return not self._calls.running_calls
 
     @property
     def is_cancelled(self) -> bool:
@@ -76,7 +76,7 @@ class CallTracker:
     @property
     def confirmations(self) -> tuple[TurnEvent, ...]:
         """The events of the calls that wait for a decision."""
-        return self._questions.events
+        return self._questions.question_events
 
     def confirm_call(self, call_id: str, decision: CallDecision) -> None:
         """Decide on a call; only the first decision on what it is now counts. Raises AgentError."""
@@ -179,7 +179,7 @@ class CallTracker:
         """Wait for what is being written, and note what calls have written that still run."""
         if self._writing:
             await asyncio.wait(set(self._writing.values()))
-        calls = self._calls.running
+        calls = self._calls.running_calls
         # At once: each may take a moment.
         done = await asyncio.gather(*map(self.writes.is_done, calls))
         for call, is_done in zip(calls, done):
@@ -198,7 +198,7 @@ class CallTracker:
     def close(self) -> None:
         """The turn is over: no call continues."""
         self._questions.close()
-        for call in self._calls.running:
+        for call in self._calls.running_calls:
             self._calls.fail_call(call, STOPPED)
 
     async def _end_call(self, call: Call) -> None:

@@ -43,7 +43,7 @@ class Elicitations:
         self._is_over = False
 
     @property
-    def waiting(self) -> tuple[TurnEvent, ...]:
+    def waiting_events(self) -> tuple[TurnEvent, ...]:
         """The events of the questions that wait for an answer."""
         return tuple(asked.event for asked in self._asked.values())
 

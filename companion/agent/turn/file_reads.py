@@ -37,7 +37,7 @@ async def answer_read(request: ReadTextFile, client: AcpClient, cli: AgentCli) -
         if found is None:
             client.refuse_request(request.id, cli.missing_file_error(path))
         else:
-            client.answer_request(request.id, _read_result(*found, request))
+            client.answer_request(request.id, _result_of_read(*found, request))
         return
     except EXPECTED as error:
         words = failure_reason(path, error)
@@ -88,7 +88,7 @@ def _decode_text(data: bytes) -> tuple[str, str]:
         return data.decode("latin-1"), "latin1"
 
 
-def _read_result(text: str, encoding: str, request: ReadTextFile) -> Mapping[str, Any]:
+def _result_of_read(text: str, encoding: str, request: ReadTextFile) -> Mapping[str, Any]:
     """The result, with what Qwen Code wants to know of the whole file."""
     rows = text.split("\n")
     meta = {"encoding": encoding, "bom": text.startswith(BOM), "originalLineCount": len(rows)}

@@ -61,7 +61,7 @@ class HeldWrites:
         files, folder = self._agent.cli.open_files, self._agent.session.folder
         is_held = False
         if not self._writes.is_asked(path):
-            verdict = await self._consent.verdict_on_write(path, self._calls.running)
+            verdict = await self._consent.verdict_on_write(path, self._calls.running_calls)
             if verdict.decision == DENY:
                 return FORBIDDEN.with_values(path=path)
             is_held = verdict.decision == ASK or await files.asks_before_edits(folder)
@@ -97,7 +97,8 @@ class HeldWrites:
     def _writing_call(self, path: str) -> Call:
         """The one that writes the file; one of our own if the agent tells of none."""
         found = next(
-            (call for call in self._calls.running if call.path == path and may_write(call)), None
+            (call for call in self._calls.running_calls if call.path == path and may_write(call)),
+            None,
         )
         if found is not None:
             return found

@@ -224,7 +224,7 @@ class Turn:
             if not self._agent.cli.own_mark.fullmatch(said.text):
                 self._log.add_answer_piece(said.text)
         elif isinstance(said, messages.AgentThoughtChunk):
-            if _is_told(said.text, self._log.last):
+            if _is_told(said.text, self._log.last_body):
                 self._log.add_event(_read_thought(said.text))
         elif isinstance(said, messages.ToolCallUpdate):
             await self._calls.take_update(said)

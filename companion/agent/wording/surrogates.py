@@ -11,7 +11,8 @@ from typing import Any
 def join_surrogates(held: str, text: str) -> tuple[str, str]:
     """The text with what was held back before it, and the half at its end that waits for more.
 
-    pair("", "a\\ud83d") == ("a", "\\ud83d"); pair("\\ud83d", "\\ude00b") == ("\\U0001f600b", "")
+    join_surrogates("", "a\\ud83d") == ("a", "\\ud83d")
+    join_surrogates("\\ud83d", "\\ude00b") == ("\\U0001f600b", "")
     """
     text = held + text
     held = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""

@@ -54,13 +54,13 @@ async def send_message(services: Services, inputs: Inputs) -> HandlerAnswer | we
         seen = f"{inputs.repeats}.0"
     if seen is not None:
         turn, after = event_stream.place_of(services, seen)
-        return await event_stream.send_turn(services, inputs, turn, after)
+        return await event_stream.send_turn_events(services, inputs, turn, after)
     services.check_not_ending()
     turn = await _begin_turn(services, inputs)
     audit_log.note_members(sessionId=turn.session_id)
     inputs.has_begun(turn.id)
     if inputs.fields.get("stream", False):
-        return await event_stream.send_turn(services, inputs, turn)
+        return await event_stream.send_turn_events(services, inputs, turn)
     with services.listeners.count_listener(turn, may_return=False):
         return await _whole_answer(turn, inputs.language)
 
@@ -92,7 +92,7 @@ async def turn_events(services: Services, inputs: Inputs) -> web.StreamResponse:
     seen = event_stream.last_seen(inputs) or ""
     number = seen[len(id) + 1 :] if seen.startswith(id + ".") else "0"
     turn, after = event_stream.place_of(services, f"{id}.{number}")
-    return await event_stream.send_turn(services, inputs, turn, after)
+    return await event_stream.send_turn_events(services, inputs, turn, after)
 
 
 async def confirm_call(services: Services, inputs: Inputs) -> HandlerAnswer:

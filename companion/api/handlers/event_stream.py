@@ -65,7 +65,7 @@ def parts_of(id: str) -> tuple[str, int]:
     return turn_id, int(number)
 
 
-async def send_turn(
+async def send_turn_events(
     services: Services, inputs: Inputs, turn: Turn, after: int = 0
 ) -> web.StreamResponse:
     """Send the events with a number above `after`, until the turn ends or the client leaves. If the

@@ -29,9 +29,9 @@ async def export_conversation(
     turns = (await conversation.past.read_history()).turns
     if inputs.fields.get("format") == "json":
         told = [past_turn(turn, inputs.language) for turn in turns]
-        session = as_json(conversation.info)
+        session = as_json(conversation.session_info)
         return HandlerAnswer("session_exported", {"session": session, "messages": told})
-    info, agent = conversation.info, conversation.cli.name
+    info, agent = conversation.session_info, conversation.cli.name
     facts = (agent, info.workspace, info.created.isoformat(timespec="seconds"), info.id)
     pieces = document.document_pieces(info.title, facts, agent, turns, inputs.language)
     headers = {

@@ -86,7 +86,9 @@ async def _write_completion(
     message = {"role": "assistant", "content": told, "refusal": None}
     choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": talk.reason}
     shared = _shared_members("chat.completion", inputs, talk)
-    return _json_answer(inputs, {**shared, "choices": [choice], "usage": talk.usage, **talk.more})
+    return _json_answer(
+        inputs, {**shared, "choices": [choice], "usage": talk.usage, **talk.extra_members}
+    )
 
 
 async def _chat_chunks(
@@ -101,7 +103,7 @@ async def _chat_chunks(
         async for piece in pieces:
             if piece:
                 yield encode_json(make_chunk({"content": piece}))
-        yield encode_json({**make_chunk({}, talk.reason), **talk.more})
+        yield encode_json({**make_chunk({}, talk.reason), **talk.extra_members})
         if (inputs.fields.get("stream_options") or {}).get("include_usage"):
             shared = _shared_members("chat.completion.chunk", inputs, talk)
             yield encode_json({**shared, "choices": [], "usage": talk.usage})
@@ -141,7 +143,7 @@ async def _response_events(
     first: str,
     pieces: AsyncIterator[str],
 ) -> AsyncIterator[bytes]:
-    for event in response.begin_events():
+    for event in response.first_events():
         yield encode_json(event)
     told = first
     try:
@@ -152,7 +154,7 @@ async def _response_events(
             if piece:
                 yield encode_json(response.piece_event(piece))
         _keep_answer(services, inputs, response.id, told)
-        for event in response.end_events(told):
+        for event in response.last_events(told):
             yield encode_json(event)
     except Refusal as refusal:
         yield encode_json(

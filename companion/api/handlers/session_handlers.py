@@ -64,7 +64,7 @@ async def list_sessions(services: Services, inputs: Inputs) -> HandlerAnswer:
 async def get_session(services: Services, inputs: Inputs) -> HandlerAnswer:
     """One conversation, as in the list."""
     known = services.agent.conversations.known_conversation(inputs.fields["sessionId"])
-    return HandlerAnswer("session_told", as_json(known.info))
+    return HandlerAnswer("session_told", as_json(known.session_info))
 
 
 async def new_session(services: Services, inputs: Inputs) -> HandlerAnswer:

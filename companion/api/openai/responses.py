@@ -125,7 +125,7 @@ class ResponseObject:
     def id(self) -> str:
         return RESPONSE + self._talk.turn_id
 
-    def begin_events(self) -> Iterator[dict[str, Any]]:
+    def first_events(self) -> Iterator[dict[str, Any]]:
         """The events before the first piece."""
         running = self._response_value("in_progress", [], None)
         yield self._numbered_event("response.created", response=running)
@@ -137,7 +137,7 @@ class ResponseObject:
     def piece_event(self, text: str) -> dict[str, Any]:
         return self._item_event("response.output_text.delta", delta=text, logprobs=[])
 
-    def end_events(self, text: str) -> Iterator[dict[str, Any]]:
+    def last_events(self, text: str) -> Iterator[dict[str, Any]]:
         """The events after the last piece; `text` is all of them."""
         yield self._item_event("response.output_text.done", text=text, logprobs=[])
         yield self._item_event("response.content_part.done", part=_output_text(text))
@@ -192,7 +192,7 @@ class ResponseObject:
             "usage": None if status == "in_progress" else counts,
             "user": fields.get("user"),
             "metadata": fields.get("metadata", {}),
-            **talk.more,
+            **talk.extra_members,
         }
 
     def _output_message(self, text: str, status: str) -> dict[str, Any]:

@@ -60,7 +60,7 @@ class Talk:
         return {"prompt_tokens": given, "completion_tokens": taken, "total_tokens": given + taken}
 
     @property
-    def more(self) -> dict[str, Any]:
+    def extra_members(self) -> dict[str, Any]:
         """Members that OpenAI's answers do not have: what was not done."""
         ignored = list(self.wanted.ignored)
         return {
