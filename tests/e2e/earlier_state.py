@@ -53,7 +53,7 @@ def put_down(root: Path) -> None:
         if path.name != TIMES:
             target = root / path.relative_to(EARLIER)
             target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            target.write_text(_here(path.read_text("utf-8"), root), "utf-8", newline="")
+            target.write_bytes(_here(path.read_text("utf-8"), root).encode())
             target.chmod(0o600)
     for line in _here((EARLIER / TIMES).read_text("utf-8"), root).splitlines():
         stamp, name = line.split(" ", 1)
