@@ -1,10 +1,11 @@
-"""An edit of a file, as the user accepted it or as a CLI made it without asking."""
+"""An edit of a file: proposed to the user, accepted by them, or made by a CLI without asking."""
 
 from __future__ import annotations
 
 import time
 import uuid
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from typing import Container, Protocol, Sequence
 
 from ..base.file_content import Original
@@ -24,6 +25,20 @@ class FileRules(Protocol):
         """Whether nothing of the file may be told or kept. `folders` are the window's."""
 
 
+class EditState(Enum):
+    """What has become of an edit. One that is undone, or rejected, is none any more."""
+
+    # It waits for the user; or it was rejected before, and waits again, for nobody else.
+    ASKED = "asked"
+    RETURNED = "returned"
+    # It was made without asking, and the user has not looked at it.
+    WRITTEN = "written"
+    # The user wants it.
+    KEPT = "kept"
+    # They want it, and it is not in its file.
+    UNWRITTEN = "unwritten"
+
+
 @dataclass(frozen=True)
 class Edit:
     """`before` is the file before the edit. `after` is the accepted text with `\\n` line ends, None
@@ -33,9 +48,10 @@ class Edit:
     `window_id` is the window whose CLI proposed the edit, 0 if that was in an earlier run of the
     editor. `folders` are the folders of that window. `rules` say whether the texts may be saved.
 
+    Of an edit that waits for the user, the views that show it have the texts, and `id` is theirs.
+
     `turn` is the id of the CLI's turn in which it made the edit without asking, and `prompt` what
-    the user had asked for; empty if the user accepted the edit. `is_seen` says whether the user has
-    looked at such an edit."""
+    the user had asked for; empty if the user accepted the edit, or has to decide on it."""
 
     window_id: int
     path: str
@@ -47,8 +63,13 @@ class Edit:
     rules: FileRules | None = None
     turn: str = ""
     prompt: str = ""
-    is_seen: bool = False
+    state: EditState = EditState.KEPT
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+    @property
+    def is_accepted(self) -> bool:
+        """Whether the user was asked, and accepted it."""
+        return not self.turn and self.state in (EditState.KEPT, EditState.UNWRITTEN)
 
     @property
     def size(self) -> int:
@@ -65,7 +86,8 @@ class Edit:
         """This edit with a sentence in place of its texts. If they are NOT_KEPT, there is nothing
         to look at any more."""
         before = replace(self.before, text="", data=None, note=why)
-        return replace(self, before=before, after=None, is_seen=self.is_seen or why == NOT_KEPT)
+        state = EditState.KEPT if why == NOT_KEPT else self.state
+        return replace(self, before=before, after=None, state=state)
 
     @property
     def is_recent(self) -> bool:

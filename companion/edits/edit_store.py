@@ -19,7 +19,7 @@ from ..base.log import logger
 from ..base.private_files import NotPrivate
 from ..base.undo_store import MISSING, StoredEdit, UndoStore
 from ..base.write_behind import WriteBehind
-from .edit import NOT_KEPT, TOO_LARGE, Edit
+from .edit import NOT_KEPT, TOO_LARGE, Edit, EditState
 
 # The most bytes saved of one text, and of all texts of accepted edits or of all others.
 MAX_SAVED, MAX_ALL_SAVED = 2 * 1024 * 1024, 16 * 1024 * 1024
@@ -150,7 +150,11 @@ def _edit_texts(edit: Edit) -> tuple[bytes | None, bytes]:
 def _turn_of(edit: Edit) -> Mapping[str, Any]:
     if not edit.turn:
         return {}
-    return {"turn": edit.turn, "prompt": edit.prompt, "is_seen": edit.is_seen}
+    return {
+        "turn": edit.turn,
+        "prompt": edit.prompt,
+        "is_seen": edit.state is not EditState.WRITTEN,
+    }
 
 
 def _link_target(path: str) -> str:
@@ -182,8 +186,8 @@ def _restore_edit(store: UndoStore, stored: StoredEdit) -> Edit:
     if not all(isinstance(text, str) for text in texts):
         raise TypeError("expected texts")
     found, at = Original("", exists=stored.before != MISSING), float(details["at"])
-    is_seen = details.get("is_seen") is True
-    edit = Edit(0, stored.path, found, "", client, at, tuple(folders), None, turn, prompt, is_seen)
+    state = EditState.WRITTEN if turn and details.get("is_seen") is not True else EditState.KEPT
+    edit = Edit(0, stored.path, found, "", client, at, tuple(folders), None, turn, prompt, state)
     edit = replace(edit, id=stored.group)
     return edit.without_texts(problem) if problem else _with_texts(store, stored, edit)
 

@@ -23,6 +23,15 @@ STATES = (OPEN, DECIDED, TOLD)
 MAX_TOLD = 32
 
 
+class UnwrittenText(NamedTuple):
+    """An accepted text that is not in its file. It `is_missing` if nobody can have written it; else
+    the file has changed, and most likely had it."""
+
+    path: str
+    text: str
+    is_missing: bool
+
+
 @dataclass(frozen=True)
 class Decision:
     """The user's decision on a proposal, as its CLI is told. `text` is the accepted text with `\\n`

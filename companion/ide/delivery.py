@@ -13,7 +13,7 @@ import time
 import uuid
 from typing import Callable, Collection, Container, Iterable, Mapping, Protocol
 
-from .decisions import DECIDED, OPEN, TOLD, Book, Decision, Entry
+from .decisions import DECIDED, OPEN, TOLD, Book, Decision, Entry, UnwrittenText
 from .saved_state import SavedSession
 from .session import Session, StreamEvent
 from .sessions import Sessions
@@ -283,13 +283,16 @@ class Delivery:
             self.follow_book()
         return bool(unwritten)
 
-    def unwritten_texts(self, told: Container[int] | None = None) -> tuple[tuple[str, str], ...]:
-        """Path and text of each accepted proposal that no CLI could be told of yet, or that none
-        has written. If `told` is given, texts that a CLI was told count only if they are in it."""
-        found = [(number, entry) for number, entry in self._book if self._is_unwritten(number)]
-        if told is not None:
-            found = [each for each in found if each[1].state != TOLD or each[0] in told]
-        return tuple(dict.fromkeys((entry.path, entry.text) for _, entry in found if entry.text))
+    def unwritten_texts(self, missing: Container[int] = ()) -> tuple[UnwrittenText, ...]:
+        """The accepted proposals that no CLI could be told of yet, or that none has written. Of
+        texts that a CLI was told, `missing` are those whose files nobody has touched."""
+        found: dict[tuple[str, str], bool] = {}
+        for number, entry in self._book:
+            if entry.text and self._is_unwritten(number):
+                key = entry.path, entry.text
+                is_missing = entry.state != TOLD or number in missing
+                found[key] = found.get(key, False) or is_missing
+        return tuple(UnwrittenText(*key, is_missing) for key, is_missing in found.items())
 
     def _is_unwritten(self, number: int) -> bool:
         entry = self._book[number]

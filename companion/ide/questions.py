@@ -22,6 +22,7 @@ from .connected_clis import connected_clis
 from .context import MAX_FILES as MAX_FILES
 from .context import OLDER as OLDER
 from .context import SharedContext as SharedContext
+from .decisions import UnwrittenText
 from .status import Status
 
 if TYPE_CHECKING:
@@ -185,15 +186,15 @@ class FilesTold(Question["tuple[str, ...]"]):
 
 
 @dataclass(frozen=True)
-class UnwrittenTexts(Question["tuple[tuple[str, str], ...]"]):
-    """Path and text of each accepted proposal of the window that no CLI could be told of yet, or
-    that none has written."""
+class UnwrittenTexts(Question["tuple[UnwrittenText, ...]"]):
+    """The accepted proposals of the window that no CLI could be told of yet, or that none has
+    written."""
 
     window_id: int
 
-    def look_up(self, windows: Windows) -> tuple[tuple[str, str], ...]:
+    def look_up(self, windows: Windows) -> tuple[UnwrittenText, ...]:
         workspace = windows.workspaces.get(self.window_id)
-        return workspace.delivery.unwritten_texts() if workspace is not None else ()
+        return workspace.unwritten_texts() if workspace is not None else ()
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from . import live_words
+from .decisions import UnwrittenText
 from .live_clis import LiveCli
 
 
 @dataclass(frozen=True)
 class Status:
     """One window. `connected` counts the CLIs with a live stream; `waiting` the diffs without a
-    decision. `unwritten` counts the accepted texts that are not in their files; a text does not
-    count if its file has changed since, because then the file most likely had it. `port` is 0 if no
+    decision. `unwritten` are the accepted texts that are not in their files. `port` is 0 if no
     server could be started. `discovery_paths` is empty if no file could be written. `folders` are
     absolute. `clients` names the connected CLIs. `away` names CLIs that were connected a moment
     ago, or before a restart, and were not back in time. `unsaved` says why the present state would
@@ -26,7 +26,7 @@ class Status:
     discovery_paths: tuple[str, ...]
     connected: int
     waiting: int
-    unwritten: int
+    unwritten: tuple[UnwrittenText, ...]
     clients: tuple[str, ...] = ()
     unsaved: str = ""
     away: tuple[str, ...] = ()
@@ -48,9 +48,10 @@ class Status:
             "Discovery file: %s"
             % (", ".join(self.discovery_paths) or "not written; the log says why"),
         ]
-        if self.unwritten:
+        missing = sum(text.is_missing for text in self.unwritten)
+        if missing:
             lines.append(
-                f"Accepted texts that Gemini CLI has not written: {self.unwritten}; see"
+                f"Accepted texts that Gemini CLI has not written: {missing}; see"
                 ' "Gemini Companion: Show Changes".'
             )
         if self.outdated:

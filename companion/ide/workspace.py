@@ -15,7 +15,7 @@ from typing import Callable, Iterable
 
 from ..base.path_maps import PathMaps
 from .context import ContextStore, ContextUpdates
-from .decisions import DECIDED, OPEN, TOLD, Book, Entry
+from .decisions import DECIDED, OPEN, TOLD, Book, Entry, UnwrittenText
 from .delivery import Delivery
 from .diffs import Diffs
 from .discovery import Advertisement, Publication
@@ -239,7 +239,7 @@ class Workspace:
             self.publication.paths if self.publication is not None else (),
             len(clients),
             len(self.book.numbers_in(OPEN)),
-            len(self.delivery.unwritten_texts(self._disk.missing)),
+            self.unwritten_texts(),
             clients,
             away=away,
             live=tuple(
@@ -248,6 +248,10 @@ class Workspace:
             ),
             outdated=tuple(sorted(cli.name for cli in self.hooks.outdated)),
         )
+
+    def unwritten_texts(self) -> tuple[UnwrittenText, ...]:
+        """The accepted texts that are not in their files."""
+        return self.delivery.unwritten_texts(self._disk.missing)
 
     async def look_after(self) -> None:
         """Call this from time to time. It checks that the discovery file exists and that accepted

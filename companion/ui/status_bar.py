@@ -8,10 +8,10 @@ from typing import Callable, Mapping
 
 import sublime
 
+from ..edits.ledger import EditCounts
 from ..ide import live_words
 from ..ide.editor import Status
 from . import settings
-from .review.open_diffs import diffs
 from .status_texts import set_status, show_status
 
 KEY = "gemini_companion"
@@ -27,8 +27,8 @@ class StatusBar:
 
     `mention` shows a sentence of less importance. `is_running` says whether the companion runs.
     `is_paused` says whether sharing is paused in a window. `lost` names the CLIs that wait for
-    `/ide enable`. `unseen` counts the edits that CLIs made without asking, and that the user has
-    not looked at. `asked` says what waits for an answer in the chats of a window, or is empty.
+    `/ide enable`. `counts` says how many edits of a window, by its id, wait for the user in some
+    way. `asked` says what waits for an answer in the chats of a window, or is empty.
     """
 
     def __init__(
@@ -37,14 +37,14 @@ class StatusBar:
         is_running: Callable[[], bool],
         is_paused: Callable[[sublime.Window], bool],
         lost: Callable[[sublime.Window], tuple[str, ...]],
-        unseen: Callable[[sublime.Window], int],
+        counts: Callable[[int], EditCounts],
         asked: Callable[[sublime.Window], str],
     ) -> None:
         self._mention = mention
         self._is_running = is_running
         self._is_paused = is_paused
         self._lost = lost
-        self._unseen = unseen
+        self._counts = counts
         self._asked = asked
         # By window id; None before the first report.
         self._statuses: Mapping[int, Status] | None = None
@@ -90,11 +90,11 @@ class StatusBar:
     def _text(self, window: sublime.Window) -> str:
         if not settings.of(window).status_bar:
             return ""
-        state, status = self._state(window), (self._statuses or {}).get(window.id())
+        counts, status = self._counts(window.id()), (self._statuses or {}).get(window.id())
+        state = self._state(window, counts.asked)
         lost = ", ".join(dict.fromkeys(self._lost(window)))
         more = [LOST.format(lost)] if lost else []
-        unwritten = status.unwritten if status is not None else 0
-        for words, count in ((UNSEEN, self._unseen(window)), (UNWRITTEN, unwritten)):
+        for words, count in ((UNSEEN, counts.written), (UNWRITTEN, counts.unwritten)):
             if count:
                 more.append(words.format(count, "" if count == 1 else "s"))
         if status is not None and status.unsaved:
@@ -106,10 +106,9 @@ class StatusBar:
         said = ", ".join(filter(None, (asked, rest, *more)))
         return ": ".join(filter(None, (first or (CONNECTED if asked else ""), said)))
 
-    def _state(self, window: sublime.Window) -> str:
+    def _state(self, window: sublime.Window, waiting: int) -> str:
         known = (self._statuses or {}).get(window.id())
         activity = live_words.state_text(known.live if known is not None else (), time.time())
-        waiting = sum(1 for _view, record in diffs(window) if not record.edit_id)
         if activity == live_words.ASKS:
             return activity
         if waiting:

@@ -4,11 +4,14 @@ thread only."""
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from functools import partial
 from typing import Callable
 
 import sublime
 
+from ..base.answer import Unanswered
+from ..edits.ledger import EditLedger
 from ..ide.questions import TextWithdrawal, UnwrittenTexts
 from ..ide.service import Companion
 from . import panels, texts
@@ -30,22 +33,32 @@ ACTIONS = [
 
 
 class UnwrittenEdits:
-    """The accepted texts of one companion that are not in their files."""
+    """The accepted texts that are not in their files, as the companion tells the ledger."""
 
     caption, nothing = "Which accepted text?", NONE
 
-    def __init__(self, companion: Companion, tell: Callable[[str], None]) -> None:
+    def __init__(
+        self, companion: Companion, edits: EditLedger, tell: Callable[[str], None]
+    ) -> None:
         self._companion = companion
+        self._edits = edits
         self._tell = tell
 
     async def rows(self, window: sublime.Window) -> list[EditRow]:
         """The window's texts; choosing one asks what to do with it."""
+        id = window.id()
+        # What it told last is there without its answer as well.
+        with suppress(Unanswered):
+            texts = await self._companion.ask(UnwrittenTexts(id))
+            self._edits.set_unwritten({id: texts})
         return [
             EditRow(
-                sublime.QuickPanelItem(os.path.basename(path), os.path.dirname(path)),
-                partial(self._choose, window, path, text),
+                sublime.QuickPanelItem(
+                    os.path.basename(edit.path), [os.path.dirname(edit.path), edit.client]
+                ),
+                partial(self._choose, window, edit.path, edit.after or ""),
             )
-            for path, text in await self._companion.ask(UnwrittenTexts(window.id()))
+            for edit in self._edits.unwritten(id)
         ]
 
     async def _choose(self, window: sublime.Window, path: str, text: str) -> None:

@@ -171,7 +171,7 @@ def accepted_edits() -> int:
     """How many of them can be undone."""
     from GeminiCompanion import plugin
 
-    return len(plugin._host.running.review.history._edits)
+    return len(plugin._host.running.review.ledger.kept.all)
 
 
 def status() -> str:

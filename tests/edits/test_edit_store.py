@@ -17,10 +17,15 @@ from GeminiCompanion.companion.base import undo_store
 from GeminiCompanion.companion.base.file_content import Original, of_bytes
 from GeminiCompanion.companion.base.undo_store import UndoStore
 from GeminiCompanion.companion.edits import edit_store
-from GeminiCompanion.companion.edits.edit import MAX_AGE, NOT_KEPT, Edit
+from GeminiCompanion.companion.edits.edit import MAX_AGE, NOT_KEPT, Edit, EditState
 from GeminiCompanion.companion.ide.sharing import Sharing
 
 RULES = Sharing()
+
+
+def of(turn: str) -> dict[str, Any]:
+    """Of an edit of a turn, or of one that was accepted."""
+    return {"turn": turn, "state": EditState.WRITTEN if turn else EditState.KEPT}
 
 
 def edit(
@@ -115,9 +120,12 @@ class Saved(unittest.TestCase):
         count = edit_store.MAX_ALL_SAVED // len(text)
         for few, many in (("", "turn"), ("turn", "")):
             with self.subTest(many=many):
-                one, now = edit("one", turn=few, at=time.time() - 100), time.time() - 50
+                one, now = (
+                    edit("one", **of(few), at=time.time() - 100),
+                    time.time() - 50,
+                )
                 others = [
-                    edit(f"{it}", b"", f"{it}{text[1:]}", turn=many, at=now + it)
+                    edit(f"{it}", b"", f"{it}{text[1:]}", **of(many), at=now + it)
                     for it in range(count + 1)
                 ]
                 self.save(one, *others)
@@ -127,7 +135,7 @@ class Saved(unittest.TestCase):
     def test_one_whose_texts_were_dropped_stays_listed_over_restarts(self) -> None:
         for turn in ("", "turn"):
             with self.subTest(turn=turn):
-                saved = edit(turn=turn)
+                saved = edit(**of(turn))
                 self.save(saved)
                 self.save(saved.without_texts(NOT_KEPT))
                 for _ in range(2):
@@ -137,7 +145,7 @@ class Saved(unittest.TestCase):
                 self.save()
 
     def test_of_one_without_asking_that_an_older_release_saved_nothing_is_lost(self) -> None:
-        old = edit(turn="turn", prompt="do")
+        old = edit(prompt="do", **of("turn"))
         details = {"target": old.path, "folders": ["/shop"], "client": old.client, "at": old.at}
         details.update(turn="turn", prompt="do", is_seen=False)
         UndoStore(self.folder, 100, 1000).add(old.id, old.path, b"old\r\n", b"new\n", details)
@@ -227,7 +235,7 @@ class Saved(unittest.TestCase):
             with self.assertLogs("GeminiCompanion", "WARNING"):
                 found = self.known()
             self.assertEqual([it.problem for it in found], [edit_store.UNREAD, ""])
-            self.save(*(replace(it, is_seen=True) for it in found))
+            self.save(*(replace(it, state=EditState.KEPT) for it in found))
         self.assertEqual(self.names(), ["one", "other"])
 
     def test_where_the_list_cannot_be_read_now_that_is_no_empty_list(self) -> None:

@@ -293,11 +293,12 @@ class Alone(InLoop):
         self.book.mark_told(told)
         closed = self.book.open("another", "/closed", "theirs\n")
         self.book.hand_over(closed, "comes back\n")
-        self.assertEqual(self.delivery.unwritten_texts(), (("/waits", "waits\n"),))
+        self.assertEqual(self.delivery.unwritten_texts(), (("/waits", "waits\n", True),))
         with mock.patch(DELIVERY + ".PATIENCE", -1.0):
-            both = (("/waits", "waits\n"), ("/told", "told\n"))
+            both = (("/waits", "waits\n", True), ("/told", "told\n", False))
             self.assertEqual(self.delivery.unwritten_texts(), both)
-            self.assertEqual(self.delivery.unwritten_texts(told=()), both[:1])
+            missing = (both[0], ("/told", "told\n", True))
+            self.assertEqual(self.delivery.unwritten_texts(missing=(told,)), missing)
 
     async def test_a_text_that_is_withdrawn_is_told_as_a_rejection_or_forgotten(self) -> None:
         session = self.open()

@@ -202,7 +202,7 @@ class WhatIsOnDisk(DiskCheckTestCase):
                 with mock.patch.object(time, "time", return_value=time.time() + ahead):
                     with self.assertLogs(log.logger, "WARNING"):
                         await self.check.check_files()
-                    self.assertEqual(delivery.unwritten_texts(), ((self.path, "new\n"),))
+                    self.assertEqual(delivery.unwritten_texts(), ((self.path, "new\n", False),))
                 self.assertEqual(self.check.missing, {number})
                 self.book.forget(number)
 

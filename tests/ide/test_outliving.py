@@ -41,7 +41,7 @@ def texts_of(saved: SavedWorkspace) -> list[str | None]:
 
 def texts(windows: Windows, window_id: int) -> tuple[tuple[str, str], ...]:
     """Path and text of what no CLI could be told of yet."""
-    return UnwrittenTexts(window_id).look_up(windows)
+    return tuple(it[:2] for it in UnwrittenTexts(window_id).look_up(windows))
 
 
 def is_free(lock: FolderLock) -> bool:

@@ -7,11 +7,15 @@ from typing import Any
 
 from GeminiCompanion.companion.ide.clis import QWEN_CODE
 from GeminiCompanion.companion.ide.connected_clis import connected_clis
+from GeminiCompanion.companion.ide.decisions import UnwrittenText
 from GeminiCompanion.companion.ide.session import Session
 from GeminiCompanion.companion.ide.status import Status
 from GeminiCompanion.companion.ide.workspace import Workspace
 
 from ..support import FakeEditor, InLoop
+
+# Nobody has touched the file of the first; the second has changed since.
+MISSING, CHANGED = UnwrittenText("/a", "", True), UnwrittenText("/b", "", False)
 
 
 def text(**changes: Any) -> str:
@@ -22,7 +26,7 @@ def text(**changes: Any) -> str:
         "discovery_paths": ("/tmp/gemini/ide/x.json",),
         "connected": 0,
         "waiting": 0,
-        "unwritten": 0,
+        "unwritten": (),
         **changes,
     }
     return Status(**values).text()
@@ -42,8 +46,10 @@ class StatusText(unittest.TestCase):
         self.assertIn("without a decision: 3\n", text(waiting=3))
 
     def test_accepted_texts_that_wait_are_counted_with_the_command_that_shows_them(self) -> None:
-        self.assertRegex(text(unwritten=2), "has not written: 2; .*Show Changes")
-        self.assertNotIn("has not written", text())
+        self.assertRegex(
+            text(unwritten=(MISSING, MISSING, CHANGED)), "has not written: 2; .*Show Changes"
+        )
+        self.assertNotIn("has not written", text(unwritten=(CHANGED,)))
 
     def test_without_a_cli_it_says_how_to_connect(self) -> None:
         said = text()

@@ -338,9 +338,11 @@ class Decisions(WithoutServer):
             self.workspace.diffs.decide(session.id, path, "mine\n")
             await self.clock.advance(0)
             self.assertEqual(len(reader.received("ide/diffAccepted")), 1)
-            self.assertEqual(self.workspace.delivery.unwritten_texts(), ((path, "mine\n"),))
+            self.assertEqual(
+                [it[:2] for it in self.workspace.delivery.unwritten_texts()], [(path, "mine\n")]
+            )
             # Nobody has looked yet whether it is in its file.
-            self.assertEqual(self.workspace.status().unwritten, 0)
+            self.assertFalse(self.workspace.status().unwritten[0].is_missing)
             (entry,) = self.workspace.saved_workspace(time.time()).proposals
             self.assertEqual((entry.path, entry.text, entry.state), (path, "mine\n", TOLD))
             write(path, "mine\n")

@@ -294,9 +294,11 @@ class WithoutServer(FilesTestCase):
         ],
         "the book holds": lambda t: list(map(entry_words, t.workspace.book.entries())),
         "unwritten are": lambda t: [
-            text if path == PATH else path for path, text in t.workspace.delivery.unwritten_texts()
+            it.text if it.path == PATH else it.path for it in t.workspace.delivery.unwritten_texts()
         ],
-        "what counts as unwritten is": lambda t: t.workspace.status().unwritten,
+        "what counts as unwritten is": lambda t: sum(
+            it.is_missing for it in t.workspace.unwritten_texts()
+        ),
         # Each as text of CLI, in the order in which they came.
         "the diffs are": lambda t: [
             f"{text} of {t.name_of(id)}" + ("" if path == PATH else f" for {path}")

@@ -93,7 +93,7 @@ class AdapterTestCase(DeferrableTestCase):  # type: ignore[misc]
         # Those too that a CLI was told a moment ago.
         with mock.patch.object(delivery, "PATIENCE", -1.0):
             found = yield from self.answered(UnwrittenTexts(self.window.id()))
-            for path, text in found:
+            for path, text, _is_missing in found:
                 yield from self.answered(TextWithdrawal(self.window.id(), path, text))
 
     def play(self, **switches: Any) -> None:

@@ -329,7 +329,7 @@ class Faults(RuleBasedStateMachine):
         newest = {path: text for text, path in self.accepted.items()}.values()
 
         def kept() -> set[str]:
-            return {text for _, text in ask_companion(UnwrittenTexts(self.window.id()))}
+            return {it.text for it in ask_companion(UnwrittenTexts(self.window.id()))}
 
         sure = self.uncontested(set(self.accepted) - self.at_risk)
         until(lambda: sure <= self.told(), "every accepted text is told")
@@ -454,7 +454,7 @@ class Faults(RuleBasedStateMachine):
             self.end_session(cli)
         for cli in self.clis + self.gone:
             cli.fake.close()
-        for path, text in ask_companion(UnwrittenTexts(self.window.id())):
+        for path, text, _ in ask_companion(UnwrittenTexts(self.window.id())):
             ask_companion(TextWithdrawal(self.window.id(), path, text))
         for patch in self.patches:
             patch.stop()

@@ -26,6 +26,7 @@ from GeminiCompanion.companion.chat.edit_requests import DecideEdits, TurnTexts
 from GeminiCompanion.companion.chat.question import MOST_REVIEWS, PERMISSION, ChatQuestion
 from GeminiCompanion.companion.chat.rendered import OPEN_EDIT, Link, Patch, Rendered
 from GeminiCompanion.companion.chat.requests import Decide
+from GeminiCompanion.companion.edits.turn_edits import turn_id
 from GeminiCompanion.companion.ide.sharing import Sharing
 from GeminiCompanion.companion.ui import sharing_settings
 from GeminiCompanion.companion.ui.chat import asked_edits, edit_reviews, open_tabs
@@ -35,7 +36,6 @@ from GeminiCompanion.companion.ui.chat.edit_reviews import COMMAND_TOO, KEPT, OV
 from GeminiCompanion.companion.ui.chat.turn_actions import NO_EDIT
 from GeminiCompanion.companion.ui.chat.waiting_questions import WaitingQuestion
 from GeminiCompanion.companion.ui.review import comments, ending, head, record, restoring
-from GeminiCompanion.companion.ui.review.turn_edits import turn_id
 from GeminiCompanion.companion.ui.user_messages import PREFIX
 
 from ..support import PATIENCE
@@ -464,7 +464,7 @@ class Kept(EditCase):
 
 class InTheChat(EditCase):
     def tearDown(self) -> Generator[Any, Any, None]:
-        self.running().review.turn_edits.forget(turn_id(self.id, "turn"), [self.path])
+        self.running().review.ledger.turns.forget(turn_id(self.id, "turn"), [self.path])
         yield from super().tearDown()
 
     def draw(self, action: str, **argument: Any) -> Steps:
@@ -732,13 +732,13 @@ class WithUnsavedChanges(EditCase):
 
 class Unasked(EditCase):
     def tearDown(self) -> Generator[Any, Any, None]:
-        history = self.running().review.history
-        for edit in [it for it in history.of_window(self.window) if it.turn]:
-            history.replace(edit, None)
+        kept = self.running().review.ledger.kept
+        for edit in [it for it in kept.of_window(self.window.id()) if it.turn]:
+            kept.replace(edit, None)
         yield from super().tearDown()
 
     def gathered(self) -> list[tuple[str, str, str | None]]:
-        edits = self.running().review.history.of_window(self.window)
+        edits = self.running().review.ledger.kept.of_window(self.window.id())
         return [(it.path, it.before.text, it.after) for it in edits if it.turn]
 
     def wrote(self, *diffs: Diff) -> Steps:
@@ -750,7 +750,7 @@ class Unasked(EditCase):
         self.write("a.txt", NEW)
         yield from self.wrote(Diff(self.path, "one\n", NEW))
         yield from self.until_equal(self.gathered, [(self.path, "one\n", NEW)])
-        self.assertEqual(self.running().review.unasked.count(self.window), 1)
+        self.assertEqual(self.running().review.ledger.counts(self.window.id()).written, 1)
 
     def test_a_piece_that_was_written_is_an_edit_of_the_whole_file(self) -> Steps:
         self.write("a.txt", "first\nnew\nlast\n")

@@ -29,7 +29,8 @@ from GeminiCompanion.companion.chat.edit_requests import (
     TurnTexts,
 )
 from GeminiCompanion.companion.chat.requests import UndoTurn
-from GeminiCompanion.companion.edits.edit import Edit
+from GeminiCompanion.companion.edits.edit import Edit, EditState
+from GeminiCompanion.companion.edits.turn_edits import turn_id
 from GeminiCompanion.companion.ide.questions import WordsOnUnasked
 from GeminiCompanion.companion.ui.changes.change_sheets import CHANGES
 from GeminiCompanion.companion.ui.changes.shown_turns import LOST
@@ -37,7 +38,6 @@ from GeminiCompanion.companion.ui.chat.chat_view import CONVERSATION
 from GeminiCompanion.companion.ui.chat.turn_actions import ALL_UNDONE, EXCLUDED, NOTHING
 from GeminiCompanion.companion.ui.review import comments, open_diffs
 from GeminiCompanion.companion.ui.review.record import Comment, waiting
-from GeminiCompanion.companion.ui.review.turn_edits import turn_id
 
 from .adapter import text_of
 from .reviewing import Steps
@@ -82,7 +82,7 @@ class TurnCase(ChatCase):
         return sheets()[0]
 
     def tearDown(self) -> Generator[Any, Any, None]:
-        self.running().review.turn_edits._edits.clear()
+        self.running().review.ledger.turns._edits.clear()
         yield from super().tearDown()
 
 
@@ -199,7 +199,7 @@ class InTheSheet(SheetCase):
     def test_an_edit_that_is_undone_in_the_sheet_is_told_the_agent(self) -> Steps:
         yield from self.show()
         sheet = yield from self.sheet()
-        (edit,) = self.running().review.turn_edits.of_window(self.window)
+        (edit,) = self.running().review.ledger.turns.of_window(self.window.id())
         found = self.running().changes.sheets.of(sheet)
         arguments = {"sheet": str(sheet.buffer_id()), "action": "reject_file"}
         self.assertIsNotNone(found)
@@ -208,19 +208,19 @@ class InTheSheet(SheetCase):
         self.assertEqual(request, TellChanged(self.id, (self.path,)))
         with open(self.path, encoding="utf-8") as file:
             self.assertEqual(file.read(), "old\n")
-        self.assertEqual(self.running().review.turn_edits.of_window(self.window), [])
+        self.assertEqual(self.running().review.ledger.turns.of_window(self.window.id()), [])
 
     def test_an_edit_that_is_kept_leaves_the_sheet(self) -> Steps:
         yield from self.show()
         sheet = yield from self.sheet()
-        (edit,) = self.running().review.turn_edits.of_window(self.window)
+        (edit,) = self.running().review.ledger.turns.of_window(self.window.id())
         arguments = {"sheet": str(sheet.buffer_id()), "action": "accept_file"}
         self.run_command("decide_changes", file=f"edit {edit.id}", **arguments)
         yield lambda: "a.txt" not in text_of(sheet)
 
     def is_shown(self, sheet: sublime.View, names: list[str], wanted: list[str]) -> bool:
         """Whether the sheet shows these and no others, wherever they stand."""
-        turns, text = self.running().review.turn_edits.shown(self.window), text_of(sheet)
+        turns, text = self.running().review.ledger.turns.shown(self.window.id()), text_of(sheet)
         count = sum(len(it.paths) for it in turns)
         return [it for it in names if it in text] == wanted and count == len(wanted)
 
@@ -252,7 +252,7 @@ class InTheSheet(SheetCase):
         ask = cli.ask
         self.replace(cli, "ask", lambda it: asked.append(it) or ask(it))
         for words, is_open in (("Why?", True), ("And why?", False)):
-            (edit,) = self.running().review.turn_edits.of_window(self.window)
+            (edit,) = self.running().review.ledger.turns.of_window(self.window.id())
             self.running().stories.begin(self.running().review.written.open(self.window, edit))
             yield lambda: list(open_diffs.diffs(self.window))
             ((right, _),) = open_diffs.diffs(self.window)
@@ -289,7 +289,7 @@ class AfterRestart(SheetCase):
     def test_a_file_that_was_decided_on_does_not_come_back(self) -> Steps:
         yield from self.show()
         sheet = yield from self.sheet()
-        (edit,) = self.running().review.turn_edits.of_window(self.window)
+        (edit,) = self.running().review.ledger.turns.of_window(self.window.id())
         arguments = {"sheet": str(sheet.buffer_id()), "action": "accept_file"}
         self.run_command("decide_changes", file=f"edit {edit.id}", **arguments)
         yield lambda: "a.txt" not in text_of(sheet)
@@ -307,7 +307,7 @@ class AfterRestart(SheetCase):
         yield from self.restart()
         yield from self.given(TurnTexts, (self.file(),))
         yield from self.until_in("old\nnewer\n", lambda: text_of(sheet))
-        (edit,) = self.running().review.turn_edits.of_window(self.window)
+        (edit,) = self.running().review.ledger.turns.of_window(self.window.id())
         arguments = {"sheet": str(sheet.buffer_id()), "action": "accept_file"}
         self.run_command("decide_changes", file=f"edit {edit.id}", **arguments)
         yield lambda: self.on_disk() == "newer\n"
@@ -352,9 +352,18 @@ class Elsewhere(SheetCase):
         yield from self.begin_chat()
         before = file_content.of_bytes(b"old\n")
         turn = turn_id(self.id, "t1")
-        edit = Edit(self.window.id(), self.path, before, "new\n", "Agent", 1.0, turn=turn)
-        self.running().review.history.add(edit)
-        self.addCleanup(self.running().review.history.replace, edit, None)
+        edit = Edit(
+            self.window.id(),
+            self.path,
+            before,
+            "new\n",
+            "Agent",
+            1.0,
+            turn=turn,
+            state=EditState.WRITTEN,
+        )
+        self.running().review.ledger.kept.add(edit)
+        self.addCleanup(self.running().review.ledger.kept.replace, edit, None)
         self.run_command("turn_changes", turn="t1")
         yield from self.given(TurnTexts, (self.file(),))
         sheet = yield from self.sheet()

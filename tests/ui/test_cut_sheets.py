@@ -9,7 +9,7 @@ from typing import Any, Callable, Generator
 from unittest import mock
 
 import sublime
-from GeminiCompanion.companion.edits.edit import Edit
+from GeminiCompanion.companion.edits.edit import Edit, EditState
 from GeminiCompanion.companion.ui.changes.proposals import Proposals
 from GeminiCompanion.companion.ui.changes.unasked_changes import PREFIX
 from GeminiCompanion.companion.ui.review import open_diffs
@@ -203,8 +203,8 @@ class Unasked(CutSheet, UnaskedCase):
     def pressed_again(self, view: sublime.View, action: str, id: str) -> Steps:
         """What a cut decision left undone is done then."""
         self.decide(view, action, id)
-        book, edit = self.running().review.history, id[len(PREFIX) :]
-        yield lambda: book.find(edit) is None or book.find(edit).is_seen  # type: ignore[union-attr]
+        book, edit = self.running().review.ledger.kept, id[len(PREFIX) :]
+        yield lambda: getattr(book.find(edit), "state", EditState.KEPT) is EditState.KEPT
 
     def test_keeping_what_was_typed_in_a_review(self) -> Steps:
         def go(cut: Cut) -> Steps:
@@ -238,7 +238,9 @@ class Unasked(CutSheet, UnaskedCase):
 
     def opened(self) -> Generator[Any, Any, sublime.View]:
         """The review of the one edit."""
-        (edit,) = [it for it in self.running().review.history.of_window(self.window) if it.turn]
+        (edit,) = [
+            it for it in self.running().review.ledger.kept.of_window(self.window.id()) if it.turn
+        ]
         self.begin(self.running().review.written.open(self.window, edit))
         yield self.waiting
         (right,) = self.waiting()
@@ -253,7 +255,7 @@ class Unasked(CutSheet, UnaskedCase):
             await self.running().review.written.undo_and_tell(self.window, edit)
             undoing.discard(edit.id)
 
-        left = self.running().review.history.of_turn(turn)
+        left = self.running().review.ledger.kept.of_turn(turn)
         for edit in left:
             if edit.id not in undoing:
                 undoing.add(edit.id)
@@ -262,9 +264,9 @@ class Unasked(CutSheet, UnaskedCase):
 
     def forgotten(self) -> Steps:
         """The edits, their reviews and the tabs."""
-        history = self.running().review.history
-        for edit in history.of_window(self.window):
-            history.replace(edit, None)
+        kept = self.running().review.ledger.kept
+        for edit in kept.of_window(self.window.id()):
+            kept.replace(edit, None)
         for right in self.waiting():
             right.set_scratch(True)
             right.close()

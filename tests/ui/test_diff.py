@@ -12,6 +12,7 @@ import sublime
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.base import file_content
 from GeminiCompanion.companion.base.answer import Answer
+from GeminiCompanion.companion.ide.decisions import UnwrittenText
 from GeminiCompanion.companion.ide.questions import Question, TextWithdrawal, UnwrittenTexts
 from GeminiCompanion.companion.ui.review import head, open_diffs, record, restoring
 
@@ -380,9 +381,9 @@ class Kept(DeskCase):
     def until_unwritten(self, expected: str) -> Steps:
         """Until these are the texts, with their names, that no CLI has got."""
 
-        def look(unwritten: Sequence[tuple[str, str]]) -> str:
-            ours = [it for it in unwritten if it[0].startswith(self.folder)]
-            return told([f"{os.path.basename(path)}: {it.strip()}" for path, it in ours])
+        def look(unwritten: Sequence[UnwrittenText]) -> str:
+            ours = [it for it in unwritten if it.path.startswith(self.folder)]
+            return told([f"{os.path.basename(path)}: {it.strip()}" for path, it, _ in ours])
 
         yield from self.until_answered(UnwrittenTexts(self.window.id()), look, expected)
 

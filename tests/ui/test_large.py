@@ -14,6 +14,7 @@ from GeminiCompanion.companion.base.answer import Answer
 from GeminiCompanion.companion.base.digest import LARGE
 from GeminiCompanion.companion.base.large_json import TRUNCATED_TO
 from GeminiCompanion.companion.ide import transport
+from GeminiCompanion.companion.ide.decisions import UnwrittenText
 from GeminiCompanion.companion.ide.questions import UnwrittenTexts
 from GeminiCompanion.companion.ui.review import (
     accepting,
@@ -60,8 +61,8 @@ class LargeCase(DeskCase):
     def until_told(self) -> Steps:
         """Until the companion knows that the text went out whole."""
 
-        def is_told(unwritten: Sequence[tuple[str, str]]) -> bool:
-            return self.path not in dict(unwritten)
+        def is_told(unwritten: Sequence[UnwrittenText]) -> bool:
+            return self.path not in [it.path for it in unwritten]
 
         yield from self.until_answered(UnwrittenTexts(self.window.id()), is_told, True)
 
@@ -242,7 +243,7 @@ class Digests(LargeCase):
     @word("its edit is known")
     def edit_known(self) -> Steps:
         yield from self.until_told()
-        edits = self.running().review.history._edits
+        edits = self.running().review.ledger.kept.all
         yield lambda: edits and edits[-1].path == self.path
 
     words = {"the newest is chosen": lambda t: t.asked.pop(0)["on_select"](0)}

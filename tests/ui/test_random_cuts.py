@@ -23,7 +23,7 @@ from GeminiCompanion import plugin
 from GeminiCompanion.companion.base import file_content
 from GeminiCompanion.companion.base.answer import Answer
 from GeminiCompanion.companion.chat.requests import Send, Sent
-from GeminiCompanion.companion.edits.edit import Edit
+from GeminiCompanion.companion.edits.edit import Edit, EditState
 from GeminiCompanion.companion.ui.review import open_diffs
 from GeminiCompanion.companion.ui.review.record import DiffRecord, is_diff
 from GeminiCompanion.companion.ui.stories import Stories, Story
@@ -132,8 +132,8 @@ class RandomCuts(CuttingCase, ChatCase, UnaskedCase):  # type: ignore[misc]
     def make_unasked(self, name: str) -> None:
         before, path = file_content.read(self.write(name, OLD)), self.write(name, NEW)
         id, now = self.window.id(), time.time()
-        self.running().review.history.add(
-            Edit(id, path, before, NEW, "A", now, turn="t", prompt="do")
+        self.running().review.ledger.kept.add(
+            Edit(id, path, before, NEW, "A", now, turn="t", prompt="do", state=EditState.WRITTEN)
         )
 
     def reject_first(self) -> Steps:
@@ -301,9 +301,9 @@ class RandomCuts(CuttingCase, ChatCase, UnaskedCase):  # type: ignore[misc]
         yield from self.until_turn()
 
     def end_example(self) -> Steps:
-        history = self.running().review.history
-        for edit in history.of_window(self.window):
-            history.replace(edit, None)
+        kept = self.running().review.ledger.kept
+        for edit in kept.of_window(self.window.id()):
+            kept.replace(edit, None)
         yield from self.until_heard(self.cli)
         self.running().chat.actions.drafts.forget(self.chat_id)
         self.close_tabs()

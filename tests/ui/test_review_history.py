@@ -15,7 +15,8 @@ from GeminiCompanion.companion.base import file_content
 from GeminiCompanion.companion.base.answer import Answer
 from GeminiCompanion.companion.base.file_content import Original
 from GeminiCompanion.companion.edits import edit_store
-from GeminiCompanion.companion.edits.edit import NOT_KEPT, TOO_LARGE, Edit
+from GeminiCompanion.companion.edits.edit import Edit
+from GeminiCompanion.companion.edits.ledger import EditLedger
 from GeminiCompanion.companion.ui import file_reading, texts
 from GeminiCompanion.companion.ui.changes.change_list import ChangeList
 from GeminiCompanion.companion.ui.review import (
@@ -23,6 +24,7 @@ from GeminiCompanion.companion.ui.review import (
     ending,
     history,
     marks,
+    open_diffs,
     terminal_decisions,
 )
 from GeminiCompanion.companion.ui.review.history import EditHistory
@@ -76,7 +78,7 @@ class HistoryCase(DeskCase):
         yield from self.answer("Undo it" if action == "undone" else "Show it")
 
     def mine(self) -> list[Edit]:
-        return [it for it in self.running().review.history._edits if it.path == self.path]
+        return [it for it in self.running().review.ledger.kept.all if it.path == self.path]
 
     def saved(self) -> list[Edit]:
         """Those of the file that would outlive a crash at this moment."""
@@ -85,7 +87,7 @@ class HistoryCase(DeskCase):
 
     def restart(self, then: Callable[[], object] = lambda: None) -> Steps:
         yield from self.restart_companion(then)
-        yield lambda: any(it.path == self.path for it in self.running().review.history._edits)
+        yield lambda: any(it.path == self.path for it in self.running().review.ledger.kept.all)
 
     @word("the companion restarts")
     def restart_saved(self) -> Steps:
@@ -169,8 +171,8 @@ class Accepted(HistoryCase):
         yield self.saved
         before = self.running().review.history
         yield from self.restart()
-        later = replace(before._edits[-1], path=self.path + ".later", id="later")
-        before.add(later)
+        later = replace(before.edits.kept.all[-1], path=self.path + ".later", id="later")
+        before.edits.kept.add(later)
         edit_store.writer.finish()
         self.assertEqual(len(self.saved()), 1)
 
@@ -199,9 +201,38 @@ class Accepted(HistoryCase):
 
     def test_without_any_that_is_said(self) -> None:
         told: list[str] = []
-        found = EditHistory(self.running().companion, told.append, told.append, "")
-        self.begin(listing(self, found, told.append))
+        self.begin(listing(self, history_of(self, told.append), told.append))
         self.assertEqual(told, [history.NOTHING])
+
+    def test_one_whose_bytes_are_not_known_is_listed_and_says_why_it_cannot_be_undone(
+        self,
+    ) -> Steps:
+        told: list[str] = []
+        found, panels = history_of(self, told.append), self.panels()
+        unknown = Original("", exists=True, note="The file cannot be read.")
+        found.edits.kept.add(Edit(self.window.id(), "a", unknown, "", "", 0.0))
+        self.begin(listing(self, found))
+        self.assertIn(unknown.note, panels[0]["items"][0].details)
+        panels[0]["on_select"](0)
+        yield from self.until_turn()
+        yield lambda: told == [unknown.note]
+
+    def test_the_newest_are_listed(self) -> None:
+        self.replace(history, "MAX_EDITS", 3)
+        found, panels = history_of(self), self.panels()
+        for number in range(5):
+            before = Original("", exists=True)
+            found.edits.kept.add(Edit(self.window.id(), str(number), before, "", "", time.time()))
+        self.begin(listing(self, found))
+        self.assertEqual([it.trigger for it in panels[0]["items"]], ["4", "3", "2"])
+
+
+def history_of(
+    case: ReviewCase, tell: Callable[[str], None] = print, folder: str = ""
+) -> EditHistory:
+    """One that is beside the companion's."""
+    ledger = EditLedger(history.open_windows, open_diffs.asked_edits)
+    return EditHistory(case.running().companion, ledger, tell, tell, folder)
 
 
 def listing(case: ReviewCase, found: EditHistory, tell: Callable[[str], None] = print) -> Story:
@@ -213,11 +244,9 @@ def listing(case: ReviewCase, found: EditHistory, tell: Callable[[str], None] = 
 
 class Saving(HistoryCase):
     def history(self) -> EditHistory:
-        """One that is beside the companion's."""
+        """One that saves."""
         folder = os.path.join(self.folder, "cache", "edits")
-        found = EditHistory(
-            self.running().companion, self.told_of.append, self.told_of.append, folder
-        )
+        found = history_of(self, self.told_of.append, folder)
         self.addCleanup(found.stop)
         return found
 
@@ -244,7 +273,9 @@ class Saving(HistoryCase):
 
         self.replace(edit_store, "save_edits", fail)
         for number in range(2):
-            found.add(Edit(1, str(number), Original("", exists=True), "", "", time.time()))
+            found.edits.kept.add(
+                Edit(1, str(number), Original("", exists=True), "", "", time.time())
+            )
             edit_store.writer.finish()
         yield lambda: self.told_of
         yield from self.until_turn()
@@ -255,107 +286,11 @@ class Saving(HistoryCase):
         found, panels = self.history(), self.panels()
         folders = tuple(self.window.folders())
         for window_id, path in ((999_999, "closed"), (self.window.id(), "open")):
-            found.add(Edit(window_id, path, Original("", exists=True), "", "", 0.0, folders))
+            found.edits.kept.add(
+                Edit(window_id, path, Original("", exists=True), "", "", 0.0, folders)
+            )
         self.begin(listing(self, found))
         self.assertEqual([it.trigger for it in panels[0]["items"]], ["open", "closed"])
-
-
-class Limits(ReviewCase):
-    def edit(self, window_id: int, name: str, size: int = 0) -> Edit:
-        before = Original("", exists=True, data=b"x" * size)
-        return Edit(window_id, name, before, "", "", time.time())
-
-    def lost(self, found: EditHistory) -> dict[str, str]:
-        """Why edits cannot be undone, by their paths."""
-        return {it.path: it.problem for it in found._edits if it.problem}
-
-    def test_each_window_has_its_last_thousand_and_lists_fifty(self) -> None:
-        self.replace(history, "MAX_EDITS", 3)
-        self.replace(history, "MAX_KNOWN", 10)
-        panels = self.panels()
-        found = EditHistory(self.running().companion, print, print, "")
-        found.add(self.edit(2, "other"))
-        for number in range(history.MAX_KNOWN + 5):
-            found.add(self.edit(self.window.id(), str(number)))
-        self.assertEqual([it.path for it in found._edits][:2], ["other", "5"])
-        self.assertEqual(len(found._edits), history.MAX_KNOWN + 1)
-        self.begin(listing(self, found))
-        self.assertEqual([it.trigger for it in panels[0]["items"]], ["14", "13", "12"])
-
-    def test_an_edit_that_is_made_again_is_where_it_was(self) -> None:
-        found = EditHistory(self.running().companion, print, print, "")
-        edits = [replace(self.edit(1, name), at=at) for at, name in enumerate("abc")]
-        for it in edits:
-            found.add(it)
-        found.replace(edits[1], None)
-        found.bring_back(edits[1])
-        self.assertEqual([it.path for it in found._edits], ["a", "b", "c"])
-
-    def test_the_oldest_make_way_for_large_ones(self) -> None:
-        self.replace(history, "MAX_BYTES", 100)
-        found = EditHistory(self.running().companion, print, print, "")
-        for name in ("a", "b", "c"):
-            found.add(self.edit(1, name, 40))
-        self.assertEqual(self.lost(found), {"a": NOT_KEPT})
-        self.assertEqual(len(found._edits), 3)
-
-    def test_the_oldest_make_way_for_one_that_has_grown(self) -> None:
-        self.replace(history, "MAX_BYTES", 100)
-        found = EditHistory(self.running().companion, print, print, "")
-        for name in ("a", "b", "c"):
-            found.add(self.edit(1, name, 30))
-        found.replace(found._edits[2], self.edit(1, "grown", 60))
-        self.assertEqual(self.lost(found), {"a": NOT_KEPT})
-        found.replace(found._edits[2], self.edit(1, "large", 101))
-        expected = {"a": NOT_KEPT, "large": TOO_LARGE}
-        self.assertEqual(self.lost(found), expected)
-
-    def test_edits_that_nobody_was_asked_about_push_out_no_accepted_ones_nor_the_reverse(
-        self,
-    ) -> None:
-        self.replace(history, "MAX_BYTES", 100)
-        self.replace(history, "MAX_UNASKED_BYTES", 100)
-        for few, many in (("", "turn"), ("turn", "")):
-            found = EditHistory(self.running().companion, print, print, "")
-            found.add(replace(self.edit(1, "one", 90), turn=few))
-            for name in ("a", "b"):
-                found.add(replace(self.edit(1, name, 90), turn=many))
-            self.assertEqual(self.lost(found), {"a": NOT_KEPT})
-
-    def test_of_very_many_unasked_edits_the_oldest_are_known_by_name_and_the_log_has_that(
-        self,
-    ) -> None:
-        self.replace(history, "MAX_UNASKED", 2)
-        self.replace(history, "MAX_KNOWN", 4)
-        found = EditHistory(self.running().companion, print, print, "")
-        with self.assertLogs("GeminiCompanion", "INFO") as logs:
-            for name in "abcde":
-                found.add(replace(self.edit(1, name), turn="turn"))
-        self.assertEqual([it.path for it in found._edits], list("bcde"))
-        self.assertEqual(self.lost(found), dict.fromkeys("bc", NOT_KEPT))
-        self.assertEqual(len(logs.output), 4)
-
-    def test_one_whose_bytes_are_not_known_is_listed_and_says_why_it_cannot_be_undone(
-        self,
-    ) -> Steps:
-        told: list[str] = []
-        found = EditHistory(self.running().companion, told.append, told.append, "")
-        unknown = Original("", exists=True, note="The file cannot be read.")
-        found.add(Edit(self.window.id(), "a", unknown, "", "", 0.0))
-        panels = self.panels()
-        self.begin(listing(self, found))
-        self.assertIn(unknown.note, panels[0]["items"][0].details)
-        panels[0]["on_select"](0)
-        yield from self.until_turn()
-        yield lambda: told == [unknown.note]
-
-    def test_one_that_is_too_large_to_be_remembered_is_listed_and_says_so(self) -> None:
-        self.replace(history, "MAX_BYTES", 100)
-        found = EditHistory(self.running().companion, print, print, "")
-        found.add(self.edit(1, "small", 40))
-        found.add(self.edit(1, "large", 101))
-        self.assertEqual([it.problem for it in found._edits], ["", TOO_LARGE])
-        self.assertLess(found._edits[1].size, 40)
 
 
 class ConflictCase(DeskCase):

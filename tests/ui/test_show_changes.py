@@ -13,7 +13,7 @@ from GeminiCompanion import plugin
 from GeminiCompanion.companion.base import file_content
 from GeminiCompanion.companion.base.file_content import Original
 from GeminiCompanion.companion.base.unified import NO_LINE_END
-from GeminiCompanion.companion.edits.edit import Edit
+from GeminiCompanion.companion.edits.edit import Edit, EditState
 from GeminiCompanion.companion.ide.windows import Windows
 from GeminiCompanion.companion.ui.changes import deciding, undoing
 from GeminiCompanion.companion.ui.changes.sheet import ASIDE, NOT_HERE, ChangeSheet
@@ -379,9 +379,9 @@ class UnaskedCase(SheetCase):
     """Edits that a CLI made without asking."""
 
     def tearDown(self) -> Steps:
-        history = self.running().review.history
-        for edit in history.of_window(self.window):
-            history.replace(edit, None)
+        kept = self.running().review.ledger.kept
+        for edit in kept.of_window(self.window.id()):
+            kept.replace(edit, None)
         yield from super().tearDown()
 
     def made(self, name: str, old: str, new: str) -> str:
@@ -394,8 +394,18 @@ class UnaskedCase(SheetCase):
 
     def _made(self, name: str, before: Original, new: str) -> str:
         path = self.write(name, new)
-        edit = Edit(self.window.id(), path, before, new, "Gemini CLI", 1.0, turn="t", prompt="do")
-        self.running().review.history.add(edit)
+        edit = Edit(
+            self.window.id(),
+            path,
+            before,
+            new,
+            "Gemini CLI",
+            1.0,
+            turn="t",
+            prompt="do",
+            state=EditState.WRITTEN,
+        )
+        self.running().review.ledger.kept.add(edit)
         return PREFIX + edit.id
 
     def on_disk(self, name: str) -> str:

@@ -13,6 +13,7 @@ import sublime
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.base.answer import Answer
 from GeminiCompanion.companion.base.log import logger
+from GeminiCompanion.companion.edits.ledger import EditCounts
 from GeminiCompanion.companion.ide.cli_settings import parse_settings
 from GeminiCompanion.companion.ide.doctor import report
 from GeminiCompanion.companion.ide.questions import TextWithdrawal
@@ -29,8 +30,8 @@ from .steps_at_once import StepsAtOnce
 Steps = Generator[Any, Any, None]
 
 
-def status(window: sublime.Window, *clients: str, port: int = 5000, unwritten: int = 0) -> Status:
-    return Status(window.id(), port, (), (), len(clients), 0, unwritten, clients)
+def status(window: sublime.Window, *clients: str, port: int = 5000) -> Status:
+    return Status(window.id(), port, (), (), len(clients), 0, (), clients)
 
 
 class Lost(unittest.TestCase):
@@ -148,13 +149,13 @@ class WhatItSays(AdapterTestCase):
         patched(self, mock.patch.object(editor, "_show_statuses", missed.append))
         self.addCleanup(vars(self.bar).update, vars(self.bar).copy())
         self.lost: tuple[str, ...] = ()
-        self.unseen, self.asked = 0, ""
+        self.unseen, self.unwritten, self.asked = 0, 0, ""
         made_up = StatusBar(
             self.told.append,
             lambda: self.runs,
             lambda window: self.paused,
             lambda window: self.lost,
-            lambda window: self.unseen,
+            self.counts,
             lambda window: self.asked,
         )
         vars(self.bar).update(vars(made_up))
@@ -162,6 +163,10 @@ class WhatItSays(AdapterTestCase):
         self.view.set_scratch(True)
         self.addCleanup(self.view.close)
         self.bar.activated(self.view)
+
+    def counts(self, window_id: int) -> EditCounts:
+        asked = plugin._host.running.review.ledger.counts(window_id).asked
+        return EditCounts(asked, self.unseen, self.unwritten)
 
     def said(self) -> str:
         return str(self.view.get_status(KEY))
@@ -213,26 +218,25 @@ class WhatItSays(AdapterTestCase):
                 self.assertEqual(self.said(), words)
 
     def test_what_is_not_written_stands_beside_each_state(self) -> None:
-        for shown, words in (
-            (status(self.window, unwritten=1), "Gemini: no CLI, 1 edit not written"),
-            (status(self.window, "Gemini CLI", unwritten=2), "Gemini: 2 edits not written"),
-            (status(self.window, port=0, unwritten=1), "Gemini: off, 1 edit not written"),
-            (replace(status(self.window), unsaved="Why."), "Gemini: no CLI, not saved"),
+        for count, shown, words in (
+            (1, status(self.window), "Gemini: no CLI, 1 edit not written"),
+            (2, status(self.window, "Gemini CLI"), "Gemini: 2 edits not written"),
+            (1, status(self.window, port=0), "Gemini: off, 1 edit not written"),
+            (0, replace(status(self.window), unsaved="Why."), "Gemini: no CLI, not saved"),
         ):
+            self.unwritten = count
             self.bar.show((shown,))
             with self.subTest(words):
                 self.assertEqual(self.said(), words)
 
     def test_a_cli_that_waits_for_a_command_is_named_beside_each_state(self) -> None:
         self.lost = ("Gemini CLI",)
-        for shown, words in (
-            (status(self.window), "Gemini: type /ide enable in Gemini CLI"),
-            (status(self.window, "Qwen Code"), "Gemini: type /ide enable in Gemini CLI"),
-            (
-                status(self.window, unwritten=1),
-                "Gemini: type /ide enable in Gemini CLI, 1 edit not written",
-            ),
+        for count, shown, words in (
+            (0, status(self.window), "Gemini: type /ide enable in Gemini CLI"),
+            (0, status(self.window, "Qwen Code"), "Gemini: type /ide enable in Gemini CLI"),
+            (1, status(self.window), "Gemini: type /ide enable in Gemini CLI, 1 edit not written"),
         ):
+            self.unwritten = count
             self.bar.show((shown,))
             with self.subTest(words):
                 self.assertEqual(self.said(), words)

@@ -8,12 +8,12 @@ from typing import Any, Generator
 
 import sublime
 from GeminiCompanion import plugin
-from GeminiCompanion.companion.edits import edit_store
-from GeminiCompanion.companion.edits.edit import Edit
+from GeminiCompanion.companion.edits import edit_store, kept_edits
+from GeminiCompanion.companion.edits.edit import Edit, EditState
 from GeminiCompanion.companion.ide.events import EditTakenBack
 from GeminiCompanion.companion.ide.questions import FileStamps, FileUndoing
 from GeminiCompanion.companion.ui import texts
-from GeminiCompanion.companion.ui.review import comments, history, record, unasked, written_files
+from GeminiCompanion.companion.ui.review import comments, record, unasked, written_files
 from GeminiCompanion.companion.ui.status_bar import KEY
 
 from ..tables import rows, word
@@ -26,9 +26,9 @@ class UnaskedCase(DeskCase):
     """A CLI that asks nobody."""
 
     def tearDown(self) -> Steps:
-        history = self.running().review.history
+        kept = self.running().review.ledger.kept
         for edit in self.edits():
-            history.replace(edit, None)
+            kept.replace(edit, None)
         if not self.cli.is_closed:
             yield self.cli.hook("SessionEnd").done
         yield from super().tearDown()
@@ -146,7 +146,7 @@ class UnaskedCase(DeskCase):
 
     @word(r"the newest (\d+) edits are kept")
     def limit(self, count: str) -> None:
-        self.replace(history, "MAX_UNASKED", int(count))
+        self.replace(kept_edits, "MAX_UNASKED", int(count))
 
     @word("the edits of the turn are undone")
     def undo_turn(self) -> Steps:
@@ -165,7 +165,7 @@ class UnaskedCase(DeskCase):
         self.assertIn(words, told)
 
     def edits(self) -> list[Edit]:
-        found = plugin._host.running.review.history._edits
+        found = plugin._host.running.review.ledger.kept.all
         return [it for it in found if it.turn and it.path.startswith(self.folder)]
 
     def listed(self) -> list[str]:
@@ -186,7 +186,7 @@ class UnaskedCase(DeskCase):
         "the status bar says": lambda t: t.status(),
         "open reviews are": lambda t: len([it for it in t.window.views() if record.is_written(it)]),
         r"the review of (\S+) is called": lambda t, name: t.view("+" + name).name(),
-        "looked at are": lambda t: sum(it.is_seen for it in t.edits()),
+        "looked at are": lambda t: sum(it.state is EditState.KEPT for it in t.edits()),
         r"(\S+) exists:": lambda t, name: os.path.exists(t.at(name)),
         "it was asked": lambda t: t.said,
         "decisions sent are": lambda t: len(decisions(t.cli)),
@@ -376,7 +376,7 @@ class Reviewed(UnaskedCase):
         yield from self.writes("a.py", "\ufeffold", "\ufeffnew")
         yield from self.open_review("a.py")
         yield from self.decide("accepted")
-        yield lambda: [it.is_seen for it in self.edits()] == [True]
+        yield lambda: [it.state for it in self.edits()] == [EditState.KEPT]
         yield from self.until_heard(self.cli)
         yield from self.hook("BeforeAgent", prompt="again")
         self.assertEqual(self.heard, {})

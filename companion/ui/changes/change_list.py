@@ -4,13 +4,11 @@ accepted that is not in its file, and what they accepted. UI thread only."""
 from __future__ import annotations
 
 import copy
-from contextlib import suppress
 from functools import partial
 from typing import Any, Callable, Mapping, NamedTuple
 
 import sublime
 
-from ...base.answer import Unanswered
 from .. import panels
 from ..review.edit_rows import EditRow, ListedEdits
 from ..review.preview import Preview
@@ -77,9 +75,7 @@ class ChangeList:
     async def _all(self, window: sublime.Window) -> list[EditRow]:
         found = []
         for name, kind in KINDS.items():
-            # The other kinds are there without the companion as well.
-            with suppress(Unanswered):
-                found += [_marked(row, kind) for row in await self._edits[name].rows(window)]
+            found += [_marked(row, kind) for row in await self._edits[name].rows(window)]
         return [EditRow(ALL, partial(self._show_sheet, window)), *found]
 
     async def _show_sheet(self, window: sublime.Window) -> None:

@@ -10,7 +10,7 @@ import sublime
 
 from ...base.answer import Unanswered
 from ...edits.edit import Edit
-from ..review.turn_edits import ShownTurn, TurnEdits
+from ...edits.turn_edits import ShownTurn, TurnEdits
 from ..stories import Stories
 from .change_sheets import ChangeSheets
 
@@ -83,7 +83,7 @@ class ShownTurns:
 
     def _all(self, window: sublime.Window) -> list[ShownTurn]:
         missing = [shown for id, shown in self._missing if id == window.id()]
-        return [*self._edits.shown(window), *missing]
+        return [*self._edits.shown(window.id()), *missing]
 
 
 def _kept(view: sublime.View) -> list[ShownTurn]:

@@ -13,10 +13,10 @@ from ...base.change_sheet import FileChanges
 from ...base.comparison import compare_rows
 from ...base.digest import LARGE
 from ...base.file_content import Original
-from ...edits.edit import Edit
+from ...edits.edit import Edit, EditState
+from ...edits.ledger import EditBook
 from .. import file_reading
 from ..review import head, large
-from ..review.edit_book import EditBook
 from ..review.record import seen, waiting
 from ..review.reviews import Reviews
 from ..review.written_reviews import WrittenReviews
@@ -48,11 +48,16 @@ class UnaskedChanges:
 
     def entries(self, window: sublime.Window) -> Iterator[SheetEntry]:
         """The edits of the window, oldest first."""
-        edits = [edit for edit in self._book.of_window(window) if edit.turn and not edit.problem]
+        known = self._book.of_window(window.id())
+        edits = [edit for edit in known if not (edit.is_accepted or edit.problem)]
         open_views = self._open = self._written.views() if edits else {}
         for edit in edits:
             view = open_views.get(edit.id)
-            entry = None if edit.is_seen and view is None else self._entry(window, edit, view)
+            entry = (
+                None
+                if edit.state is EditState.KEPT and view is None
+                else self._entry(window, edit, view)
+            )
             if entry is not None:
                 yield entry
 
@@ -140,14 +145,14 @@ class UnaskedChanges:
         that was nothing of the edit, it is made again."""
         there = [
             other
-            for other in self._book.of_window(window)
+            for other in self._book.of_window(window.id())
             if (other.turn, other.path) == (edit.turn, edit.path)
-            and other.is_seen
+            and other.state is EditState.KEPT
             and not other.problem
         ]
         if not there:
             return await self._make_again(edit, present, window)
-        self._book.replace(there[-1], replace(there[-1], is_seen=False))
+        self._book.replace(there[-1], replace(there[-1], state=EditState.WRITTEN))
         return ""
 
     async def _make_again(self, edit: Edit, present: Original, window: sublime.Window) -> str:

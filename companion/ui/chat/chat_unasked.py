@@ -13,9 +13,9 @@ from ...agent.edited_file import before_edit
 from ...agent.turn_events import Diff
 from ...base.file_content import Original, of_bytes
 from ...chat.chat_update import ChatUpdate, UnaskedChange
+from ...edits.turn_edits import turn_id
 from ...ide.editor import UnaskedEdit
 from .. import file_reading, settings
-from ..review.turn_edits import turn_id
 from ..stories import Stories, computed
 
 Gather = Callable[[int, UnaskedEdit], None]

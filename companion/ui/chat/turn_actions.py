@@ -18,11 +18,11 @@ from ...base.shown_text import shown_line
 from ...base.text_digest import text_digest
 from ...base.unified import unified
 from ...chat.amounts import many
-from ...edits.edit import Edit
+from ...edits.edit import Edit, EditState
+from ...edits.ledger import EditLedger
+from ...edits.turn_edits import ShownTurn, conversation_of, parts_of, turn_id
 from .. import panels, sharing_settings, texts
 from ..file_reading import in_time
-from ..review.edit_book import EditBook
-from ..review.turn_edits import ShownTurn, TurnEdits, conversation_of, parts_of, turn_id
 from ..stories import computed
 from .chat_places import in_front
 from .chat_view import ChatView
@@ -59,21 +59,19 @@ OpenReview = Callable[[sublime.Window, Edit], Coroutine[Any, Any, None]]
 
 
 class TurnActions:
-    """`show_changes` opens the sheet of a window, which shows the `unasked` edits as well.
+    """`show_changes` opens the sheet of a window, which shows the unasked edits as well.
     `open_review` shows an edit of a turn beside what the file was before."""
 
     def __init__(
         self,
         chats: ChatActions,
-        edits: TurnEdits,
-        unasked: EditBook,
+        edits: EditLedger,
         show_changes: Callable[[sublime.Window], None],
         open_review: OpenReview,
         tell: Callable[[str], None],
     ) -> None:
         self._chats = chats
         self._edits = edits
-        self._unasked = unasked
         self._show_changes = show_changes
         self._tell = tell
         self._open_review = open_review
@@ -111,7 +109,7 @@ class TurnActions:
         done = [file for file in files or () if file.state == wanted]
         others = [file for file in files or () if file.state == OTHER]
         if not again:
-            self._edits.forget(turn_id(chat.conversation, turn), [file.path for file in done])
+            self._edits.turns.forget(turn_id(chat.conversation, turn), [file.path for file in done])
         said = f"{'Made again' if again else 'Undone'}: {many(len(done), 'file')}."
         left = (NOT_LEFT if again else LEFT).format(many(len(others), "file")) if others else ""
         self._tell(said + left + _excluded(() if again else files or ()))
@@ -161,8 +159,10 @@ class TurnActions:
         if path:
             await self._show_file(window, path, [edit for edit in edits if edit.path == path])
         elif edits:
-            listed = {(edit.turn, edit.path) for edit in _unseen(self._unasked.of_window(window))}
-            self._edits.show([edit for edit in edits if (edit.turn, edit.path) not in listed])
+            listed = {
+                (edit.turn, edit.path) for edit in _unseen(self._edits.kept.of_window(window.id()))
+            }
+            self._edits.turns.show([edit for edit in edits if (edit.turn, edit.path) not in listed])
             self._show_changes(window)
         else:
             is_undone = any(file.change.state == UNDONE for file in found)
@@ -171,11 +171,11 @@ class TurnActions:
     async def _show_file(self, window: sublime.Window, path: str, edits: Sequence[Edit]) -> None:
         unasked = [
             edit
-            for edit in _unseen(self._unasked.of_window(window))
+            for edit in _unseen(self._edits.kept.of_window(window.id()))
             if (edit.turn, edit.path) in ((mine.turn, path) for mine in edits)
         ]
         for edit in unasked or edits:
-            self._edits.add([] if unasked else [edit])
+            self._edits.turns.add([] if unasked else [edit])
             await self._open_review(window, edit)
         if edits:
             return
@@ -279,7 +279,7 @@ def _excluded(files: Iterable[FileChange]) -> str:
 
 
 def _unseen(edits: Sequence[Edit]) -> list[Edit]:
-    return [edit for edit in edits if edit.turn and not edit.is_seen and not edit.problem]
+    return [edit for edit in edits if edit.state is EditState.WRITTEN and not edit.problem]
 
 
 def _line(text: str) -> str:
@@ -328,6 +328,7 @@ def _edits(
                 tuple(window.folders()),
                 rules,
                 turn,
+                state=EditState.WRITTEN,
                 # The same after a restart, so that its review comes back.
                 id=text_digest(f"{turn} {file.change.path}"),
             )

@@ -260,7 +260,7 @@ class GeminiCompanionUndoLastAcceptedCommand(GeminiCompanionRunningCommand):
     def _newest(self, running: Running) -> Edit | None:
         from ..review import history
 
-        return history.newest(running.review.history, self.window)
+        return history.newest(running.review.ledger, self.window)
 
 
 class GeminiCompanionUndoEditsOfTurnCommand(GeminiCompanionRunningCommand):

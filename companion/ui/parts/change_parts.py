@@ -28,17 +28,17 @@ class ChangeParts:
         keeping = Keeping(reviews, review.single_changes, tell)
         sources = (
             Proposals(reviews, review.accepting, review.actions, review.returned, history),
-            UnaskedChanges(reviews, review.written, history),
-            TurnChanges(reviews, review.written, review.turn_edits),
+            UnaskedChanges(reviews, review.written, review.ledger.kept),
+            TurnChanges(reviews, review.written, review.ledger.turns),
         )
         self.sheets = ChangeSheets(sources, undoing, base.stories, tell)
         reviews.changes.subscribe(self.sheets.changed)
-        history.changes.subscribe(self.sheets.changed)
+        review.ledger.kept.changes.subscribe(self.sheets.changed)
         self.commands = SheetCommands(self.sheets, deciding, keeping, reviews, base.stories, tell)
         listed: dict[str, ListedEdits] = {
             "waiting": review.queue,
             "unasked": review.unasked,
-            "unwritten": UnwrittenEdits(base.companion, tell),
+            "unwritten": UnwrittenEdits(base.companion, review.ledger, tell),
             "accepted": history,
         }
         self.list = ChangeList(listed, self.sheets, reviews, tell)

@@ -50,14 +50,13 @@ class ChatParts:
         )
         self.turns = TurnActions(
             self.actions,
-            review.turn_edits,
-            review.history,
+            review.ledger,
             changes.sheets.show,
             review.written.open,
             tell,
         )
         self.shown_turns = ShownTurns(
-            review.turn_edits,
+            review.ledger.turns,
             changes.sheets,
             self.turns.fetch,
             base.stories,

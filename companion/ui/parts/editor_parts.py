@@ -31,10 +31,11 @@ class EditorParts:
         looks: Sequence[Callable[[], None]],
     ) -> None:
         self._base, self._pages, self._status = base, pages, status
+        self._ledger = review.ledger
         self.files = Files(base.companion, base.keyboard)
         self.edit_diagnostics = EditDiagnostics(base.calls.run)
         self.windows = WindowWatch(base.companion, base.messages, self.files, diffs.reviews, looks)
-        decisions = TerminalDecisions(base.stories, review.history, base.messages.tell)
+        decisions = TerminalDecisions(base.stories, review.ledger, base.messages.tell)
         self.requests = SublimeEditor(
             base.calls,
             base.messages,
@@ -55,6 +56,7 @@ class EditorParts:
         self.windows.stop()
 
     def _show_status(self, statuses: tuple[Status, ...]) -> None:
+        self._ledger.set_unwritten({each.window_id: each.unwritten for each in statuses})
         self._status.bar.show(statuses)
         self._status.lost_clis.show(statuses)
         self._base.notices.show_questions(statuses)

@@ -6,19 +6,19 @@ import os
 
 import sublime
 
+from ...edits.ledger import EditLedger
 from ..review.accepting import Accepting, about_diff
 from ..review.actions import Actions
 from ..review.conflicts import Conflicts
-from ..review.edit_book import EditBooks
 from ..review.edits import Edits
-from ..review.history import EditHistory
+from ..review.history import EditHistory, open_windows
 from ..review.notes import Notes
+from ..review.open_diffs import asked_edits
 from ..review.owners import CliSessions, Owner, Owners, WordsToClis
 from ..review.queue import ReviewQueue
 from ..review.record import DiffRecord
 from ..review.returned import Returned
 from ..review.single_changes import SingleChanges
-from ..review.turn_edits import TurnEdits
 from ..review.unasked import Unasked
 from ..review.written_reviews import WrittenReviews
 from .diff_parts import DiffParts
@@ -34,10 +34,10 @@ class ReviewParts:
         companion, messages, stories = base.companion, base.messages, base.stories
         reviews, told = diffs.reviews, (messages.answer, messages.tell)
         tell, warn = told
-        self.history = EditHistory(companion, *told, os.path.join(cache, "edits"))
+        ledger = self.ledger = EditLedger(open_windows, asked_edits)
+        self.history = EditHistory(companion, ledger, *told, os.path.join(cache, "edits"))
         self.conflicts = Conflicts(companion, stories, reviews, tell)
         self.words = WordsToClis(companion, stories, *told)
-        self.turn_edits = TurnEdits()
         self.written = WrittenReviews(
             companion,
             stories,
@@ -46,7 +46,7 @@ class ReviewParts:
             reviews,
             diffs.scrolling,
             self.words,
-            EditBooks((self.history, self.turn_edits)),
+            ledger,
         )
         self.returned = Returned(stories, messages, base.keyboard, reviews, self.words)
         sessions = CliSessions(companion, self.words)
@@ -55,9 +55,9 @@ class ReviewParts:
             companion, messages, base.keyboard, reviews, self.owners, self.written
         )
         self.single_changes = SingleChanges(reviews, tell, self.actions.reject)
-        self.accepting = Accepting(reviews, self.actions, self.conflicts, self.history, *told)
-        self.queue = ReviewQueue(reviews, tell)
-        self.unasked = Unasked(self.history, self.written, self.queue, tell)
+        self.accepting = Accepting(reviews, self.actions, self.conflicts, ledger, *told)
+        self.queue = ReviewQueue(ledger, reviews, tell)
+        self.unasked = Unasked(ledger, self.written, self.queue, tell)
         self.notes = Notes(reviews, warn, self.actions.reject_in_turn)
         self.edits = Edits(self.save_typed)
         reviews.ends.subscribe(lambda id: messages.withdraw(about_diff(id)))

@@ -22,7 +22,7 @@ class StatusParts:
             lambda: companion.is_running,
             is_paused,
             self.lost_clis.names,
-            review.unasked.count,
+            review.ledger.counts,
             questions.words,
         )
         self.lost_clis.changes.subscribe(self.bar.look)

@@ -14,12 +14,13 @@ from ...base.digest import Digest
 from ...base.file_content import Original
 from ...base.merge import contains
 from ...edits.edit import Edit
+from ...edits.ledger import EditLedger
 from .. import file_reading, panels, texts
 from ..stories import computed
 from . import ending, pair
 from .actions import Actions
 from .conflicts import Conflicts
-from .history import EditHistory, accepted_edit
+from .history import accepted_edit
 from .open_diffs import name_of
 from .record import is_diff, waiting
 from .reviews import FAILED, LOST, OVER, Reviews
@@ -57,14 +58,14 @@ class Accepting:
         reviews: Reviews,
         actions: Actions,
         conflicts: Conflicts,
-        history: EditHistory,
+        edits: EditLedger,
         tell: Callable[[str], None],
         warn: Warn,
     ) -> None:
         self._reviews = reviews
         self._actions = actions
         self._conflicts = conflicts
-        self._history = history
+        self._edits = edits
         self._tell = tell
         self._warn = warn
         # The ids of the diffs that are being accepted.
@@ -128,7 +129,7 @@ class Accepting:
         if claimed is None:
             return None
         edit = accepted_edit(claimed, present)
-        self._history.add(edit)
+        self._edits.kept.add(edit)
         return edit
 
     def closing(self, view: sublime.View) -> None:

@@ -1,26 +1,23 @@
-"""The edits that the user accepted, and those that CLIs made without asking. Accepted ones are
-shown again, and undone if the file has not changed since, even after a restart. UI thread only."""
+"""Keeps edits over a restart, and shows those again that the user accepted, and undoes them if the
+file has not changed since. UI thread only."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections import deque
 from dataclasses import replace
 from functools import partial
-from itertools import islice
-from typing import Callable, Iterable
+from typing import Callable, Iterable, Mapping
 
 import sublime
 
 from ...base.answer import Answer, Unanswered
 from ...base.comparison import compare
 from ...base.file_content import Original
-from ...base.log import logger
-from ...base.signal import Signal
 from ...base.unified import unified
 from ...edits import edit_store
-from ...edits.edit import NOT_KEPT, TOO_LARGE, Edit
+from ...edits.edit import Edit
+from ...edits.ledger import EditLedger
 from ...ide.questions import FileUndoing, SavingBegun
 from ...ide.service import Companion
 from ...ide.sharing import Sharing
@@ -30,14 +27,8 @@ from . import written_files
 from .edit_rows import EditRow
 from .ending import ClaimedDiff
 
-# The most accepted edits that are listed, and bytes of all of them: the texts of the oldest are
-# forgotten first. More are known, because hundreds can be accepted together.
-MAX_EDITS, MAX_BYTES = 50, 64 * 1024 * 1024
-# The same for those that nobody accepted, for a turn can write many files: more are known, but
-# without their texts, so that the user is told of them.
-MAX_UNASKED, MAX_UNASKED_BYTES = 500, 32 * 1024 * 1024
-# The most edits of each kind in a window.
-MAX_KNOWN = 1000
+# The most edits that are listed. More are known, because hundreds can be accepted together.
+MAX_EDITS = 50
 NOTHING = "No accepted edits in this window so far."
 NOT_WRITTEN = "The file is as it was before the edit: there is nothing to undo."
 NOT_SHOWN = 'The difference could not be made; "Gemini Companion: Show Log" shows more.'
@@ -51,22 +42,23 @@ ACTIONS = [
 
 
 class EditHistory:
-    """The edits of one companion; `folder` keeps them over a restart."""
+    """The accepted edits of one companion; `folder` keeps all that the ledger keeps."""
 
     caption, nothing = "Edits that you accepted", NOTHING
 
     def __init__(
         self,
         companion: Companion,
+        edits: EditLedger,
         tell: Callable[[str], None],
         warn: Callable[[str], None],
         folder: str,
     ) -> None:
         self._companion = companion
+        self.edits = edits
         self._tell = tell
         self._warn = warn
         self._folder = folder
-        self._edits: deque[Edit] = deque()
         # What the writer saves at its turn: a frozen tuple that is replaced as a whole.
         self._picture: tuple[Edit, ...] = ()
         # Nothing is saved before the saved edits are known, nor once the next companion may have
@@ -74,8 +66,7 @@ class EditHistory:
         self._may_save = False
         self._is_stopped = False
         self._problem = ""
-        # There are other edits.
-        self.changes = Signal()
+        edits.kept.changes.subscribe(self._save)
 
     async def load(self) -> None:
         """Load the edits that earlier runs of the editor saved, once the folder is this one's."""
@@ -91,9 +82,11 @@ class EditHistory:
             self._warn(edit_store.LOAD_FAILED)
             return
         self._may_save = True
-        self._edits.extendleft(reversed(saved))
         # Also removes edits that are too old, excluded by now, or damaged.
-        self._save()
+        self.edits.kept.restore(saved)
+
+    def find(self, id: str) -> Edit | None:
+        return self.edits.kept.find(id)
 
     def stop(self) -> None:
         """End the saving: from now on only the next companion saves."""
@@ -107,67 +100,9 @@ class EditHistory:
             # Only the first answer counts.
             read.give(None)
 
-    def add(self, edit: Edit) -> None:
-        """The user accepted the edit, or a CLI made it without asking."""
-        self._edits.append(_bounded(edit))
-        alike = [known for known in self._edits if bool(known.turn) == bool(edit.turn)]
-        own = [known for known in alike if known.is_of(edit.window_id, edit.folders)]
-        if len(own) > MAX_KNOWN:
-            self._edits.remove(own[0])
-            logger.info("the oldest edit of a window is not listed any more")
-        whole = [known for known in own if not known.problem]
-        if edit.turn and len(whole) > MAX_UNASKED:
-            self._drop_texts(whole[0])
-        self._make_room()
-        self._save()
-
-    def bring_back(self, edit: Edit) -> None:
-        """An edit that was undone is made again: it is where it was."""
-        self.add(edit)
-        self._edits = deque(sorted(self._edits, key=lambda known: known.at))
-
-    def replace(self, edit: Edit, by: Edit | None) -> None:
-        """Put another edit in place of this one, or none. One with other texts has another id."""
-        if edit in self._edits:
-            at = self._edits.index(edit)
-            del self._edits[at]
-            if by is not None:
-                self._edits.insert(at, _bounded(by))
-                self._make_room()
-            self._save()
-
-    def _make_room(self) -> None:
-        """Edits of one kind take nothing from those of the other."""
-        for is_unasked in (False, True):
-            alike = [edit for edit in self._edits if bool(edit.turn) is is_unasked and edit.size]
-            excess = sum(edit.size for edit in alike) - _limit(is_unasked)
-            for edit in alike:
-                if excess > 0:
-                    excess -= edit.size
-                    self._drop_texts(edit)
-
-    def _drop_texts(self, edit: Edit) -> None:
-        logger.info("the texts of an edit make room for newer ones")
-        self._edits[self._edits.index(edit)] = edit.without_texts(NOT_KEPT)
-
-    def of_window(self, window: sublime.Window) -> list[Edit]:
-        """The window's edits, oldest first. A window that was closed may be open again, with
-        another id."""
-        id, folders = window.id(), window.folders()
-        gone = {edit.window_id for edit in self._edits} - {each.id() for each in sublime.windows()}
-        return [edit for edit in self._edits if edit.is_of(id, folders, gone)]
-
-    def of_turn(self, turn: str) -> list[Edit]:
-        """What a CLI did in one turn without asking, oldest first."""
-        return [edit for edit in self._edits if turn and edit.turn == turn]
-
-    def find(self, id: str) -> Edit | None:
-        return next((edit for edit in self._edits if edit.id == id), None)
-
     def _save(self) -> None:
-        self.changes.emit()
         if self._may_save and not self._is_stopped:
-            self._picture = _with_rules(self._edits)
+            self._picture = _with_rules(self.edits.kept.all)
             edit_store.writer.soon(self._write)
 
     def _write(self) -> None:
@@ -186,8 +121,7 @@ class EditHistory:
     async def rows(self, window: sublime.Window) -> list[EditRow]:
         """The edits that the user accepted in the window, the newest first; choosing one asks what
         to do with it."""
-        own = (edit for edit in reversed(self.of_window(window)) if not edit.turn)
-        edits = islice(own, MAX_EDITS)
+        edits = self.edits.accepted(window.id())[:MAX_EDITS]
         return [EditRow(_item(edit), partial(self._choose, window, edit)) for edit in edits]
 
     async def _choose(self, window: sublime.Window, edit: Edit) -> None:
@@ -230,15 +164,9 @@ class EditHistory:
         elif problem:
             self._tell(problem)
         else:
-            self._forget(edit)
+            written_files.show_again(edit)
+            self.edits.kept.replace(edit, None)
             self._tell(f"{os.path.basename(edit.path)} is as it was before the edit.")
-
-    def _forget(self, edit: Edit) -> None:
-        """The edit was undone."""
-        written_files.show_again(edit)
-        if edit in self._edits:
-            self._edits.remove(edit)
-            self._save()
 
     def _refuse(
         self, window: sublime.Window, edit: Edit, sentence: str, present: Original | None
@@ -255,10 +183,15 @@ class EditHistory:
         self._tell(sentence)
 
 
-def newest(history: EditHistory, window: sublime.Window) -> Edit | None:
+def newest(edits: EditLedger, window: sublime.Window) -> Edit | None:
     """The newest accepted edit of the window that can be undone."""
-    own = reversed(history.of_window(window))
-    return next((edit for edit in own if not (edit.turn or edit.problem)), None)
+    own = reversed(edits.kept.of_window(window.id()))
+    return next((edit for edit in own if edit.is_accepted and not edit.problem), None)
+
+
+def open_windows() -> Mapping[int, tuple[str, ...]]:
+    """The folders of each open window, by its id."""
+    return {window.id(): tuple(window.folders()) for window in sublime.windows()}
 
 
 def accepted_edit(claimed: ClaimedDiff, before: Original) -> Edit:
@@ -274,15 +207,6 @@ def accepted_edit(claimed: ClaimedDiff, before: Original) -> Edit:
         tuple(window.folders()),
         sharing_settings.of(window),
     )
-
-
-def _bounded(edit: Edit) -> Edit:
-    is_small = edit.size <= _limit(bool(edit.turn))
-    return edit if is_small else edit.without_texts(TOO_LARGE)
-
-
-def _limit(is_unasked: bool) -> int:
-    return MAX_UNASKED_BYTES if is_unasked else MAX_BYTES
 
 
 def _with_rules(edits: Iterable[Edit]) -> tuple[Edit, ...]:

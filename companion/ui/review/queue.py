@@ -8,6 +8,7 @@ from typing import Callable, Iterator, Sequence
 
 import sublime
 
+from ...edits.ledger import EditLedger
 from .. import queues
 from . import head, pair
 from .edit_rows import EditRow
@@ -25,7 +26,8 @@ class ReviewQueue:
 
     caption, nothing = "Proposed edits that wait for you", NONE
 
-    def __init__(self, reviews: Reviews, tell: Callable[[str], None]) -> None:
+    def __init__(self, edits: EditLedger, reviews: Reviews, tell: Callable[[str], None]) -> None:
+        self._edits = edits
         self._reviews = reviews
         self._tell = tell
 
@@ -49,7 +51,8 @@ class ReviewQueue:
 
     async def rows(self, window: sublime.Window) -> list[EditRow]:
         """The proposals of all windows, oldest first in each; choosing one goes there."""
-        return [self.row(view, record) for view, record in _all_diffs() if not record.edit_id]
+        diffs = {record.id: (view, record) for view, record in _all_diffs()}
+        return [self.row(*diffs[edit.id]) for edit in self._edits.asked()]
 
     def row(self, view: sublime.View, record: DiffRecord) -> EditRow:
         """An undecided diff."""

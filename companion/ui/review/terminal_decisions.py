@@ -13,10 +13,11 @@ from typing import Callable, NamedTuple
 
 from ...base.file_content import Original
 from ...base.merge import contains
+from ...edits.ledger import EditLedger
 from .. import file_reading, texts
 from ..stories import Stories, computed, sleep
 from .ending import ClaimedDiff, conflicts
-from .history import EditHistory, accepted_edit
+from .history import accepted_edit
 
 # Milliseconds from one look at the file to the next: a CLI writes it at once, or not at all.
 LOOKS = (100, 150, 250, 500, 1000, 3000)
@@ -41,9 +42,9 @@ class TerminalDecisions:
     """Puts what was accepted in the terminal among the accepted edits. `warn` shows a sentence
     until the user has seen it."""
 
-    def __init__(self, stories: Stories, history: EditHistory, warn: Callable[[str], None]) -> None:
+    def __init__(self, stories: Stories, edits: EditLedger, warn: Callable[[str], None]) -> None:
         self._stories = stories
-        self._history = history
+        self._edits = edits
         self._warn = warn
         # By path: the next edit of a file is decided only after the one before is written.
         self._watched: dict[str, Decided] = {}
@@ -78,7 +79,7 @@ class TerminalDecisions:
         if present.is_late or before.is_late or is_same or not present.exists:
             return False
         text = None if present.note else present.text
-        self._history.add(accepted_edit(replace(claimed, accepted=text), before))
+        self._edits.kept.add(accepted_edit(replace(claimed, accepted=text), before))
         if decided.has_conflicts:
             path = claimed.record.path
             texts.return_text(claimed.window, path, before.text, BEFORE)

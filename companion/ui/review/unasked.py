@@ -7,18 +7,19 @@ import os
 import time
 from dataclasses import replace
 from functools import partial
+from itertools import groupby
 from typing import Callable, Mapping, Sequence
 
 import sublime
 
 from ...base.comparison import compare
 from ...base.digest import LARGE
-from ...edits.edit import Edit
+from ...edits.edit import Edit, EditState
+from ...edits.ledger import EditLedger
 from ...ide.editor import UnaskedEdit
 from .. import panels, sharing_settings
 from ..stories import computed
 from .edit_rows import EditRow
-from .history import EditHistory
 from .queue import ReviewQueue
 from .record import waiting
 from .written_reviews import WrittenReviews
@@ -32,18 +33,18 @@ NAMED, SHOWN = 5, 80
 
 
 class Unasked:
-    """The unasked edits to one companion, which the history keeps."""
+    """The unasked edits to one companion, which the ledger keeps."""
 
     caption, nothing = "Edits made without asking", NONE
 
     def __init__(
         self,
-        history: EditHistory,
+        edits: EditLedger,
         reviews: WrittenReviews,
         queue: ReviewQueue,
         tell: Callable[[str], None],
     ) -> None:
-        self._history = history
+        self._edits, self._kept = edits, edits.kept
         self._reviews = reviews
         self._queue = queue
         self._tell = tell
@@ -54,21 +55,17 @@ class Unasked:
         edit = _edit(window_id, found)
         earlier = self._earlier(edit)
         if earlier is None:
-            self._history.add(edit)
+            self._kept.add(edit)
             return
         whole = replace(edit, before=earlier.before)
         # By the bytes: other line ends are an edit, too.
         is_back = whole.before.exists and whole.before.known_digest == found.after.known_digest
-        self._history.replace(earlier, None if is_back else whole)
-
-    def count(self, window: sublime.Window) -> int:
-        """How many of the window's the user has not looked at."""
-        return sum(1 for edit in self._history.of_window(window) if edit.turn and not edit.is_seen)
+        self._kept.replace(earlier, None if is_back else whole)
 
     async def rows(self, window: sublime.Window) -> list[EditRow]:
         """The window's edits, the newest turn first; choosing one opens its review. Then the open
         reviews of other written edits."""
-        edits = [edit for turn in self._turns(window) for edit in turn]
+        edits = self._edits.unasked(window.id())
         counts = (await computed(partial(_counts, edits)) or {}) if edits else {}
         views = self._reviews.views()
         found = [
@@ -87,9 +84,8 @@ class Unasked:
 
     async def show_next(self, window: sublime.Window) -> bool:
         """Show the oldest edit that the user has not looked at; False if there is none."""
-        unseen = [
-            edit for edit in self._history.of_window(window) if edit.turn and not edit.is_seen
-        ]
+        known = self._kept.of_window(window.id())
+        unseen = [edit for edit in known if edit.state is EditState.WRITTEN]
         if unseen:
             await self._reviews.open(window, unseen[0])
         return bool(unseen)
@@ -113,7 +109,7 @@ class Unasked:
             await self._undo_all(window, turn[0].turn)
 
     async def _undo_all(self, window: sublime.Window, turn: str) -> None:
-        edits = self._history.of_turn(turn)
+        edits = self._kept.of_turn(turn)
         undoable = _undoable(edits)
         problems = [await self._reviews.undo(window, edit) for edit in reversed(undoable)]
         found = [problem for problem in problems if problem]
@@ -125,28 +121,25 @@ class Unasked:
 
     async def _show(self, window: sublime.Window, edit: Edit) -> None:
         # It may have gone on while the list was open.
-        now = self._history.find(edit.id) or self._latest(edit)
+        now = self._kept.find(edit.id) or self._latest(edit)
         if now is not None:
             await self._reviews.open(window, now)
 
     def _latest(self, edit: Edit) -> Edit | None:
-        alike = [other for other in self._history.of_turn(edit.turn) if other.path == edit.path]
+        alike = [other for other in self._kept.of_turn(edit.turn) if other.path == edit.path]
         return alike[-1] if alike else None
 
     def _turns(self, window: sublime.Window) -> list[list[Edit]]:
         """The window's edits by turns, the newest turn first."""
-        turns: dict[str, list[Edit]] = {}
-        for edit in self._history.of_window(window):
-            if edit.turn:
-                turns.setdefault(edit.turn, []).append(edit)
-        return list(reversed(turns.values()))
+        edits = self._edits.unasked(window.id())
+        return [list(turn) for _id, turn in groupby(edits, lambda edit: edit.turn)]
 
     def _earlier(self, edit: Edit) -> Edit | None:
         """The edit that this one goes on with."""
         alike = [
             other
-            for other in self._history.of_turn(edit.turn)
-            if (other.path, other.is_seen) == (edit.path, False)
+            for other in self._kept.of_turn(edit.turn)
+            if (other.path, other.state) == (edit.path, EditState.WRITTEN)
         ]
         if not alike or edit.problem or alike[-1].problem or self._reviews.is_open(alike[-1]):
             return None
@@ -167,6 +160,7 @@ def _edit(window_id: int, found: UnaskedEdit) -> Edit:
         sharing_settings.of(window) if is_there else None,
         found.turn,
         found.prompt,
+        EditState.WRITTEN,
     )
 
 
@@ -182,7 +176,13 @@ def _counts(edits: Sequence[Edit]) -> Mapping[str, str]:
 
 
 def _item(edit: Edit, counts: str) -> sublime.QuickPanelItem:
-    state = "looked at" if edit.is_seen else "new file" if not edit.before.exists else ""
+    state = (
+        "looked at"
+        if edit.state is EditState.KEPT
+        else "new file"
+        if not edit.before.exists
+        else ""
+    )
     state = "" if edit.problem else state
     details = [f"{edit.client}: {_prompt(edit)}", os.path.dirname(edit.path)]
     at = time.strftime("%H:%M", time.localtime(edit.at))

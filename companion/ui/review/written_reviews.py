@@ -15,7 +15,9 @@ import sublime
 
 from ...base.file_content import Original
 from ...base.signal import ValueSignal
-from ...edits.edit import Edit
+from ...edits.edit import Edit, EditState
+from ...edits.ledger import EditBook
+from ...edits.turn_edits import conversation_of
 from ...ide.editor import Proposal
 from ...ide.events import EditTakenBack
 from ...ide.service import Companion
@@ -24,14 +26,12 @@ from ..keyboard import Keyboard
 from ..stories import Stories, computed
 from ..user_messages import UserMessages
 from . import comments, ending, large, opening, pair, written_files
-from .edit_book import EditBook
 from .open_diffs import diffs, name_of, partner
 from .owners import WordsToClis
 from .queue import show
 from .record import DiffRecord, Origin, update, waiting
 from .reviews import OVER, Reviews
 from .scrolling import Scrolling
-from .turn_edits import conversation_of
 
 YOURS = "your edits"
 NOT_KNOWN = "The edit of {} is not known any more: close the tab, and change the file itself."
@@ -85,7 +85,7 @@ class WrittenReviews:
             return
         if edit.problem:
             self._messages.answer(edit.problem)
-            self._book.replace(edit, replace(edit, is_seen=True))
+            self._book.replace(edit, replace(edit, state=EditState.KEPT))
             return
         present = await file_reading.content(edit.path)
         digest = await computed(partial(large.parts, edit.before.text, edit.after or ""))
@@ -170,7 +170,7 @@ class WrittenReviews:
         that was not done."""
         problem = await written_files.redo(self._companion, window, edit, after)
         if not problem and book.find(edit.id) is None:
-            book.bring_back(replace(edit, is_seen=False))
+            book.bring_back(replace(edit, state=EditState.WRITTEN))
             self._tell_model(window, edit, is_whole=False)
         return problem
 
@@ -220,11 +220,11 @@ class WrittenReviews:
     def seen(self, window: sublime.Window, edit: Edit, text: str | None = None) -> None:
         """The user has looked at the edit, and the file has the text, None for that of the CLI."""
         if text is None or text == edit.after:
-            self._book.replace(edit, replace(edit, is_seen=True))
+            self._book.replace(edit, replace(edit, state=EditState.KEPT))
             return
         is_undone = edit.before.exists and text == edit.before.text
         # The store knows texts by the edit's id.
-        now = replace(edit, after=text, is_seen=True, id=uuid4().hex)
+        now = replace(edit, after=text, state=EditState.KEPT, id=uuid4().hex)
         self._book.replace(edit, None if is_undone else now)
         view = self._view_of(edit)
         record = waiting(view) if view is not None else None

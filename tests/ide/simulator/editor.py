@@ -444,7 +444,7 @@ class Companion:
         """Path and text of what the user finds kept."""
         if self.windows is None or self.is_over:
             return ()
-        return UnwrittenTexts(window_id).look_up(self.windows)
+        return tuple(it[:2] for it in UnwrittenTexts(window_id).look_up(self.windows))
 
     def withdraw(self, window_id: int, path: str, text: str) -> bool:
         if self.windows is None or self.is_over:

@@ -225,7 +225,7 @@ class World:
         # The user finds them in a list.
         unwritten = plugin._host.running.companion.ask(UnwrittenTexts(self.window.id()))
         await self._until(lambda: unwritten.is_there)
-        self._check([text for _path, text in unwritten.result()])
+        self._check([it.text for it in unwritten.result()])
         if self.ledger.unsaid(self._undecided()):
             await asyncio.sleep(GRACE)
         self.ledger.check_away(self._undecided())

@@ -1,15 +1,13 @@
 """The edits of turns of chats that the user looks at. Their texts are kept by the chats, and here
-only as long as the editor runs. UI thread only."""
+only as long as the editor runs."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Iterable, Sequence
 
-import sublime
-
-from ...base.signal import Signal
-from ...edits.edit import Edit
+from ..base.signal import Signal
+from .edit import Edit, EditState
 
 # In front of the id of a turn: it is one of a chat.
 CHAT = "chat/"
@@ -58,16 +56,16 @@ class TurnEdits:
             self._edits = {edit.id: edit for edit in kept}
             self.changes.emit()
 
-    def shown(self, window: sublime.Window) -> list[ShownTurn]:
+    def shown(self, window_id: int) -> list[ShownTurn]:
         """The turns of which the window shows edits."""
         turns: dict[tuple[str, str], list[str]] = {}
-        for edit in self.of_window(window):
-            if not edit.is_seen:
+        for edit in self.of_window(window_id):
+            if edit.state is EditState.WRITTEN:
                 turns.setdefault((edit.turn, edit.client), []).append(edit.path)
         return [ShownTurn(*key, tuple(paths)) for key, paths in turns.items()]
 
-    def of_window(self, window: sublime.Window) -> list[Edit]:
-        return [edit for edit in self._edits.values() if edit.window_id == window.id()]
+    def of_window(self, window_id: int) -> list[Edit]:
+        return [edit for edit in self._edits.values() if edit.window_id == window_id]
 
     def find(self, id: str) -> Edit | None:
         return self._edits.get(id)
