@@ -10,6 +10,13 @@ from typing import Any, Sequence
 
 from .agents import command_agent
 from .agents.cli import AgentCli
+from .agents.program import (
+    Program,
+    check_executable,
+    is_there,
+    launcher_command,
+    searched_folders,
+)
 from .failure import CLIENT_NOT_INITIALIZED, AgentError
 from .processes.runner import Launch
 from .sentence import sentence
@@ -17,14 +24,15 @@ from .supported import CLIS
 
 NOT_THERE = sentence(
     '{cli} was not found as "{words}". Install it with "{install}", or write its full path as its'
-    ' "command" under "agents" in the settings.'
+    ' "command" under "agents" in the settings. Its PATH: {folders}'
 )
 NO_PROGRAM = sentence(
     '{cli} was not found. Install it, or write its full path as its "command" under "agents" in the'
-    " settings."
+    " settings. Its PATH: {folders}"
 )
 # What starts programs of other names, such as ["node", "/path/gemini.js"]; it is no agent itself.
-RUNNERS = frozenset({"bun", "bunx", "env", "node", "npm", "npx", "pnpm", "yarn"})
+RUNNERS_OF_FILES = frozenset({"bun", "env", "node"})
+RUNNERS = RUNNERS_OF_FILES | {"bunx", "npm", "npx", "pnpm", "yarn"}
 
 
 @dataclass(frozen=True)
@@ -75,21 +83,49 @@ def _find_command(words: Sequence[str]) -> tuple[str, ...]:
     """Raises AgentError."""
     with suppress(AgentError):
         return command_agent.find_command(words)
-    raise AgentError(CLIENT_NOT_INITIALIZED, NO_PROGRAM.with_values(cli=words[0]))
+    check_executable(words[0], words[0])
+    told = NO_PROGRAM.with_values(cli=words[0], folders=searched_folders())
+    raise AgentError(CLIENT_NOT_INITIALIZED, told)
 
 
 def _find_program(row: type[AgentCli], words: Sequence[str]) -> tuple[str, ...]:
     """The program of a row, by words that start it in a terminal. Raises AgentError."""
-    for word in words:
-        if os.path.splitext(os.path.basename(word))[0].lower() in RUNNERS:
-            continue
-        path = shutil.which(word) or word
-        # A relative path would be looked up in the current directory, which nobody chose.
-        if os.path.isabs(path):
-            with suppress(AgentError):
-                return row.program.find_command(path)
+    command = _installed_command(row.program, words) or _wrapped_command(words)
+    if command:
+        return command
     row.program.check_node()
+    for word in words:
+        check_executable(row.program.name, word)
     told = NOT_THERE.with_values(
-        cli=row.program.name, words=" ".join(words), install=row.program.install_command
+        cli=row.program.name,
+        words=" ".join(words),
+        install=row.program.install_command,
+        folders=searched_folders(),
     )
     raise AgentError(CLIENT_NOT_INITIALIZED, told)
+
+
+def _installed_command(program: Program, words: Sequence[str]) -> tuple[str, ...]:
+    """The program that one of the words is or leads to; empty if none does. Raises AgentError if it
+    needs Node and there is none."""
+    for word in words:
+        name = os.path.splitext(os.path.basename(word))[0].lower()
+        path = shutil.which(word) or word
+        # A relative path would be looked up in the current directory, which nobody chose.
+        if name in RUNNERS or not os.path.isabs(path):
+            continue
+        command = program.installed_command(path)
+        if not command and name == program.script:
+            command = launcher_command(path)
+        if command:
+            return command
+    return ()
+
+
+def _wrapped_command(words: Sequence[str]) -> tuple[str, ...]:
+    """All words, where they begin with a program of any name that takes them; else empty."""
+    path = shutil.which(words[0]) or ""
+    name = os.path.splitext(os.path.basename(path))[0].lower()
+    command = (path, *words[1:])
+    is_wrapper = os.path.isabs(path) and name not in RUNNERS_OF_FILES
+    return command if is_wrapper and is_there(command) else ()

@@ -19,6 +19,9 @@ INHERITED = (
     "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ",
     "TMPDIR", "TMP", "TEMP",
     "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy",
+    # Where launchers of programs keep what they start.
+    "VOLTA_HOME", "ASDF_DIR", "ASDF_DATA_DIR", "ASDF_CONFIG_FILE", "MISE_DATA_DIR",
+    "MISE_CONFIG_DIR", "NODENV_ROOT", "NVM_DIR", "FNM_DIR", "PNPM_HOME",
     "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_COMPILE_CACHE",
     "SYSTEMROOT", "COMSPEC", "PATHEXT", "APPDATA", "LOCALAPPDATA", "USERPROFILE", "WINDIR",
 )  # fmt: skip

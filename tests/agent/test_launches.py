@@ -52,10 +52,38 @@ class Finding(unittest.TestCase):
         for words in (("node", self.cli), (self.node, self.cli)):
             with self.subTest(words):
                 self.assertEqual(Chosen("gemini", words).find_command(), (self.node, self.cli))
+        for command in (("node",), ("env", "A=1", "no-such-program")):
+            with self.subTest(command), self.assertRaises(AgentError):
+                Chosen("gemini", command).find_command()
+
+    def test_what_a_terminal_starts_by_other_words_is_started_by_these(self) -> None:
+        wrapper, shim = self.program("my-wrapper"), self.shim("codex-acp")
         self.program("npx-cli.js")
         os.symlink("npx-cli.js", os.path.join(self.bin, "npx"))
-        with self.assertRaises(AgentError):
-            Chosen("codex", ("npx", "@agentclientprotocol/codex-acp")).find_command()
+        npx = os.path.join(self.bin, "npx")
+        for id, words, command in (
+            ("codex", ("npx", "-y", "some-package"), (npx, "-y", "some-package")),
+            ("codex", ("my-wrapper", "--sandbox"), (wrapper, "--sandbox")),
+            ("codex", ("my-wrapper", "codex-acp", "--x"), (shim,)),
+            ("codex", (), (shim,)),
+            ("gemini", ("my-wrapper", "gemini"), (self.node, self.cli)),
+        ):
+            with self.subTest(words):
+                self.assertEqual(Chosen(id, words).find_command(), command)
+
+    def shim(self, name: str) -> str:
+        """A script that starts a program, as package managers write it."""
+        path = self.program(name)
+        with open(path, "w") as file:
+            file.write('#!/bin/sh\nexec node /some/where/index.js "$@"\n')
+        return path
+
+    def test_a_program_that_is_not_executable_is_told_so(self) -> None:
+        os.chmod(self.shim("codex-acp"), 0o600)
+        for chosen in (Chosen("codex"), Chosen("codex-acp"), Chosen("mine", ("codex-acp", "x"))):
+            with self.subTest(chosen):
+                with self.assertRaisesRegex(AgentError, "codex-acp is there, and is not exec"):
+                    chosen.find_command()
 
     def test_nothing_is_found_by_a_relative_path(self) -> None:
         before = os.getcwd()
@@ -95,7 +123,7 @@ class Finding(unittest.TestCase):
         ):
             with self.assertRaises(AgentError) as caught:
                 chosen.find_command()
-            for part in (words, '"agents" in the settings'):
+            for part in (words, '"agents" in the settings', f"PATH: {self.bin}"):
                 self.assertIn(part, str(caught.exception))
 
 

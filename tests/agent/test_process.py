@@ -22,6 +22,18 @@ print(command.pid, flush=True)
 threading.Event().wait()
 """
 
+# Ends a moment after it was asked to, and writes a file before.
+ENDS_SLOWLY = """
+import signal, sys, time
+def end(*_):
+    time.sleep(0.2)
+    open(sys.argv[1], "w").close()
+    sys.exit()
+signal.signal(signal.SIGTERM, end)
+print("ready", flush=True)
+time.sleep(600)
+"""
+
 
 @unittest.skipIf(sys.platform == "win32", "taskkill is asked there")
 class Stopping(unittest.TestCase):
@@ -36,6 +48,23 @@ class Stopping(unittest.TestCase):
             await until(lambda: not is_alive(background))
 
         asyncio.run(asyncio.wait_for(run(), PATIENCE))
+
+    def test_a_program_behind_a_launcher_has_time_to_end(self) -> None:
+        async def run(folder: str) -> None:
+            written = os.path.join(folder, "written")
+            launcher = os.path.join(folder, "launcher")
+            with open(launcher, "w") as file:
+                file.write(f'#!/bin/sh\n"{sys.executable}" "$@"\n')
+            os.chmod(launcher, 0o700)
+            command = (launcher, "-c", ENDS_SLOWLY, written)
+            one = await AgentProcess.start(command, dict(os.environ), folder)
+            self.assertEqual(await one.read_lines().__anext__(), b"ready")
+            with mock.patch.object(process, "CLOSING", 0.0):
+                await one.stop()
+            self.assertTrue(os.path.exists(written))
+
+        with tempfile.TemporaryDirectory() as folder:
+            asyncio.run(asyncio.wait_for(run(folder), PATIENCE))
 
     def test_lines_that_nobody_has_read_hold_no_pipe_open(self) -> None:
         async def run() -> None:

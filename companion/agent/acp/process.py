@@ -25,6 +25,8 @@ MAX_ERROR_LINE = 1 << 16
 KEPT_LINES = 20
 # Seconds that a process gets after its input was closed, and after it was asked to end.
 CLOSING, TERMINATING = 1.0, 3.0
+# Seconds between two looks at a group that ends.
+LOOKING = 0.02
 # Seconds to read what an ended process left in its pipes; its children may hold them open.
 DRAINING = 1.0
 
@@ -119,7 +121,11 @@ class AgentProcess:
             commands = groups_below(self.pid)
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, signal.SIGTERM)
+            end = asyncio.get_running_loop().time() + TERMINATING
             await self._ends_within(TERMINATING)
+            if self._process.returncode == -signal.SIGTERM:
+                # It may be a launcher, and the CLI that it has started is still ending.
+                await self._group_ends_by(end)
             for group in commands:
                 end_group(group)
         await self.kill()
@@ -152,6 +158,13 @@ class AgentProcess:
         with suppress(asyncio.TimeoutError):
             await asyncio.wait_for(self._process.wait(), seconds)
         return not self.is_running
+
+    async def _group_ends_by(self, end: float) -> None:
+        """`end` is a time of the loop."""
+        with suppress(ProcessLookupError, PermissionError):
+            while asyncio.get_running_loop().time() < end:
+                os.killpg(self.pid, 0)
+                await asyncio.sleep(LOOKING)
 
     async def _drain_errors(self) -> None:
         stderr = self._process.stderr

@@ -17,6 +17,9 @@ NATIVE = (
     b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xfe\xed\xfa\xcf", b"\xca\xfe\xba\xbe", b"MZ",
 )  # fmt: skip
 
+NOT_EXECUTABLE = sentence("{cli} cannot be started: {path} is there, and is not executable.")
+# Characters of the folders of PATH in a sentence.
+MAX_SEARCHED = 400
 # What systems call such a machine.
 ARM = ("arm64", "aarch64")
 
@@ -34,20 +37,32 @@ class Program:
     native: str = ""
 
     def find_command(self, path: str = "") -> tuple[str, ...]:
-        """The native program, or Node and the program for it. Started without the script in
-        between, because that does not pass on signals.
+        """What starts it: the program itself where it is found, else its launcher as it is.
 
-        `path` is the program, its script, a folder with node_modules, or empty for a search in
-        PATH. Raises AgentError.
+        `path` is the program, its script or launcher, a folder with node_modules, or empty for a
+        search in PATH. Raises AgentError.
         """
-        for candidate in self._candidate_paths(path or shutil.which(self.script) or ""):
+        start = path or shutil.which(self.script) or ""
+        command = self.installed_command(start) or launcher_command(start)
+        if command:
+            return command
+        self.check_node()
+        check_executable(self.name, path or self.script)
+        told = sentence("{cli} was not found in {place}.", cli=self.name, place=path or "PATH")
+        raise AgentError(CLIENT_NOT_INITIALIZED, told)
+
+    def installed_command(self, start: str) -> tuple[str, ...]:
+        """The native program, or Node and the program for it; empty if `start` does not lead to
+        one. Started without npm's script in between, which takes longer. Raises AgentError if it
+        needs Node and there is none."""
+        for candidate in self._candidate_paths(start):
             if candidate.endswith(".js") and os.path.isfile(candidate):
                 return (_find_node(), candidate)
             if _is_native(candidate):
-                return (candidate,)
-        self.check_node()
-        told = sentence("{cli} was not found in {place}.", cli=self.name, place=path or "PATH")
-        raise AgentError(CLIENT_NOT_INITIALIZED, told)
+                # The program behind a link may be one for many names, which looks at its own.
+                is_link = candidate == os.path.realpath(start)
+                return (os.path.abspath(start) if is_link else candidate,)
+        return ()
 
     def check_node(self) -> None:
         """Raises AgentError if it needs Node and there is none."""
@@ -103,6 +118,30 @@ def _is_native(path: str) -> bool:
             return file.read(4).startswith(NATIVE)
     except OSError:
         return False
+
+
+def launcher_command(path: str) -> tuple[str, ...]:
+    """A program of any kind as it is found, by the name by which it is found: a script of pnpm or
+    asdf, a link of Volta or mise. Empty if the file is not there or not executable."""
+    is_program = bool(path) and os.path.isfile(path) and os.access(path, os.X_OK)
+    return (os.path.abspath(path),) if is_program else ()
+
+
+def check_executable(name: str, word: str) -> None:
+    """Raises AgentError if the word, as a path or in PATH, is a file that is not executable. `name`
+    is that of the agent."""
+    folders = [""] if os.path.dirname(word) else os.get_exec_path()
+    for path in (os.path.join(folder, word) for folder in folders):
+        if os.path.isfile(path) and not os.access(path, os.X_OK):
+            raise AgentError(
+                CLIENT_NOT_INITIALIZED, NOT_EXECUTABLE.with_values(cli=name, path=path)
+            )
+
+
+def searched_folders() -> str:
+    """The folders of PATH, for a sentence."""
+    told = os.pathsep.join(os.get_exec_path())
+    return told if len(told) <= MAX_SEARCHED else told[:MAX_SEARCHED] + "..."
 
 
 def is_there(command: Sequence[str]) -> bool:

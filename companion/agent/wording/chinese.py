@@ -290,10 +290,17 @@ CHINESE_SENTENCES: Mapping[str, str] = {
     "The model cannot be reached, or the connection broke off.": "无法连接到模型，或连接已中断。",
     "Node.js 20 or newer is needed and was not found.": "需要 Node.js 20 或更高版本，但没有找到。",
     '{cli} was not found as "{words}". Install it with "{install}", or write its full path as its'
-    ' "command" under "agents" in the settings.': "找不到 {cli}（{words}）；请用 {install} 安装，"
-    "或在设置 agents 的 command 中写出完整路径",
+    ' "command" under "agents" in the settings. Its PATH: {folders}': (
+        "找不到 {cli}（{words}）；请用 {install} 安装，或在设置 agents 的 command 中写出完整路径。"
+        "PATH：{folders}"
+    ),
     '{cli} was not found. Install it, or write its full path as its "command" under "agents" in the'
-    " settings.": "找不到 {cli}；请先安装，或在设置 agents 的 command 中写出完整路径",
+    " settings. Its PATH: {folders}": (
+        "找不到 {cli}；请先安装，或在设置 agents 的 command 中写出完整路径。PATH：{folders}"
+    ),
+    "{cli} cannot be started: {path} is there, and is not executable.": (
+        "无法启动 {cli}：{path} 存在，但不可执行。"
+    ),
     "{cli} was not found in {place}.": "在 {place} 中找不到 {cli}。",
     "Other users can read the folder of {cli}.": "其他用户可以读取 {cli} 的目录。",
     "{cli} cannot be started: {reason}.": "无法启动 {cli}：{reason}。",
