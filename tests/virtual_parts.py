@@ -47,8 +47,8 @@ class VirtualParts:
         virtual_time = VirtualTime()
         virtual_time.loop = self.loop
         patches: list[Any] = [
-            mock.patch.object(background, "start", self._start),
-            mock.patch.object(WriteBehind, "soon", self._soon()),
+            mock.patch.object(background, "start_work", self._start),
+            mock.patch.object(WriteBehind, "do_soon", self._soon()),
             mock.patch.object(WriteBehind, "finish", self._finish()),
             mock.patch.object(LoopThread, "start", self._begin()),
             mock.patch.object(LoopThread, "stop", _stop),
@@ -85,7 +85,7 @@ class VirtualParts:
     # ----- threads
 
     def _start(self, work: Callable[[], Any]) -> Answer[Any]:
-        """Stands in for `background.start`."""
+        """Stands in for `background.start_work`."""
         answer: Answer[Any] = Answer()
 
         def end(value: Any, error: Exception | None) -> None:
@@ -148,7 +148,7 @@ async def _run(thread: LoopThread[Any], before: list[asyncio.Task[None]]) -> Non
     if before:
         await asyncio.wait(before, timeout=loop_thread.HANDOVER)
     try:
-        await thread._serve(thread._ready)
+        await thread._serve(thread._receiver_ready)
     except Exception as error:
         thread.problem = loop_thread.sentence_of(error, thread._name, thread._sorry)
     finally:

@@ -17,7 +17,7 @@ from typing import Any, Callable, Dict, List, Tuple
 import sublime
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.base import file_content
-from GeminiCompanion.companion.base.comparison import compare
+from GeminiCompanion.companion.base.comparison import compare_texts
 from GeminiCompanion.companion.ide.editor import Proposal
 from GeminiCompanion.companion.ui.review import opening
 from GeminiCompanion.companion.ui.review.review import Review
@@ -79,7 +79,7 @@ def _opened(window: sublime.Window, held: Costs, old: str, new: str) -> Dict[str
     path = os.path.join(window.folders()[0], "reviewed.py")
     with open(path, "w") as file:
         file.write(old)
-    original = file_content.read(path)
+    original = file_content.read_original(path)
     proposal = Proposal(SESSION, path, new, frozenset([SESSION]))
     reviews = _running().diffs.reviews
 
@@ -166,7 +166,7 @@ def _computed() -> float:
     old = [LINE % number for number in range(2 * CHANGED_LINES)]
     new = [line.replace("a + b", "b - a") if at % 2 else line for at, line in enumerate(old)]
     began = time.perf_counter()
-    comparison = compare("".join(old), "".join(new))
+    comparison = compare_texts("".join(old), "".join(new))
     seconds = time.perf_counter() - began
     if len(comparison.changes) != CHANGED_LINES:
         raise RuntimeError(f"{len(comparison.changes)} changes were found")

@@ -78,9 +78,11 @@ class Attachments:
     def _write_attachment(self, added: Attachment, data: bytes) -> None:
         for folder in (os.path.dirname(self._folder), self._folder):
             private_files.make_folder(folder)
-        private_files.write(self._data_path(added.id), data)
+        private_files.write_file(self._data_path(added.id), data)
         # Data without a description does not count: a crash in between costs only the new one.
-        private_files.write(self._data_path(added.id) + ".json", json.dumps(asdict(added)).encode())
+        private_files.write_file(
+            self._data_path(added.id) + ".json", json.dumps(asdict(added)).encode()
+        )
 
     def copy_to(self, ids: Iterable[str], target: Attachments) -> None:
         """Copy those of the attachments that are still there to the `target`."""

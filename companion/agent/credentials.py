@@ -94,7 +94,7 @@ class Store:
         return credentials
 
     def save(self, credentials: Credentials) -> None:
-        private_files.write(self._path, json.dumps(asdict(credentials)).encode("utf-8"))
+        private_files.write_file(self._path, json.dumps(asdict(credentials)).encode("utf-8"))
 
     def clear(self) -> None:
         with suppress(FileNotFoundError):

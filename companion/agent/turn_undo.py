@@ -65,7 +65,7 @@ class TurnUndo:
             if is_excluded:
                 self._store.add_without_texts(turn, path)
             else:
-                self._store.add(turn, path, before, after)
+                self._store.add_edit(turn, path, before, after)
         except (OSError, NotPrivate) as error:
             logger.warning("a turn cannot be undone, because the disk refuses it: %s", error)
 

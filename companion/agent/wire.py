@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timezone
 from typing import Any, Mapping
 
-from ..base.shown_text import spelled
+from ..base.shown_text import spell_hidden
 from ..base.web_address import web_address
 from . import asked
 from . import turn_events as events
@@ -247,7 +247,7 @@ def usage_json(value: events.Usage) -> dict[str, Any]:
 
 
 def _error_json(body: events.Error, language: str) -> dict[str, Any]:
-    details = spelled(body.details)
+    details = spell_hidden(body.details)
     return {
         "message": translated_text(body.message, language),
         "code": body.code,

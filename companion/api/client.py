@@ -25,7 +25,7 @@ from contextlib import ExitStack
 from typing import Any, Iterator, Mapping, Sequence
 from urllib.parse import urlencode, urlsplit
 
-from ..base.shown_text import spelled
+from ..base.shown_text import spell_hidden
 from . import state_folder
 
 URL = "http://127.0.0.1:8080"
@@ -249,7 +249,7 @@ class Terminal:
             if kind == "content":
                 self._print_answer(data["text"], end="" if data["isPartial"] else "\n")
             elif kind == "thought":
-                self._print_note(spelled(f"{data['subject']} {data['description']}"))
+                self._print_note(spell_hidden(f"{data['subject']} {data['description']}"))
             elif kind == "tool_confirmation":
                 self._client.confirm(event, self._decide_call(data))
             elif kind == "elicitation":
@@ -261,7 +261,7 @@ class Terminal:
             elif kind == "tool_result":
                 self._print_note(_shown_text(data, "displayResult" if data["success"] else "error"))
             elif kind in ("complete", "error") and not data.get("success"):
-                self._print_note(spelled(data["message"]))
+                self._print_note(spell_hidden(data["message"]))
                 return UNSUCCESSFUL
         return 0
 
@@ -292,7 +292,9 @@ class Terminal:
         try:
             for field in fields:
                 known = ", ".join(each["value"] for each in field["values"])
-                self._print_note(" ".join(filter(None, [field["shown"]["title"], spelled(known)])))
+                self._print_note(
+                    " ".join(filter(None, [field["shown"]["title"], spell_hidden(known)]))
+                )
                 typed = input("> ").strip()
                 is_text = field["type"] in ("string", "choice")
                 if typed:
@@ -312,7 +314,7 @@ class Terminal:
         """Print a piece of the answer: unchanged if a program reads it."""
         if sys.stdout.isatty():
             before, self._end = self._end, (self._end + text)[-CONTEXT:]
-            text = spelled(before + text)[len(spelled(before)) :]
+            text = spell_hidden(before + text)[len(spell_hidden(before)) :]
         print(text, end=end, flush=True)
 
 

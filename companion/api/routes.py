@@ -48,7 +48,7 @@ async def get_status(services: Services, inputs: Inputs) -> HandlerAnswer:
 async def get_document(services: Services, inputs: Inputs) -> web.StreamResponse:
     headers = {**inputs.headers, "Content-Type": http_server.JSON}
     body = http_server.in_pieces(openapi.encoded_document(API))
-    return await http_server.send(inputs.request, 200, headers, body, may_compress=True)
+    return await http_server.send_pieces(inputs.request, 200, headers, body, may_compress=True)
 
 
 NOTHING = Form(schemas.NOTHING)

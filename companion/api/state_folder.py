@@ -86,12 +86,12 @@ def token_of(folder: str, name: str = TOKEN_FILE, is_new: bool = False) -> str:
     others could have read it. Raises OSError."""
     path = os.path.join(folder, name)
     # Servers that start at the same time have one token.
-    with FileLock(path + LOCK).held():
+    with FileLock(path + LOCK).hold_lock():
         kept = _read_kept_text(path)
         if kept and not is_new:
             return kept
         token = secrets.token_urlsafe(TOKEN_BYTES)
-        private_files.write(path, (token + "\n").encode("ascii"))
+        private_files.write_file(path, (token + "\n").encode("ascii"))
         return token
 
 

@@ -30,7 +30,7 @@ NO_RULES = AgentRules()
 ASK_ALL = AgentRules(ask=(f"{TOOL}:*",))
 
 
-def parted(rule: str) -> tuple[str, str]:
+def split_rule(rule: str) -> tuple[str, str]:
     """Its kind and its pattern."""
     kind, _colon, pattern = rule.partition(":")
     return kind, pattern
@@ -44,7 +44,7 @@ def problem_of_rule(rule: object) -> str:
     """
     if not isinstance(rule, str):
         return "is not a text"
-    kind, pattern = parted(rule)
+    kind, pattern = split_rule(rule)
     if kind not in KINDS or ":" not in rule:
         *others, last = (f'"{kind}:"' for kind in KINDS)
         return f"does not begin with {', '.join(others)} or {last}"

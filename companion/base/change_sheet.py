@@ -17,7 +17,7 @@ from typing import Iterator, NamedTuple, Sequence, Tuple
 
 from .changes import Change, changes_between
 from .comparison import Comparison, Region
-from .unified import CONTEXT, NO_LINE_END, groups
+from .unified import CONTEXT, NO_LINE_END, group_changes
 
 # The kinds of rows. Only added rows can be typed in.
 HEADING, NOTE, PLACE, EQUAL, REMOVED, ADDED, NO_END, BLANK = (
@@ -110,14 +110,14 @@ class Section:
 
     def run_at(self, row: int) -> Run:
         """The run that has the row."""
-        return self.runs[self._index(row)]
+        return self.runs[self._run_index(row)]
 
     def open_run(self, start: int, end: int) -> int | None:
         """The number of the added run in which these rows are, or at an end of which no rows are;
         None if there is none."""
         if not self.file.can_type:
             return None
-        at = self._index(start)
+        at = self._run_index(start)
         for number in (at, at - 1, at - 2):
             run = self.runs[number] if number >= 0 else None
             if run is not None and run.kind == ADDED and run.start <= start and end <= run.end:
@@ -143,7 +143,7 @@ class Section:
             runs.append(replace(each, start=start, end=end, row=row, point=point))
         return replace(self, rows=all_rows, runs=tuple(runs), is_typed=True)
 
-    def _index(self, row: int) -> int:
+    def _run_index(self, row: int) -> int:
         """The number of the run that has the row; where some have no rows, the run below them."""
         return max(bisect_right(self._run_starts, row) - 1, 0)
 
@@ -224,7 +224,7 @@ class Sheet:
                     found[-1] = found[-1]._replace(caret=row)
         return found
 
-    def place(self, row: int) -> RowPlace:
+    def place_of(self, row: int) -> RowPlace:
         """The place of the row; behind the last row, that of the last one."""
         number = bisect_right(self.rows, min(max(row, 0), self.rows[-1] - 1)) - 1
         section, within = self.sections[number], row - self.rows[number]
@@ -281,7 +281,7 @@ class Sheet:
         """The sheet with another section in this place."""
         return Sheet((*self.sections[:number], section, *self.sections[number + 1 :]))
 
-    def toward(self, wanted: Sequence[Section], limit: int = SLICE) -> Update | None:
+    def update_toward(self, wanted: Sequence[Section], limit: int = SLICE) -> Update | None:
         """The first step from this sheet to one with the wanted sections, which draws at most
         `limit` code points or one section; None if nothing is left to do."""
         parts: list[Part] = []
@@ -292,24 +292,24 @@ class Sheet:
             if found < at:
                 found = at
             else:
-                parts += self._without(at, found)
+                parts += self._removed_parts(at, found)
             at = found
             is_there = at < len(self.sections) and self.sections[at].file.id == section.file.id
             if not is_there or self.sections[at] is not section:
                 if drawn and drawn + section.starts[-1] > limit:
-                    return Update(_together(parts), Sheet((*done, *self.sections[at:])))
+                    return Update(_join_parts(parts), Sheet((*done, *self.sections[at:])))
                 drawn += section.starts[-1]
-                parts += self._parts(at, is_there, section)
+                parts += self._changed_parts(at, is_there, section)
             done.append(section)
             at += is_there
-        parts += self._without(at, len(self.sections))
+        parts += self._removed_parts(at, len(self.sections))
         is_same = len(done) == len(self.sections) and all(map(is_, done, self.sections))
-        return None if is_same else Update(_together(parts), Sheet(tuple(done)))
+        return None if is_same else Update(_join_parts(parts), Sheet(tuple(done)))
 
-    def _without(self, start: int, end: int) -> list[Part]:
+    def _removed_parts(self, start: int, end: int) -> list[Part]:
         return [(self.points[start], self.points[end], "")] if start < end else []
 
-    def _parts(self, at: int, is_there: bool, section: Section) -> list[Part]:
+    def _changed_parts(self, at: int, is_there: bool, section: Section) -> list[Part]:
         """What changes in the text if the section comes before the one at that number; or in its
         place, if that is of the same file."""
         start = self.points[at]
@@ -326,7 +326,7 @@ class Sheet:
         ]
 
 
-def _together(parts: Sequence[Part]) -> tuple[Part, ...]:
+def _join_parts(parts: Sequence[Part]) -> tuple[Part, ...]:
     """The parts, with texts that come to one place joined to one."""
     return tuple(
         (start, end, "".join([text for _, _, text in some]))
@@ -350,12 +350,12 @@ def section_of(file: FileChanges) -> Section:
     added, removed = file.counts
     counts = f"+{added} -{removed}" if file.comparison is not None else NOT_COMPARED
     heading = ", ".join([counts, file.state] if file.state else [counts])
-    found.add(HEADING, [HEAD_ROW.format(file.title, heading)], 0)
+    found.add_rows(HEADING, [HEAD_ROW.format(file.title, heading)], 0)
     if file.note:
-        found.add(NOTE, [f"{file.note}\n"], 0)
+        found.add_rows(NOTE, [f"{file.note}\n"], 0)
     if file.comparison is not None:
         _add_changes(found, file.comparison)
-    found.add(BLANK, ["\n"], 0)
+    found.add_rows(BLANK, ["\n"], 0)
     return Section(file, tuple(found.rows), tuple(found.runs))
 
 
@@ -366,7 +366,7 @@ class _Rows:
         self.rows: list[str] = []
         self.runs: list[Run] = []
 
-    def add(
+    def add_rows(
         self, kind: str, rows: Sequence[str], row: int, change: int | None = None, point: int = 0
     ) -> None:
         """Add these rows of a text, which begin at the row and at the point."""
@@ -377,30 +377,32 @@ class _Rows:
         self.rows += [*rows[:-1], rows[-1] + "\n"] if is_open else rows
         self.runs.append(Run(kind, start, len(self.rows), row, change, point, is_open))
         if is_open and kind != EQUAL:
-            self.add(NO_END, [NO_LINE_END], row + len(rows) - 1, change)
+            self.add_rows(NO_END, [NO_LINE_END], row + len(rows) - 1, change)
 
 
 def _add_changes(found: _Rows, comparison: Comparison) -> None:
     old, new = comparison.old, comparison.new
     number = 0
-    for group in groups(comparison.changes):
+    for group in group_changes(comparison.changes):
         at = max(group[0].new_start - CONTEXT, 0)
-        found.add(PLACE, [PLACE_ROW.format(_line(comparison, group[0], at))], at, number)
+        found.add_rows(
+            PLACE, [PLACE_ROW.format(_line_number(comparison, group[0], at))], at, number
+        )
         for change in group:
-            found.add(EQUAL, new.rows[at : change.new_start], at)
+            found.add_rows(EQUAL, new.rows[at : change.new_start], at)
             added = new.rows[change.new_start : change.new_end]
             if comparison.keys[number] in comparison.dropped:
-                found.add(EQUAL, added, change.new_start, number)
+                found.add_rows(EQUAL, added, change.new_start, number)
             else:
                 removed = old.rows[change.old_start : change.old_end]
-                found.add(REMOVED, removed, change.old_start, number)
+                found.add_rows(REMOVED, removed, change.old_start, number)
                 point = new.starts[change.new_start]
-                found.add(ADDED, added, change.new_start, number, point)
+                found.add_rows(ADDED, added, change.new_start, number, point)
             at, number = change.new_end, number + 1
-        found.add(EQUAL, new.rows[at : at + CONTEXT], at)
+        found.add_rows(EQUAL, new.rows[at : at + CONTEXT], at)
 
 
-def _line(comparison: Comparison, change: Change, at: int) -> int:
+def _line_number(comparison: Comparison, change: Change, at: int) -> int:
     """The number of the line in the file, from 1; behind the last row, that of the old text."""
     if at < len(comparison.new.rows):
         return comparison.new.number(at) + 1

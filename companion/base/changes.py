@@ -101,12 +101,12 @@ def changes_between(old: Sequence[str], new: Sequence[str]) -> list[Change]:
         if old_start == old_end or new_start == new_end or left < 0:
             found += [Change(*part)] if part[0] < part[1] or part[2] < part[3] else []
         else:
-            anchors = _anchors(old, new, part)
+            anchors = _unique_rows(old, new, part)
             if anchors:
                 work += _gaps_between(part, anchors)
             else:
-                found += _compared(old, new, part)
-    return _joined(sorted(found, key=lambda change: (change.old_start, change.new_start)))
+                found += _compare_part(old, new, part)
+    return _join_changes(sorted(found, key=lambda change: (change.old_start, change.new_start)))
 
 
 def with_changes(old: Sequence[str], new: Sequence[str], chosen: Iterable[Change]) -> str:
@@ -128,14 +128,14 @@ def changed_characters(
     old rows, and those of new ones."""
     before: list[Span] = []
     after: list[Span] = []
-    for old_row, new_row in _pairs(old, new, change):
-        for old_part, new_part in _different(old[old_row], new[new_row]):
+    for old_row, new_row in _pair_rows(old, new, change):
+        for old_part, new_part in _different_columns(old[old_row], new[new_row]):
             before += [Span(old_row, *old_part)] if old_part[0] < old_part[1] else []
             after += [Span(new_row, *new_part)] if new_part[0] < new_part[1] else []
     return before, after
 
 
-def counts(changes: Iterable[Change]) -> tuple[int, int]:
+def count_rows(changes: Iterable[Change]) -> tuple[int, int]:
     """The numbers of added and removed rows, in all changes."""
     listed = list(changes)
     return sum(change.added for change in listed), sum(change.removed for change in listed)
@@ -153,12 +153,12 @@ def _without_equal_ends(old: Sequence[str], new: Sequence[str], part: Range) -> 
     return old_start, old_end, new_start, new_end
 
 
-def _anchors(old: Sequence[str], new: Sequence[str], part: Range) -> list[tuple[int, int]]:
+def _unique_rows(old: Sequence[str], new: Sequence[str], part: Range) -> list[tuple[int, int]]:
     """Rows that stand once on either side and in the same order on both: the longest such row of
     pairs of an old and a new row. Source: Bram Cohen's "patience diff"."""
     old_start, old_end, new_start, new_end = part
-    in_old = _counted(old, old_start, old_end)
-    in_new = _counted(new, new_start, new_end)
+    in_old = _count_occurrences(old, old_start, old_end)
+    in_new = _count_occurrences(new, new_start, new_end)
     places = {new[at]: at for at in range(new_start, new_end) if in_new[new[at]] == 1}
     pairs = [
         (at, places[old[at]])
@@ -168,7 +168,7 @@ def _anchors(old: Sequence[str], new: Sequence[str], part: Range) -> list[tuple[
     return _longest_rising(pairs)
 
 
-def _counted(rows: Sequence[str], start: int, end: int) -> Counter[str]:
+def _count_occurrences(rows: Sequence[str], start: int, end: int) -> Counter[str]:
     """How often each row occurs."""
     found: Counter[str] = Counter()
     for at in range(start, end, ROWS):
@@ -208,12 +208,12 @@ def _gaps_between(part: Range, anchors: Sequence[tuple[int, int]]) -> list[Range
     return gaps
 
 
-def _compared(old: Sequence[str], new: Sequence[str], part: Range) -> list[Change]:
+def _compare_part(old: Sequence[str], new: Sequence[str], part: Range) -> list[Change]:
     """The changes of a part without anchors; a single one for the whole part if no rows are equal,
     or if the search would take long."""
     old_start, old_end, new_start, new_end = part
     before, after = old[old_start:old_end], new[new_start:new_end]
-    in_new = _counted(new, new_start, new_end)
+    in_new = _count_occurrences(new, new_start, new_end)
     pairs = sum(in_new[row] for row in before)
     if not pairs or pairs + len(before) > MAX_PAIRS:
         return [Change(*part)]
@@ -225,7 +225,7 @@ def _compared(old: Sequence[str], new: Sequence[str], part: Range) -> list[Chang
     ]
 
 
-def _joined(changes: Iterable[Change]) -> list[Change]:
+def _join_changes(changes: Iterable[Change]) -> list[Change]:
     """The changes, with those that touch joined to one."""
     found: list[Change] = []
     for change in changes:
@@ -240,7 +240,7 @@ def _joined(changes: Iterable[Change]) -> list[Change]:
 # ----- characters
 
 
-def _pairs(old: Sequence[str], new: Sequence[str], change: Change) -> list[tuple[int, int]]:
+def _pair_rows(old: Sequence[str], new: Sequence[str], change: Change) -> list[tuple[int, int]]:
     """Which old row of a change became which new one."""
     old_rows = range(change.old_start, change.old_end)
     new_rows = range(change.new_start, change.new_end)
@@ -262,7 +262,7 @@ def _are_alike(one: str, other: str) -> bool:
     return quick >= ALIKE and matcher.ratio() >= ALIKE
 
 
-def _different(one: str, other: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+def _different_columns(one: str, other: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
     """The ranges of columns that are different, in both rows, word by word."""
     start, end = common_ends(one, other)
     middle, other_middle = one[start : len(one) - end], other[start : len(other) - end]
@@ -270,7 +270,7 @@ def _different(one: str, other: str) -> list[tuple[tuple[int, int], tuple[int, i
     other_words = [] if len(other_middle) > MAX_ROW else _WORD.findall(other_middle)
     if not 0 < len(words) <= MAX_WORDS or not 0 < len(other_words) <= MAX_WORDS:
         return [((start, len(one) - end), (start, len(other) - end))]
-    places, other_places = _columns(words, start), _columns(other_words, start)
+    places, other_places = _word_columns(words, start), _word_columns(other_words, start)
     matcher = SequenceMatcher(None, words, other_words, autojunk=False)
     return [
         ((places[i1], places[i2]), (other_places[j1], other_places[j2]))
@@ -279,7 +279,7 @@ def _different(one: str, other: str) -> list[tuple[tuple[int, int], tuple[int, i
     ]
 
 
-def _columns(words: Sequence[str], start: int) -> list[int]:
+def _word_columns(words: Sequence[str], start: int) -> list[int]:
     """Where each word begins, and where the last one ends."""
     places = [start]
     for word in words:

@@ -33,7 +33,7 @@ PATIENCE = 5.0
 LISTING = 1.0
 
 
-def output(*command: str, seconds: float = PATIENCE) -> str:
+def output_of_program(*command: str, seconds: float = PATIENCE) -> str:
     """The output of the program; nothing if it fails."""
     try:
         done = subprocess.run(
@@ -58,7 +58,7 @@ class EndedProgram:
     errors: str
 
 
-def run(
+def run_program(
     *command: str, seconds: float, environment: Mapping[str, str], folder: str
 ) -> EndedProgram | None:
     """Run the program in the folder; None if it does not end in time, and then it is ended with
@@ -89,7 +89,7 @@ def end_tree(*pids: int) -> None:
     """End the process groups that our children lead, and the groups that those have started."""
     if sys.platform == "win32":
         for pid in pids:
-            output("taskkill", "/PID", str(pid), "/T", "/F")
+            output_of_program("taskkill", "/PID", str(pid), "/T", "/F")
     for group in [*groups_below(*pids), *pids]:
         end_group(group)
 
@@ -104,22 +104,22 @@ def end_group(pid: int) -> None:
 def groups_below(*pids: int) -> set[int]:
     """The process groups that our children and their children have started: CLIs give each command
     a group of its own. A process whose parent has ended is not found."""
-    children = _children()
+    children = _children_by_parent()
     # Another process may have the number by now, and a table may be that of another container.
     ours = children.get(os.getpid(), [])
     leaders = [(child, group) for child, group in ours if child in pids and child == group]
-    return _groups(children, leaders) - set(pids)
+    return _groups_below(children, leaders) - set(pids)
 
 
 def groups_of_commands(pid: int) -> set[int]:
     """The process groups below a process that somebody else has started; empty if the system does
     not tell."""
-    children = _children()
+    children = _children_by_parent()
     own = [each for row in children.values() for each in row if each[0] == pid]
-    return _groups(children, own) - {group for _, group in own}
+    return _groups_below(children, own) - {group for _, group in own}
 
 
-def _children() -> dict[int, list[tuple[int, int]]]:
+def _children_by_parent() -> dict[int, list[tuple[int, int]]]:
     """Each process with its group, by the process that started it."""
     if sys.platform == "win32":
         return {}
@@ -129,7 +129,9 @@ def _children() -> dict[int, list[tuple[int, int]]]:
     return children
 
 
-def _groups(children: dict[int, list[tuple[int, int]]], top: list[tuple[int, int]]) -> set[int]:
+def _groups_below(
+    children: dict[int, list[tuple[int, int]]], top: list[tuple[int, int]]
+) -> set[int]:
     """The groups of these processes and of all below them."""
     below = list(top)
     for pid, _ in below:
@@ -160,7 +162,7 @@ def _from_proc() -> Iterator[tuple[int, int, int]]:
 def _from_ps() -> Iterator[tuple[int, int, int]]:
     """Each process with its parent and group, on systems without /proc."""
     columns = ("-o", "pid=", "-o", "ppid=", "-o", "pgid=")
-    for line in output("ps", "-A", *columns, seconds=LISTING).splitlines():
+    for line in output_of_program("ps", "-A", *columns, seconds=LISTING).splitlines():
         with suppress(ValueError):
             pid, parent, group = map(int, line.split())
             yield pid, parent, group

@@ -56,7 +56,7 @@ class _Reader:
         self.at = 1 if text.startswith(BOM) else 0
         self.commas: list[int] = []
 
-    def broken(self, what: str, at: int | None = None) -> Broken:
+    def broken_at(self, what: str, at: int | None = None) -> Broken:
         at = self.at if at is None else at
         return Broken(self.text.count("\n", 0, at) + 1, what)
 
@@ -68,13 +68,13 @@ class _Reader:
     def skip(self) -> None:
         """Skip space and comments."""
         while True:
-            self.at = _end(SPACE, self.text, self.at)
+            self.at = _end_of_match(SPACE, self.text, self.at)
             if self.text.startswith("//", self.at):
-                self.at = _end(LINE_COMMENT, self.text, self.at)
+                self.at = _end_of_match(LINE_COMMENT, self.text, self.at)
             elif self.text.startswith("/*", self.at):
                 comment = BLOCK_COMMENT.match(self.text, self.at)
                 if comment is None:
-                    raise self.broken("the comment that begins here has no end")
+                    raise self.broken_at("the comment that begins here has no end")
                 self.at = comment.end()
             else:
                 return
@@ -82,7 +82,7 @@ class _Reader:
     def value(self, depth: int) -> Node:
         start = self.at
         if depth > MAX_DEPTH:
-            raise self.broken(f"brackets are nested more than {MAX_DEPTH} deep")
+            raise self.broken_at(f"brackets are nested more than {MAX_DEPTH} deep")
         if self.text.startswith("{", start):
             return self.object(depth)
         if self.text.startswith("[", start):
@@ -92,18 +92,18 @@ class _Reader:
             return Node(start, self.at, string)
         scalar = SCALAR.match(self.text, start)
         if scalar is None:
-            raise self.broken(f"expected a value, found {self.next_token()}")
+            raise self.broken_at(f"expected a value, found {self.next_token()}")
         self.at = scalar.end()
         return Node(start, self.at, json.loads(scalar.group()))
 
     def string(self) -> str:
         match = STRING.match(self.text, self.at)
         if match is None:
-            raise self.broken("the string that begins here does not end in its line")
+            raise self.broken_at("the string that begins here does not end in its line")
         try:
             value: str = json.loads(match.group())
         except ValueError:
-            raise self.broken(f"{match.group()} has an escape that JSON does not know") from None
+            raise self.broken_at(f"{match.group()} has an escape that JSON does not know") from None
         self.at = match.end()
         return value
 
@@ -115,11 +115,11 @@ class _Reader:
         while not self.closes("}", comma, bool(members), '"name": value'):
             key_at = self.at
             if not self.text.startswith('"', key_at):
-                raise self.broken(f"expected a name in double quotes, found {self.next_token()}")
+                raise self.broken_at(f"expected a name in double quotes, found {self.next_token()}")
             key = self.string()
             self.skip()
             if not self.text.startswith(":", self.at):
-                raise self.broken(f'expected ":" after "{key}", found {self.next_token()}')
+                raise self.broken_at(f'expected ":" after "{key}", found {self.next_token()}')
             self.at += 1
             self.skip()
             members.append((key, key_at, self.value(depth + 1)))
@@ -146,9 +146,9 @@ class _Reader:
                 self.commas.append(comma)
             return True
         if has_items and comma < 0:
-            raise self.broken(f'expected "," or "{bracket}", found {self.next_token()}')
+            raise self.broken_at(f'expected "," or "{bracket}", found {self.next_token()}')
         if self.at == len(self.text):
-            raise self.broken(f'expected {item} or "{bracket}", found {self.next_token()}')
+            raise self.broken_at(f'expected {item} or "{bracket}", found {self.next_token()}')
         return False
 
     def separator(self) -> int:
@@ -160,12 +160,12 @@ class _Reader:
         return self.at - 1
 
 
-def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
+def _end_of_match(pattern: re.Pattern[str], text: str, at: int) -> int:
     match = pattern.match(text, at)
     return match.end() if match else at
 
 
-def _read(text: str) -> tuple[Node | None, list[int]]:
+def _read_node(text: str) -> tuple[Node | None, list[int]]:
     reader = _Reader(text)
     reader.skip()
     if reader.at == len(text):
@@ -173,19 +173,19 @@ def _read(text: str) -> tuple[Node | None, list[int]]:
     node = reader.value(0)
     reader.skip()
     if reader.at < len(text):
-        raise reader.broken(f"expected the end of the file, found {reader.next_token()}")
+        raise reader.broken_at(f"expected the end of the file, found {reader.next_token()}")
     return node, reader.commas
 
 
-def parse(text: str) -> Node | None:
+def parse_node(text: str) -> Node | None:
     """The value of the text; None if it contains only space and comments. Raises Broken."""
-    return _read(text)[0]
+    return _read_node(text)[0]
 
 
-def strict(text: str) -> tuple[str, int]:
+def strict_text(text: str) -> tuple[str, int]:
     """The text without a byte order mark and without commas before closing brackets, and the number
     of those: some readers of comments refuse them. Raises Broken."""
-    commas = _read(text)[1]
+    commas = _read_node(text)[1]
     for at in sorted(commas, reverse=True):
         text = text[:at] + text[at + 1 :]
     return text[text.startswith(BOM) :], len(commas)
@@ -194,11 +194,11 @@ def strict(text: str) -> tuple[str, int]:
 def with_value(text: str, path: Sequence[str], value: Any) -> str:
     """The text with the value under these nested names. Missing objects are created in the style of
     the text. Raises Broken, also if a value on the way is not an object."""
-    node = parse(text)
+    node = parse_node(text)
     if node is None:
-        begin = text.rstrip() + _newline(text) if text.strip(BOM + " \t\r\n") else text.rstrip()
-        text = begin + "{}" + _newline(text)
-        node = parse(text)
+        begin = text.rstrip() + _line_end(text) if text.strip(BOM + " \t\r\n") else text.rstrip()
+        text = begin + "{}" + _line_end(text)
+        node = parse_node(text)
     for depth, name in enumerate(path):
         if node is None or not isinstance(node.value, dict):
             raise _no_object(text, node, ".".join(path[:depth]))
@@ -220,7 +220,7 @@ def _no_object(text: str, node: Node | None, name: str) -> Broken:
     return Broken(line, f"{what} has to be an object in braces, and is {short}")
 
 
-def _newline(text: str) -> str:
+def _line_end(text: str) -> str:
     return "\r\n" if "\r\n" in text else "\n"
 
 
@@ -231,35 +231,39 @@ def _with_member(text: str, parent: Node, name: str, path: Sequence[str], value:
     if not parent.members:
         return _first_member(text, parent, name, value)
     key_at, last = parent.members[-1][1:]
-    indent = _indent(text, key_at)
+    indent = _indentation_before(text, key_at)
     if indent is None:
         at = parent.comma if parent.comma >= 0 else last.end
         return f"{text[:at]}, {json.dumps(name)}: {json.dumps(value)}{text[at:]}"
-    newline = _newline(text)
-    line = newline + indent + _member(name, value, indent, _unit(text, parent, indent), newline)
+    newline = _line_end(text)
+    line = (
+        newline
+        + indent
+        + _member_lines(name, value, indent, _indentation_unit(text, parent, indent), newline)
+    )
     if parent.comma >= 0:
-        at = _end(REST_OF_LINE, text, parent.comma + 1)
+        at = _end_of_match(REST_OF_LINE, text, parent.comma + 1)
         return text[:at] + line + "," + text[at:]
-    at = _end(REST_OF_LINE, text, last.end)
+    at = _end_of_match(REST_OF_LINE, text, last.end)
     return text[: last.end] + "," + text[last.end : at] + line + text[at:]
 
 
 def _first_member(text: str, parent: Node, name: str, value: Any) -> str:
-    newline, outer = _newline(text), _line_indent(text, parent.start)
+    newline, outer = _line_end(text), _line_indent(text, parent.start)
     unit = _first_indent(text) or UNIT
     inside = text[parent.start + 1 : parent.end - 1].rstrip()
-    member = _member(name, value, outer + unit, unit, newline)
+    member = _member_lines(name, value, outer + unit, unit, newline)
     body = inside + newline + outer + unit + member + newline + outer
     return text[: parent.start + 1] + body + text[parent.end - 1 :]
 
 
-def _member(name: str, value: Any, indent: str, unit: str, newline: str) -> str:
+def _member_lines(name: str, value: Any, indent: str, unit: str, newline: str) -> str:
     """The lines of a member; the first one is already indented."""
     lines = json.dumps(value, indent=unit).split("\n")
     return f"{json.dumps(name)}: " + (newline + indent).join(lines)
 
 
-def _indent(text: str, at: int) -> str | None:
+def _indentation_before(text: str, at: int) -> str | None:
     """The text before the offset in its line; None if that is not only space."""
     found = INDENTATION.search(text, text.rfind("\n", 0, at) + 1, at)
     begins = found is not None and found.start() == text.rfind("\n", 0, at) + 1
@@ -271,7 +275,7 @@ def _line_indent(text: str, at: int) -> str:
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
-def _unit(text: str, parent: Node, indent: str) -> str:
+def _indentation_unit(text: str, parent: Node, indent: str) -> str:
     """The indentation of one level."""
     outer = _line_indent(text, parent.start)
     deeper = indent[len(outer) :] if indent.startswith(outer) else ""

@@ -15,7 +15,7 @@ from functools import cached_property
 from itertools import accumulate, chain, islice
 from typing import Any, Iterator, Optional, Sequence, Tuple, overload
 
-from .changes import ROWS, Change, Span, changed_characters, changes_between, counts, rows_of
+from .changes import ROWS, Change, Span, changed_characters, changes_between, count_rows, rows_of
 
 # Up to this number of changes, changed characters are marked; beyond it, whole rows.
 MAX_DETAILED = 2000
@@ -122,7 +122,7 @@ class Comparison:
     @cached_property
     def counts(self) -> tuple[int, int]:
         """The numbers of added and of removed rows."""
-        return counts(self.in_force)
+        return count_rows(self.in_force)
 
     def regions(self, of_new: bool) -> list[Region]:
         """The regions of the added rows on the new side, or of the removed ones on the old side."""
@@ -205,7 +205,7 @@ class Comparison:
         return None
 
 
-def compare(old: str, new: str) -> Comparison:
+def compare_texts(old: str, new: str) -> Comparison:
     """Takes about a second for ten thousand changes: not on a thread that somebody waits for."""
     rows = rows_of(old), rows_of(new)
     return comparison_of((old, new), rows, tuple(changes_between(*rows)))
@@ -213,7 +213,7 @@ def compare(old: str, new: str) -> Comparison:
 
 def compare_rows(old: str, new: str) -> Comparison:
     """Compare without the characters that differ within rows, in a tenth of the time of
-    `compare`."""
+    `compare_texts`."""
     rows = rows_of(old), rows_of(new)
     return comparison_of((old, new), rows, tuple(changes_between(*rows)), is_detailed=False)
 
@@ -230,23 +230,23 @@ def comparison_of(
     """The comparison of texts whose rows and changes are known. `keys` are the changes' keys, if
     they have any yet; `numbers` are the row numbers of both sides in the larger texts."""
     old_rows, new_rows = rows
-    old_starts, new_starts = _starts(old_rows), _starts(new_rows)
+    old_starts, new_starts = _row_starts(old_rows), _row_starts(new_rows)
     before: list[Region] = []
     after: list[Region] = []
     for change in changes if is_detailed and len(changes) <= MAX_DETAILED else ():
         removed, added = changed_characters(old_rows, new_rows, change)
-        before += _regions(removed, old_starts)
-        after += _regions(added, new_starts)
+        before += _span_regions(removed, old_starts)
+        after += _span_regions(added, new_starts)
     return Comparison(
         Side(texts[0], old_starts, tuple(before), numbers[0]),
         Side(texts[1], new_starts, tuple(after), numbers[1]),
         changes,
-        keys or tuple(_keys(old_rows, new_rows, changes)),
+        keys or tuple(_change_keys(old_rows, new_rows, changes)),
         dropped,
     )
 
 
-def _keys(
+def _change_keys(
     old_rows: Sequence[str], new_rows: Sequence[str], changes: Sequence[Change]
 ) -> Iterator[str]:
     times: dict[str, int] = {}
@@ -266,7 +266,7 @@ def _add_rows(digest: Any, rows: Sequence[str], start: int, end: int) -> None:
         digest.update(text.encode("utf-8", "surrogatepass"))
 
 
-def _starts(rows: Sequence[str]) -> Sequence[int]:
+def _row_starts(rows: Sequence[str]) -> Sequence[int]:
     # Not a list: the garbage collector would walk through all of it, in any thread.
     starts = array("q", [0])
     for at in range(0, len(rows), ROWS):
@@ -275,5 +275,5 @@ def _starts(rows: Sequence[str]) -> Sequence[int]:
     return starts
 
 
-def _regions(spans: Sequence[Span], starts: Sequence[int]) -> list[Region]:
+def _span_regions(spans: Sequence[Span], starts: Sequence[int]) -> list[Region]:
     return [(starts[span.row] + span.start, starts[span.row] + span.end) for span in spans]

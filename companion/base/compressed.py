@@ -22,19 +22,19 @@ HEAD = b"\x1f\x8b\x08\x08\0\0\0\0\0\xff"
 LONGEST = 100
 
 
-def compressed(
+def compress_answer(
     accepted: str, headers: Mapping[str, str], body: Iterator[bytes]
 ) -> tuple[Mapping[str, str], Iterator[bytes]]:
     """Headers and pieces of the answer; `accepted` is the request's Accept-Encoding."""
     vary = ", ".join(filter(None, (headers.get("Vary", ""), "Accept-Encoding")))
     first = next(body, b"")
     whole = itertools.chain((first,), body)
-    if len(first) < LEAST or not accepts(accepted):
+    if len(first) < LEAST or not accepts_gzip(accepted):
         return {**headers, "Vary": vary}, whole
-    return {**headers, "Vary": vary, "Content-Encoding": "gzip"}, _gzip(whole)
+    return {**headers, "Vary": vary, "Content-Encoding": "gzip"}, _compress_pieces(whole)
 
 
-def accepts(accepted: str) -> bool:
+def accepts_gzip(accepted: str) -> bool:
     """Whether the header Accept-Encoding names gzip, or everything, and does not exclude it."""
     weights: dict[str, str] = {}
     for each in accepted.lower().split(","):
@@ -44,7 +44,7 @@ def accepts(accepted: str) -> bool:
     return not weight.startswith("q=") or weight[2:].strip("0.") != ""
 
 
-def _gzip(pieces: Iterator[bytes]) -> Iterator[bytes]:
+def _compress_pieces(pieces: Iterator[bytes]) -> Iterator[bytes]:
     work = zlib.compressobj(LEVEL, zlib.DEFLATED, -zlib.MAX_WBITS)
     checksum, size = 0, 0
     ready = [HEAD, b"x" * secrets.randbelow(LONGEST), b"\0"]

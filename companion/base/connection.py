@@ -102,8 +102,8 @@ class Connection(RequestHandler):
     the data. Ends if its client does not read an answer.
 
     While parsed requests wait for their turn, nothing more is parsed: the rest stays with the
-    sender. `begin` and `end` say when each request is handled. The library does not say how many
-    wait: each empty line that was parsed may have been the end of a head."""
+    sender. `begin_request` and `end_request` say when each request is handled. The library does not
+    say how many wait: each empty line that was parsed may have been the end of a head."""
 
     def __init__(self, server: Server, not_http: tuple[bytes, str]) -> None:
         super().__init__(
@@ -142,7 +142,7 @@ class Connection(RequestHandler):
         # None until a request with a token was admitted.
         self.place: ConnectionPlace | None = None
 
-    def begin(self, request: BaseRequest) -> None:
+    def begin_request(self, request: BaseRequest) -> None:
         """The handling of a request begins."""
         self._stop_looking()
         if self._waiting:
@@ -155,9 +155,9 @@ class Connection(RequestHandler):
             self.close()
         elif self._unparsed:
             # The rest of the body, or the next requests.
-            self._parse()
+            self._parse_received()
 
-    def end(self) -> None:
+    def end_request(self) -> None:
         """The request was handled."""
         self._is_handling = False
         self.ends_with_client = None
@@ -178,18 +178,18 @@ class Connection(RequestHandler):
         if not data:
             # The library's own call, to continue with the data that it has.
             self._feed_library(data)
-            self._parse()
+            self._parse_received()
         elif is_usual and self._may_parse():
-            self._feed(data)
+            self._feed_piece(data)
         else:
             self._unparsed += data
-            self._parse()
+            self._parse_received()
 
     def _may_parse(self) -> bool:
         """The rest of a body may always be parsed, unless its reader has enough for now."""
         return not self._must_resume and (not self._waiting or not self._last_body.is_eof())
 
-    def _feed(self, data: bytes) -> None:
+    def _feed_piece(self, data: bytes) -> None:
         seen = self._last_bytes + data
         self._waiting += seen.count(b"\n\r\n") + seen.count(b"\n\n")
         self._last_bytes = seen[-2:]
@@ -213,7 +213,7 @@ class Connection(RequestHandler):
             return
         if not rounds:
             self._waiting = 0
-            self._parse()
+            self._parse_received()
             return
         loop = asyncio.get_running_loop()
         self._next_round = loop.call_soon(self._check_again, rounds - 1)
@@ -226,7 +226,7 @@ class Connection(RequestHandler):
             self._next_round.cancel()
             self._next_round = None
 
-    def _parse(self) -> None:
+    def _parse_received(self) -> None:
         """Parse as much of the received data as the reader of the body wants now, and until enough
         requests wait. While some data is left, no more is received."""
         if self._is_parsing:
@@ -236,15 +236,15 @@ class Connection(RequestHandler):
             piece = self._unparsed[:PARSED_AT_ONCE]
             self._unparsed = self._unparsed[PARSED_AT_ONCE:]
             limit = self._chunk_limit
-            self._feed(piece)
+            self._feed_piece(piece)
             if limit is not None and limit.is_exceeded_by(len(piece)):
                 # Data after this is not read.
                 self.close()
-        self._hold(bool(self._unparsed))
+        self._hold_reading(bool(self._unparsed))
         if self._unparsed and self._waiting and not self._is_handling and not self._next_round:
             self._check_again()
 
-    def _hold(self, is_held: bool) -> None:
+    def _hold_reading(self, is_held: bool) -> None:
         """Set whether the rest stays with the sender. Must be repeated while it does, because the
         library resumes for its own reasons."""
         was_held, self._is_held = self._is_held, is_held
@@ -270,7 +270,7 @@ class Connection(RequestHandler):
         sender: otherwise the end of the connection could take the last answer with it."""
         super().close()
         self._is_closing, self._unparsed = True, b""
-        self._hold(False)
+        self._hold_reading(False)
 
     def pause_reading(self) -> None:
         self._must_resume = True
@@ -282,7 +282,7 @@ class Connection(RequestHandler):
         if self._must_resume:
             self._must_resume = False
             super().resume_reading(*args, **options)
-            self._parse()
+            self._parse_received()
 
     def pause_writing(self) -> None:
         super().pause_writing()

@@ -38,7 +38,7 @@ class ConnectionShares:
     each_urgent: int = 0
     urgent: int = 0
 
-    def place(
+    def find_place(
         self, taken: Sequence[ConnectionPlace], holder: str, is_urgent: bool
     ) -> ConnectionPlace:
         """A place beside those that are taken. Raises NoPlace."""

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Iterator, Optional, Sequence, Tuple
 
 from .changes import Change, common_start, with_changes
-from .comparison import KEY_LENGTH, Comparison, compare, comparison_of
-from .merge import merged
+from .comparison import KEY_LENGTH, Comparison, compare_texts, comparison_of
+from .merge import merge_texts
 
 # From this many code points only parts of a text are shown.
 LARGE = 2 * 1024 * 1024
@@ -42,22 +42,22 @@ class Digest:
         """The number of code points of both texts."""
         return self.whole.old.starts[-1] + self.whole.new.starts[-1]
 
-    def against(self, old: str) -> Digest:
+    def compare_with(self, old: str) -> Digest:
         """The digest of this new text, compared with another old one."""
         return replace(digest_of(old, self.new_text), is_merged=self.is_merged)
 
     def still_dropped(self, earlier: Digest, dropped: frozenset[str]) -> frozenset[str]:
         """The keys of the changes that had these keys in an earlier digest of the same new text, if
         they still exist. Among equal changes a key only says which one it is in its digest."""
-        places = {place for place, key in _places(earlier.whole) if key in dropped}
-        return frozenset(key for place, key in _places(self.whole) if place in places)
+        places = {place for place, key in _change_places(earlier.whole) if key in dropped}
+        return frozenset(key for place, key in _change_places(self.whole) if place in places)
 
     def merged_with(self, theirs: str, present: str, dropped: frozenset[str]) -> MergedDigest:
         """Leaves out the changes of these keys and adds the changes from the old text to `theirs`;
         compares the result with the text `present`."""
-        new = self.without(dropped)[1]
+        new = self.without_changes(dropped)[1]
         yours = self.new_text if new is None else new
-        found = merged(self.whole.old.text, yours, theirs)
+        found = merge_texts(self.whole.old.text, yours, theirs)
         if found.conflicts:
             return None, len(found.conflicts)
         return replace(digest_of(present, found.text), is_merged=True), 0
@@ -66,7 +66,7 @@ class Digest:
     def new_text(self) -> str:
         return self.whole.new.text
 
-    def without(self, dropped: frozenset[str]) -> Compared:
+    def without_changes(self, dropped: frozenset[str]) -> Compared:
         """The comparison and the accepted text, with the changes of these keys dropped."""
         if not dropped:
             return self.shown, self.new_text if self.is_merged else None
@@ -82,18 +82,18 @@ MergedDigest = Tuple[Optional[Digest], int]
 
 def digest_of(old: str, new: str) -> Digest:
     """Takes as long as `compare`."""
-    whole = compare(old, new)
-    return Digest(whole, digest(whole))
+    whole = compare_texts(old, new)
+    return Digest(whole, digest_comparison(whole))
 
 
-def _places(whole: Comparison) -> Iterator[tuple[tuple[int, str], str]]:
+def _change_places(whole: Comparison) -> Iterator[tuple[tuple[int, str], str]]:
     """The place of each change and its key; a place is the new row at which the change begins, with
     the part of the key that names its rows."""
     for start, key in zip(whole.new_starts, whole.keys):
         yield (start, key[:KEY_LENGTH]), key
 
 
-def digest(whole: Comparison) -> Comparison:
+def digest_comparison(whole: Comparison) -> Comparison:
     """The comparison of the shown parts."""
     old, new = _Parts(whole.old.rows), _Parts(whole.new.rows)
     changes: list[Change] = []
@@ -128,10 +128,10 @@ class _Parts:
         below. Gives the number of rows so far."""
         hidden = end - self.at - after - before
         if hidden > 1:
-            self._add(self._equal(after))
-            self._say(f"... {hidden:,} lines ...\n")
+            self._add_rows(self._equal_rows(after))
+            self._add_remark(f"... {hidden:,} lines ...\n")
             self.at += hidden
-        self._add(self._equal(end - self.at))
+        self._add_rows(self._equal_rows(end - self.at))
         return len(self.rows)
 
     def add_changed(self, rows: Sequence[str]) -> int:
@@ -139,22 +139,22 @@ class _Parts:
         half = MAX_CHANGE // 2
         hidden = len(rows) - 2 * half if len(rows) > MAX_CHANGE else 0
         if hidden:
-            self._add(rows[:half])
-            self._say(f"... {hidden:,} more lines of this change ...\n")
+            self._add_rows(rows[:half])
+            self._add_remark(f"... {hidden:,} more lines of this change ...\n")
             self.at += hidden
             rows = rows[-half:]
-        self._add(rows)
+        self._add_rows(rows)
         return len(self.rows)
 
-    def _equal(self, count: int) -> list[str]:
-        return [_cut(row, row) for row in self.whole[self.at : self.at + count]]
+    def _equal_rows(self, count: int) -> list[str]:
+        return [_cut_row(row, row) for row in self.whole[self.at : self.at + count]]
 
-    def _add(self, rows: Sequence[str]) -> None:
+    def _add_rows(self, rows: Sequence[str]) -> None:
         self.rows += rows
         self.numbers += range(self.at, self.at + len(rows))
         self.at += len(rows)
 
-    def _say(self, row: str) -> None:
+    def _add_remark(self, row: str) -> None:
         self.rows.append(row)
         self.numbers.append(None)
 
@@ -185,12 +185,12 @@ def _with_dropped(shown: Comparison, dropped: frozenset[str]) -> Comparison:
 def _cut_rows(removed: Sequence[str], added: Sequence[str]) -> tuple[list[str], list[str]]:
     """The rows of a change. If a row became another, the part in which they differ is shown."""
     if len(removed) == len(added):
-        old = [_cut(one, other) for one, other in zip(removed, added)]
-        return old, [_cut(other, one) for one, other in zip(removed, added)]
-    return [_cut(row, row) for row in removed], [_cut(row, row) for row in added]
+        old = [_cut_row(one, other) for one, other in zip(removed, added)]
+        return old, [_cut_row(other, one) for one, other in zip(removed, added)]
+    return [_cut_row(row, row) for row in removed], [_cut_row(row, row) for row in added]
 
 
-def _cut(row: str, other: str) -> str:
+def _cut_row(row: str, other: str) -> str:
     """The row; of a long one MAX_ROW code points, from a little before the place in which it
     differs from the other."""
     if len(row) <= MAX_ROW:

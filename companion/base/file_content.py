@@ -84,12 +84,12 @@ class Original:
         return self.note == LATE
 
 
-def read(path: str) -> Original:
+def read_original(path: str) -> Original:
     """Read the file at an absolute path. Each problem becomes a note, because an error would end
     the CLI's edit (docs/protocol.md 1.6). The boundary of reading: a bug here costs the comparison,
     not the diff."""
     try:
-        return _read(path)
+        return _read_file(path)
     except FileNotFoundError:
         return Original("", exists=False)
     except OSError as error:
@@ -102,7 +102,7 @@ def read(path: str) -> Original:
     return Original("", exists=True, note=note)
 
 
-def stamp(path: str) -> Stamp:
+def file_stamp(path: str) -> Stamp:
     """The stamp of a file; it stays the same while nobody writes the file."""
     try:
         status = os.stat(path)
@@ -118,18 +118,18 @@ class Stamps:
     def __init__(self) -> None:
         self._looks: dict[str, asyncio.Future[Stamp]] = {}
 
-    async def of(self, paths: Iterable[str]) -> dict[str, Stamp]:
+    async def read_stamps(self, paths: Iterable[str]) -> dict[str, Stamp]:
         """The stamps by path, without files that do not answer within SOON seconds."""
         paths = set(paths)
         for path in paths - set(self._looks):
-            self._looks[path] = look = asyncio.ensure_future(in_thread(partial(stamp, path)))
-            look.add_done_callback(partial(self._looked, path))
+            self._looks[path] = look = asyncio.ensure_future(in_thread(partial(file_stamp, path)))
+            look.add_done_callback(partial(self._forget_look, path))
         looks = {path: self._looks[path] for path in paths}
         if looks:
             await asyncio.wait(list(looks.values()), timeout=SOON)
         return {path: look.result() for path, look in looks.items() if look.done()}
 
-    def _looked(self, path: str, look: asyncio.Future[Stamp]) -> None:
+    def _forget_look(self, path: str, look: asyncio.Future[Stamp]) -> None:
         del self._looks[path]
 
 
@@ -140,7 +140,7 @@ def put_back(path: str, before: Original, after: str | None) -> tuple[str, Origi
     Gives a sentence about what went wrong; and the present file if it has become something else,
     which then stays. The file keeps its mode, and a symbolic link stays a link.
     """
-    present = read(path)
+    present = read_original(path)
     mark = "\ufeff"
     found = present.text.lstrip(mark) if present.exists else None
     if found != (after.lstrip(mark) if after is not None else None) or present.note:
@@ -149,7 +149,7 @@ def put_back(path: str, before: Original, after: str | None) -> tuple[str, Origi
         if not before.exists:
             os.remove(path)
         elif before.data is not None:
-            _replace(os.path.realpath(path), before.data)
+            _write_in_one_step(os.path.realpath(path), before.data)
         else:
             return "Only part of the old text is known; nothing was undone.", None
     except OSError as error:
@@ -157,7 +157,7 @@ def put_back(path: str, before: Original, after: str | None) -> tuple[str, Origi
     return "", None
 
 
-def _replace(path: str, data: bytes) -> None:
+def _write_in_one_step(path: str, data: bytes) -> None:
     """Write the file in one step: after a full disk, a kill or a power cut, either the old file or
     the new one is there. Raises OSError."""
     unfinished = f"{path}.{secrets.token_hex(8)}.unfinished"
@@ -168,7 +168,7 @@ def _replace(path: str, data: bytes) -> None:
             file_replace.sync_file(file.fileno())
         with suppress(FileNotFoundError):
             shutil.copymode(path, unfinished)
-        file_replace.replace(unfinished, path)
+        file_replace.replace_file(unfinished, path)
         file_replace.sync_folder(os.path.dirname(path))
     except OSError:
         with suppress(OSError):
@@ -177,15 +177,15 @@ def _replace(path: str, data: bytes) -> None:
 
 
 async def in_time(path: str) -> Original:
-    """The result of `read`, or a note after PATIENCE seconds."""
+    """The result of `read_original`, or a note after PATIENCE seconds."""
     try:
-        return await in_thread(partial(read, path), PATIENCE)
+        return await in_thread(partial(read_original, path), PATIENCE)
     except (asyncio.TimeoutError, RuntimeError):
         # The system may also give no thread.
         return Original("", exists=True, note=LATE)
 
 
-def _read(path: str) -> Original:
+def _read_file(path: str) -> Original:
     """Raises OSError, UnicodeEncodeError."""
     try:
         with open_regular(path) as file:
@@ -213,8 +213,8 @@ def _in_pieces(file: BinaryIO) -> Original:
         return Original("", exists=True, note="The size of the file is unknown.")
     if size <= LARGE:
         whole = bytes(data)
-        return replace(_decode(whole, True), digest=digest.hexdigest(), data=whole)
-    original = _decode(bytes(data[:BEGINNING]), False)
+        return replace(_decode_content(whole, True), digest=digest.hexdigest(), data=whole)
+    original = _decode_content(bytes(data[:BEGINNING]), False)
     if not original.note:
         note = f"The file has {size} bytes; only its beginning is shown."
         original = replace(original, note=note, traits=original.traits + (CUT,))
@@ -222,22 +222,22 @@ def _in_pieces(file: BinaryIO) -> Original:
 
 
 def of_bytes(data: bytes) -> Original:
-    """The result of `read` for a file with these bytes."""
-    return replace(_decode(data, True), digest=hashlib.sha256(data).hexdigest(), data=data)
+    """The result of `read_original` for a file with these bytes."""
+    return replace(_decode_content(data, True), digest=hashlib.sha256(data).hexdigest(), data=data)
 
 
-def _decode(data: bytes, whole: bool) -> Original:
+def _decode_content(data: bytes, whole: bool) -> Original:
     mark, encoding = next((row for row in _MARKS if data.startswith(row[0])), (b"", "utf-8"))
     try:
         # UTF-8's mark stays the first character, as it does for the CLI (docs/protocol.md 2.17).
         start = 0 if encoding == "utf-8" else len(mark)
-        text, ends = _text(data, start, encoding, whole)
+        text, ends = _decode_text(data, start, encoding, whole)
     except UnicodeDecodeError:
         if b"\0" in data:
             note = f"The file is binary; {len(data)} bytes." if whole else "The file is binary."
             return Original("", exists=True, note=note, warning=note)
         mark, encoding = b"", ""
-        text, ends = _text(data, 0, "latin-1", whole)
+        text, ends = _decode_text(data, 0, "latin-1", whole)
     warning, traits = "", ends
     if encoding != "utf-8":
         name = encoding[:6].upper() or "an encoding other than UTF-8"
@@ -247,7 +247,9 @@ def _decode(data: bytes, whole: bool) -> Original:
     return Original(text, exists=True, warning=warning, traits=traits)
 
 
-def _text(data: bytes, start: int, encoding: str, whole: bool) -> tuple[str, tuple[str, ...]]:
+def _decode_text(
+    data: bytes, start: int, encoding: str, whole: bool
+) -> tuple[str, tuple[str, ...]]:
     """The text with `\\n` line ends, and a description of its own line ends. Decodes in pieces,
     because one long call would block every other thread. Raises UnicodeDecodeError."""
     decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder(encoding)(), translate=True)
@@ -266,5 +268,5 @@ def _text(data: bytes, start: int, encoding: str, whole: bool) -> tuple[str, tup
     return text, tuple(found)
 
 
-def unix(text: str) -> str:
+def unix_line_ends(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text

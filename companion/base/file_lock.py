@@ -45,7 +45,7 @@ class FileLock:
                 os.close(descriptor)
         return True
 
-    def wait(self, seconds: float = PATIENCE) -> None:
+    def wait_for_lock(self, seconds: float = PATIENCE) -> None:
         """Take the lock as soon as others release it. Raises OSError, also if they have it for so
         many seconds."""
         ends = time.monotonic() + seconds
@@ -55,9 +55,9 @@ class FileLock:
             time.sleep(PAUSE)
 
     @contextmanager
-    def held(self) -> Iterator[None]:
-        """Take the lock as `wait` does, for the time of a block."""
-        self.wait()
+    def hold_lock(self) -> Iterator[None]:
+        """Take the lock as `wait_for_lock` does, for the time of a block."""
+        self.wait_for_lock()
         try:
             yield
         finally:
@@ -70,7 +70,7 @@ class FileLock:
         if descriptor is not None:
             os.close(descriptor)
 
-    def remove(self) -> None:
+    def remove_file(self) -> None:
         """Release it, and remove the file of what is no more."""
         if sys.platform == "win32":
             # Files that are open cannot be removed there, and so nobody else's are.

@@ -17,7 +17,7 @@ PAUSE = 0.01
 NO_SYNC = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
 
 
-def replace(unfinished: str, path: str, platform: str = sys.platform) -> None:
+def replace_file(unfinished: str, path: str, platform: str = sys.platform) -> None:
     """Replace a file by another one in the same folder. Raises OSError.
 
     Windows cannot replace a file that another program has open, and virus scanners and indexers

@@ -38,10 +38,10 @@ from aiohttp.web_response import Response, StreamResponse
 from aiohttp.web_server import Server
 
 from . import socket_handover
-from .compressed import compressed
+from .compressed import compress_answer
 from .connection import SERVER, Connection, TooManyChunks
 from .connection_shares import MAX_CONNECTIONS, ConnectionPlace, ConnectionShares, NoPlace
-from .jsonrpc import load
+from .jsonrpc import load_json
 from .large_json import PIECE, TRUNCATED_TO, LargeJson, TooManyValues
 from .log import logger
 from .memory_budget import MemoryShare
@@ -126,14 +126,14 @@ class Guard:
 
     def check_token(self, headers: Mapping[str, str]) -> int:
         """The index of the client's token. Raises Refused if it has none of them."""
-        given = bearer(headers.get("Authorization", "")).encode("utf-8", "surrogateescape")
+        given = bearer_token(headers.get("Authorization", "")).encode("utf-8", "surrogateescape")
         for index, token in enumerate(self._tokens):
             if hmac.compare_digest(given, token):
                 return index
         raise Refused(BAD_TOKEN)
 
 
-def bearer(authorization: str) -> str:
+def bearer_token(authorization: str) -> str:
     """The token in a header; empty if there is none. HTTP allows the scheme's name in upper and
     lower case."""
     scheme, _blank, token = authorization.partition(" ")
@@ -178,40 +178,40 @@ class HttpServer:
         available."""
         self._server = Server(self._handle_one)
         self._shutdown = shutdown
-        listener = self._listener(address, port)
+        listener = self._listening_socket(address, port)
         if tls is None:
-            await self._accept(listener)
+            await self._accept_connections(listener)
         else:
             limit = self._unauthenticated.limit
-            self._acceptors.append(TlsListener(listener, tls, self._connection, limit))
+            self._acceptors.append(TlsListener(listener, tls, self._make_connection, limit))
         return int(listener.getsockname()[1])
 
     async def listen_also(self, address: str, port: int) -> None:
         """Listen on another interface as well. Raises OSError if it is not available."""
-        await self._accept(self._listener(address, port))
+        await self._accept_connections(self._listening_socket(address, port))
 
     async def _handle_one(self, request: BaseRequest) -> StreamResponse:
         connection = cast(Connection, request.protocol)
-        connection.begin(request)
+        connection.begin_request(request)
         try:
             answer = await self._handle(request)
         finally:
-            connection.end()
+            connection.end_request()
         if connection.has_more:
             # Other connections get their turn first.
             await asyncio.sleep(0)
         return answer
 
-    async def _accept(self, listener: socket.socket) -> None:
+    async def _accept_connections(self, listener: socket.socket) -> None:
         acceptor = await asyncio.get_running_loop().create_server(
-            self._connection, sock=listener, backlog=MAX_CONNECTIONS
+            self._make_connection, sock=listener, backlog=MAX_CONNECTIONS
         )
         self._acceptors.append(acceptor)
 
     def hand_over(self) -> None:
         """Call this before `stop`: new connections then go to the next server of this process on
         the same ports."""
-        socket_handover.leave(self._listeners)
+        socket_handover.leave_sockets(self._listeners)
 
     def stop_accepting(self) -> None:
         for acceptor in self._acceptors:
@@ -234,7 +234,9 @@ class HttpServer:
         """The number of open connections."""
         return len(self._server.connections)
 
-    def admit(self, request: BaseRequest, holder: str = "", is_urgent: bool = False) -> None:
+    def admit_request(
+        self, request: BaseRequest, holder: str = "", is_urgent: bool = False
+    ) -> None:
         """Lift the limits for clients without the token, because this one has sent that of
         `holder`. Raises Refused if too many connections have one. Urgent requests may use the
         places that are kept for them."""
@@ -243,14 +245,14 @@ class HttpServer:
         connection = cast(Connection, request.protocol)
         if connection.place is None or not connection.place.serves(holder, is_urgent):
             try:
-                connection.place = self._shares.place(
+                connection.place = self._shares.find_place(
                     self._other_places(connection), holder, is_urgent
                 )
             except NoPlace as error:
                 raise Refused(OWN_CROWDED if error.is_own else CROWDED) from None
         protocol = request.transport.get_protocol()
         if isinstance(protocol, UnauthenticatedProtocol):
-            protocol.authenticated()
+            protocol.lift_limits()
 
     @property
     def has_room(self) -> bool:
@@ -266,13 +268,13 @@ class HttpServer:
             if connection is not but and connection.place is not None
         ]
 
-    def _connection(self) -> asyncio.Protocol:
+    def _make_connection(self) -> asyncio.Protocol:
         inner = Connection(self._server, self._not_http)
         return UnauthenticatedProtocol(self._unauthenticated, inner)
 
-    def _listener(self, address: str, port: int) -> socket.socket:
+    def _listening_socket(self, address: str, port: int) -> socket.socket:
         """A listener that an earlier server left, or a new one. Raises OSError."""
-        listener = socket_handover.take((address, port))
+        listener = socket_handover.take_socket((address, port))
         if listener is None:
             # Created here, because asyncio would ignore the error if that fails.
             family = socket.AF_INET6 if ":" in address else socket.AF_INET
@@ -326,16 +328,16 @@ async def read_json(
     body = small_body(request)
     if body is not None:
         watch(body)
-        return load(body)
-    reading = functools.partial(_value, request.content, limit, whole, watch)
-    return await _received(request, limit, memory, whole, reading)
+        return load_json(body)
+    reading = functools.partial(_read_value, request.content, limit, whole, watch)
+    return await _receive_body(request, limit, memory, whole, reading)
 
 
 async def read_bytes(request: BaseRequest, limit: int, memory: MemoryShare) -> bytes:
     """A body of at most `limit` bytes of any kind. Raises Refused."""
     _check_encoding(request)
-    reading = functools.partial(_bytes, request.content, limit)
-    return await _received(request, limit, memory, math.inf, reading)
+    reading = functools.partial(_read_bytes, request.content, limit)
+    return await _receive_body(request, limit, memory, math.inf, reading)
 
 
 def _check_encoding(request: BaseRequest) -> None:
@@ -344,7 +346,7 @@ def _check_encoding(request: BaseRequest) -> None:
             raise Refused(BAD_ENCODING)
 
 
-async def _received(
+async def _receive_body(
     request: BaseRequest,
     limit: int,
     memory: MemoryShare,
@@ -357,7 +359,7 @@ async def _received(
         raise Refused(LARGE_BODY)
     size = limit if length is None else length
     if size > PIECE:
-        await take(memory, int(min(size, whole)))
+        await reserve_memory(memory, int(min(size, whole)))
     if request.headers.get("Expect", "").lower() == "100-continue" and request.transport:
         request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
     try:
@@ -381,7 +383,7 @@ def _limited_chunks(request: BaseRequest) -> ContextManager[None]:
     return contextlib.nullcontext()
 
 
-async def _bytes(content: StreamReader, limit: int) -> bytes:
+async def _read_bytes(content: StreamReader, limit: int) -> bytes:
     data = bytearray()
     async for piece in content.iter_any():
         data += piece
@@ -390,7 +392,7 @@ async def _bytes(content: StreamReader, limit: int) -> bytes:
     return bytes(data)
 
 
-async def _value(
+async def _read_value(
     content: StreamReader, limit: int, whole: float, watch: Callable[[bytes], object]
 ) -> Any:
     size, small, large = 0, bytearray(), LargeJson()
@@ -401,25 +403,25 @@ async def _value(
             raise Refused(LARGE_BODY)
         small += data
         if size > whole:
-            large.truncate(TRUNCATED_TO)
+            large.truncate_strings(TRUNCATED_TO)
         if size > PIECE:
-            await _feed(large, bytes(small))
+            await _feed_pieces(large, bytes(small))
             small.clear()
-    return load(bytes(small)) if size <= PIECE else large.value()
+    return load_json(bytes(small)) if size <= PIECE else large.value()
 
 
-async def _feed(large: LargeJson, data: bytes) -> None:
+async def _feed_pieces(large: LargeJson, data: bytes) -> None:
     for at in range(0, len(data), PIECE):
-        large.feed(data[at : at + PIECE])
+        large.feed_data(data[at : at + PIECE])
         # Other clients get their turn between two pieces.
         await asyncio.sleep(0)
 
 
-async def take(memory: MemoryShare, size: int) -> None:
+async def reserve_memory(memory: MemoryShare, size: int) -> None:
     """Reserve this many bytes until the end of the request. Raises Refused if other requests do not
     release enough in time."""
     try:
-        await memory.take(size)
+        await memory.take_bytes(size)
     except asyncio.TimeoutError:
         raise Refused(BUSY) from None
 
@@ -432,7 +434,7 @@ def small_answer(status: int, headers: Mapping[str, str], body: bytes = b"") -> 
     return answer
 
 
-async def send(
+async def send_pieces(
     request: BaseRequest,
     status: int,
     headers: Mapping[str, str],
@@ -443,7 +445,7 @@ async def send(
     answer of any size keeps only one piece in memory. It is compressed only if it may be: if it has
     no secret whose length could tell something."""
     if may_compress:
-        headers, body = compressed(request.headers.get("Accept-Encoding", ""), headers, body)
+        headers, body = compress_answer(request.headers.get("Accept-Encoding", ""), headers, body)
     first = next(body, b"")
     second = next(body, b"")
     if not second:

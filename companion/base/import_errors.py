@@ -13,14 +13,14 @@ SENTENCE = (
 )
 
 
-def sentence(error: Exception) -> str:
+def import_error_sentence(error: Exception) -> str:
     """What to do about the error; empty if it is not caused by a library."""
     if isinstance(error, ImportError):
         name = (error.name or str(error)).partition(".")[0]
     elif isinstance(error, SyntaxError):
         name = _library_at(error.filename or "")
     else:
-        name = _importing(error)
+        name = _importing_library(error)
     if name in ("", __name__.partition(".")[0]):
         return ""
     is_absent = isinstance(error, ModuleNotFoundError) and not _has_no_part(error, name)
@@ -32,7 +32,7 @@ def _has_no_part(error: ImportError, library: str) -> bool:
     return error.name != library and sys.modules.get(library) is not None
 
 
-def _importing(error: Exception) -> str:
+def _importing_library(error: Exception) -> str:
     """The top name of the library whose import failed; empty if our own code failed.
 
     A library for another Python may raise not only ImportError, but any error of its first lines.

@@ -43,7 +43,7 @@ class RpcError(Exception):
         error = {"code": self.code, "message": self.message}
         if self.data is not None:
             error["data"] = self.data
-        return encode({"jsonrpc": "2.0", "id": self.id, "error": error})
+        return encode_json({"jsonrpc": "2.0", "id": self.id, "error": error})
 
 
 class Request(NamedTuple):
@@ -75,48 +75,48 @@ Message = Union[Request, Notification, Response]
 _encoder = json.JSONEncoder(separators=(",", ":"))
 
 
-def encode(value: object) -> bytes:
+def encode_json(value: object) -> bytes:
     """JSON in UTF-8. Only ASCII is written: so even a lone surrogate from an editor's buffer
     reaches the other side unchanged; raw UTF-8 could not contain it."""
     return _encoder.encode(value).encode("ascii")
 
 
-def quote(text: str) -> str:
-    """The text as JSON in ASCII, as `encode` writes it, in a fifth of the time."""
+def quote_json(text: str) -> str:
+    """The text as JSON in ASCII, as `encode_json` writes it, in a fifth of the time."""
     return encode_basestring_ascii(text)
 
 
 def encode_result(id: Id, result: bytes) -> bytes:
     """The answer to a request. `result` is already JSON, because some results never change."""
-    name = quote(id) if isinstance(id, str) else str(id)
+    name = quote_json(id) if isinstance(id, str) else str(id)
     return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (name.encode("ascii"), result)
 
 
-def parse(body: bytes) -> Message | list[Message | RpcError]:
-    """`messages` for bytes. Also raises RpcError (PARSE_ERROR) if they are not JSON."""
-    return messages(load(body))
+def parse_messages(body: bytes) -> Message | list[Message | RpcError]:
+    """`messages_in` for bytes. Also raises RpcError (PARSE_ERROR) if they are not JSON."""
+    return messages_in(load_json(body))
 
 
-def messages(value: Any) -> Message | list[Message | RpcError]:
+def messages_in(value: Any) -> Message | list[Message | RpcError]:
     """The message or the batch in a JSON value.
 
     In a batch each bad member is replaced by the RpcError that answers it. Raises RpcError
     (INVALID_REQUEST) for a value that is neither.
     """
     if not isinstance(value, list):
-        return message(value)
+        return message_in(value)
     if not value:
         raise RpcError(INVALID_REQUEST, "Expected at least one message in the batch; it is empty.")
     return [_message_or_error(member) for member in value]
 
 
-def load(body: bytes) -> Any:
+def load_json(body: bytes) -> Any:
     """The value of JSON in UTF-8, with valid Unicode texts only. Raises RpcError (PARSE_ERROR)."""
     try:
         text = body.decode("utf-8")
         if text.startswith("\ufeff"):
             raise ValueError("it begins with a BOM, which JSON has not")
-        value = _decoded(text)
+        value = _decode_json(text)
         # An escape can stand for half a surrogate pair, which is not valid Unicode text.
         if "\\u" in text and ("\\ud" in text or "\\uD" in text):
             json.dumps(value, ensure_ascii=False).encode("utf-8")
@@ -145,7 +145,7 @@ def _bounded_int(digits: str) -> int:
 _decoder = json.JSONDecoder(parse_constant=_refuse_constant, parse_int=_bounded_int)
 
 
-def _decoded(text: str) -> Any:
+def _decode_json(text: str) -> Any:
     """Raises ValueError."""
     if text.startswith("{") and text.endswith("}"):
         # Without blanks around it, which json would find with regular expressions.
@@ -157,32 +157,34 @@ def _decoded(text: str) -> Any:
 
 def _message_or_error(value: Any) -> Message | RpcError:
     try:
-        return message(value)
+        return message_in(value)
     except RpcError as error:
         return error
 
 
-def message(value: Any) -> Message:
+def message_in(value: Any) -> Message:
     """The message in a JSON value. Raises RpcError."""
     if not isinstance(value, dict):
-        raise RpcError(INVALID_REQUEST, f"Expected a JSON-RPC message object; got {kind(value)}.")
-    id = _id(value)
+        raise RpcError(
+            INVALID_REQUEST, f"Expected a JSON-RPC message object; got {kind_of_value(value)}."
+        )
+    id = _message_id(value)
     if value.get("jsonrpc") != "2.0":
         raise RpcError(INVALID_REQUEST, 'Expected the member "jsonrpc" to be "2.0".', id)
     if "method" not in value:
-        return _response(value, id)
-    return _call(value, id)
+        return _response_in(value, id)
+    return _call_in(value, id)
 
 
-def _call(value: dict[str, Any], id: Id | None) -> Message:
+def _call_in(value: dict[str, Any], id: Id | None) -> Message:
     method, params = value["method"], value.get("params", {})
     if not isinstance(method, str):
         raise RpcError(
-            INVALID_REQUEST, f'Expected "method" to be a string; got {kind(method)}.', id
+            INVALID_REQUEST, f'Expected "method" to be a string; got {kind_of_value(method)}.', id
         )
     if not isinstance(params, dict):
         raise RpcError(
-            INVALID_REQUEST, f'Expected "params" to be an object; got {kind(params)}.', id
+            INVALID_REQUEST, f'Expected "params" to be an object; got {kind_of_value(params)}.', id
         )
     if "id" not in value:
         return Notification(method, params)
@@ -191,7 +193,7 @@ def _call(value: dict[str, Any], id: Id | None) -> Message:
     return Request(id, method, params)
 
 
-def _response(value: dict[str, Any], id: Id | None) -> Response:
+def _response_in(value: dict[str, Any], id: Id | None) -> Response:
     if ("result" in value) == ("error" in value):
         raise RpcError(
             INVALID_REQUEST, 'Expected one of "method", "result" and "error" in the message.', id
@@ -199,21 +201,23 @@ def _response(value: dict[str, Any], id: Id | None) -> Response:
     if "error" in value and not isinstance(value["error"], dict):
         raise RpcError(
             INVALID_REQUEST,
-            'Expected "error" to be an object; got {}.'.format(kind(value["error"])),
+            'Expected "error" to be an object; got {}.'.format(kind_of_value(value["error"])),
             id,
         )
     return Response(id, value.get("result"), value.get("error"))
 
 
-def _id(value: dict[str, Any]) -> Id | None:
+def _message_id(value: dict[str, Any]) -> Id | None:
     id = value.get("id")
     # In Python a bool is an int, in JSON it is not; a float id cannot be echoed exactly.
     if id is None or isinstance(id, str) or (isinstance(id, int) and not isinstance(id, bool)):
         return id
-    raise RpcError(INVALID_REQUEST, f'Expected "id" to be a string or an integer; got {kind(id)}.')
+    raise RpcError(
+        INVALID_REQUEST, f'Expected "id" to be a string or an integer; got {kind_of_value(id)}.'
+    )
 
 
-def kind(value: object) -> str:
+def kind_of_value(value: object) -> str:
     """The JSON name of a value's type, for a sentence: "an object", "null"."""
     if value is None:
         return "null"

@@ -13,7 +13,7 @@ import re
 import secrets
 from typing import Any, Callable, Iterator
 
-from .jsonrpc import PARSE_ERROR, TOO_DEEP, RpcError, load
+from .jsonrpc import PARSE_ERROR, TOO_DEEP, RpcError, load_json
 
 # Bytes read, and characters written, in one call.
 PIECE = 64 * 1024
@@ -52,7 +52,7 @@ class _LongString:
         self._parts: list[str] = []
         self._length = 0
 
-    def add(self, data: bytes, is_last: bool = False) -> None:
+    def add_data(self, data: bytes, is_last: bool = False) -> None:
         """Raises ValueError."""
         text = _decode('"' + self._utf8.decode(data, is_last) + '"')
         if b"\\u" in data:
@@ -64,11 +64,11 @@ class _LongString:
 
     def text(self) -> str:
         """Raises ValueError."""
-        self.add(b"", is_last=True)
-        return truncated(_joined(self._parts), self.limit)
+        self.add_data(b"", is_last=True)
+        return truncate_string(_join_parts(self._parts), self.limit)
 
 
-def _joined(parts: list[str]) -> str:
+def _join_parts(parts: list[str]) -> str:
     """The parts as one text, like "".join, but in several short calls. Most of the time is needed
     to allocate the memory of a large text; text that is appended here grows in place."""
     text = ""
@@ -77,7 +77,7 @@ def _joined(parts: list[str]) -> str:
     return text
 
 
-def truncated(text: str, limit: int | None) -> str:
+def truncate_string(text: str, limit: int | None) -> str:
     """The text; if it is longer than `limit`, its beginning as a TruncatedString."""
     if limit is None or len(text) <= limit:
         return text
@@ -85,7 +85,8 @@ def truncated(text: str, limit: int | None) -> str:
 
 
 class LargeJson:
-    """Parses the bytes of one JSON value as they arrive: `feed` them, then ask for the `value`.
+    """Parses the bytes of one JSON value as they arrive: `feed_data` gets them, and then `value`
+    gives it.
 
     Both raise RpcError (PARSE_ERROR) if they are not JSON in UTF-8."""
 
@@ -100,21 +101,25 @@ class LargeJson:
         self._long: _LongString | None = None
         self._half_escape = b""
 
-    def truncate(self, limit: int) -> None:
+    def truncate_strings(self, limit: int) -> None:
         """Keep `limit` characters of each long string from now on, at least LONG of them."""
         self._limit = max(limit, LONG)
-        self._texts = [truncated(text, self._limit) for text in self._texts]
+        self._texts = [truncate_string(text, self._limit) for text in self._texts]
         if self._long is not None:
             self._long.limit = self._limit
 
-    def feed(self, data: bytes) -> None:
+    def feed_data(self, data: bytes) -> None:
         """Takes at most about PIECE bytes. Raises TooManyValues as well."""
         data, self._half_escape = self._half_escape + data, b""
         plain = _without_pairs(data)
         at = 0
         try:
             while at < len(data):
-                at = self._string(data, plain, at) if self._in_string else self._between(data, at)
+                at = (
+                    self._read_string(data, plain, at)
+                    if self._in_string
+                    else self._read_between(data, at)
+                )
                 if len(self._rest) > MAX_REST:
                     raise TooManyValues
         except (UnicodeDecodeError, UnicodeEncodeError) as error:
@@ -127,43 +132,43 @@ class LargeJson:
     def value(self) -> Any:
         if self._in_string:
             raise RpcError(PARSE_ERROR, "Expected JSON; it ends within a string.")
-        value = load(bytes(self._rest))
+        value = load_json(bytes(self._rest))
         try:
             return self._with_texts(value) if self._texts else value
         except RecursionError:
             # The parser goes deeper than this code does.
             raise RpcError(PARSE_ERROR, TOO_DEEP) from None
 
-    def _between(self, data: bytes, at: int) -> int:
+    def _read_between(self, data: bytes, at: int) -> int:
         quote = data.find(b'"', at)
         end = len(data) if quote < 0 else quote + 1
         self._rest += data[at:end]
         self._in_string = quote >= 0
         return end
 
-    def _string(self, data: bytes, plain: bytes, at: int) -> int:
+    def _read_string(self, data: bytes, plain: bytes, at: int) -> int:
         """`plain` is the result of `_without_pairs` for `data`."""
         quote = plain.find(b'"', at)
         if quote >= 0:
-            self._add(data[at:quote])
+            self._add_part(data[at:quote])
             self._end_string()
             return quote + 1
         half = _HALF_ESCAPE.search(plain, max(at, len(data) - LONGEST_ESCAPE))
         end = half.start() if half else len(data)
-        self._add(data[at:end])
+        self._add_part(data[at:end])
         self._half_escape = data[end:]
         return len(data)
 
-    def _add(self, part: bytes) -> None:
+    def _add_part(self, part: bytes) -> None:
         if self._long is None and len(self._short) + len(part) <= LONG:
             self._short += part
             return
         if self._long is None:
             self._long = _LongString()
             self._long.limit = self._limit
-            self._long.add(bytes(self._short))
+            self._long.add_data(bytes(self._short))
             self._short.clear()
-        self._long.add(part)
+        self._long.add_data(part)
 
     def _end_string(self) -> None:
         if self._long is not None:
@@ -192,11 +197,11 @@ def _without_pairs(data: bytes) -> bytes:
     return data.replace(b"\\\\", b"  ").replace(b'\\"', b"  ")
 
 
-def pieces(value: Any) -> Iterator[bytes]:
+def json_pieces(value: Any) -> Iterator[bytes]:
     """The value as JSON in UTF-8, in pieces of at most about PIECE characters. A bytes object in it
     is a text in UTF-8. Half a surrogate pair becomes "?"."""
     batch, size = [], 0
-    for text in _tokens(value, _encode):
+    for text in _json_tokens(value, _encode):
         batch.append(text)
         size += len(text)
         if size >= PIECE:
@@ -206,36 +211,36 @@ def pieces(value: Any) -> Iterator[bytes]:
 
 
 def encode_in_pieces(value: Any) -> bytes:
-    """The value as the JSON that `jsonrpc.encode` makes, in short calls; keeps half surrogate
+    """The value as the JSON that `jsonrpc.encode_json` makes, in short calls; keeps half surrogate
     pairs."""
-    return b"".join([text.encode("ascii") for text in _tokens(value, _encode_ascii)])
+    return b"".join([text.encode("ascii") for text in _json_tokens(value, _encode_ascii)])
 
 
-def _tokens(value: Any, encode: Callable[[Any], str]) -> Iterator[str]:
+def _json_tokens(value: Any, encode: Callable[[Any], str]) -> Iterator[str]:
     if isinstance(value, dict):
         before = "{"
         for name in value:
             yield before + encode(str(name)) + ":"
-            yield from _tokens(value[name], encode)
+            yield from _json_tokens(value[name], encode)
             before = ","
         yield "}" if value else "{}"
     elif isinstance(value, (list, tuple)):
         before = "["
         for member in value:
             yield before
-            yield from _tokens(member, encode)
+            yield from _json_tokens(member, encode)
             before = ","
         yield "]" if value else "[]"
     elif isinstance(value, bytes) or (isinstance(value, str) and len(value) > PIECE):
         yield '"'
-        for text in _slices(value):
+        for text in _text_slices(value):
             yield encode(text)[1:-1]
         yield '"'
     else:
         yield encode(value)
 
 
-def _slices(text: str | bytes) -> Iterator[str]:
+def _text_slices(text: str | bytes) -> Iterator[str]:
     utf8 = codecs.getincrementaldecoder("utf-8")("replace")
     for at in range(0, len(text), PIECE):
         part = text[at : at + PIECE]

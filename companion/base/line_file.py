@@ -19,7 +19,7 @@ class LineFile:
         # Whether the file is known to end with a whole line, and to be in its folder on the disk.
         self._ends_whole = self._is_listed = False
 
-    def append(self, lines: bytes, is_new: bool, is_lasting: bool) -> None:
+    def append_lines(self, lines: bytes, is_new: bool, is_lasting: bool) -> None:
         """Append the lines; creates the file if it `is_new`. Lines that are `is_lasting` survive a
         power cut, with everything appended before. Raises OSError; then the file is unchanged."""
         flags = os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0)
@@ -30,7 +30,7 @@ class LineFile:
             self._ends_whole = False
             before = file.seek(0, os.SEEK_END)
             try:
-                _write(file, start + lines)
+                _write_whole(file, start + lines)
                 if is_lasting:
                     sync_file(descriptor)
                     if not (before and self._is_listed):
@@ -44,7 +44,7 @@ class LineFile:
         self._ends_whole = True
 
 
-def _write(file: BinaryIO, data: bytes) -> None:
+def _write_whole(file: BinaryIO, data: bytes) -> None:
     view = memoryview(data)
     while view:
         view = view[file.write(view) :]

@@ -48,7 +48,7 @@ class Console(logging.Handler):
             sys.stderr.write(line)
 
 
-def start(level: str) -> RecentLines:
+def start_log(level: str) -> RecentLines:
     """Begin to keep lines of `level` ("debug", "info", "warning", "error") and above.
 
     An unknown level counts as "info". Warnings also go to standard error, the editor's console.

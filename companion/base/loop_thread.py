@@ -52,7 +52,7 @@ class LoopThread(Generic[T]):
         self._serve = serve
         self._sorry = sorry
         self._on_over = on_over
-        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread = threading.Thread(target=self._run_loop, name=name, daemon=True)
         self._predecessors: list[threading.Thread] = []
         self._beginning = threading.Lock()
         # A thread that changes the state appends the new one, and the furthest counts. So no thread
@@ -98,7 +98,7 @@ class LoopThread(Generic[T]):
         if join and self._thread.is_alive():
             self._thread.join(join)
 
-    def _run(self) -> None:
+    def _run_loop(self) -> None:
         """The boundary of the thread: an error here is our bug, or a missing library."""
         with self._beginning:
             # The caller waits until this thread runs, and not for what it imports.
@@ -107,7 +107,7 @@ class LoopThread(Generic[T]):
             # A thread that is still ending has the ports, and saves the state for this one.
             for thread in self._predecessors:
                 thread.join(HANDOVER)
-            asyncio.run(self._serve(self._ready))
+            asyncio.run(self._serve(self._receiver_ready))
         except Exception as error:
             self.problem = sentence_of(error, self._name, self._sorry)
         finally:
@@ -116,21 +116,21 @@ class LoopThread(Generic[T]):
             self._states.append(State.OVER)
             self._on_over()
 
-    def _ready(self, receiver: T) -> None:
+    def _receiver_ready(self, receiver: T) -> None:
         loop = asyncio.get_running_loop()
 
-        def drain() -> None:
+        def make_calls() -> None:
             # Only the calls that are here now: calls that keep coming must not block the loop.
             for _ in range(len(self._calls)):
-                self._make(self._calls.popleft(), receiver)
+                self._make_call(self._calls.popleft(), receiver)
 
-        def wake() -> None:
-            loop.call_soon_threadsafe(drain)
+        def wake_loop() -> None:
+            loop.call_soon_threadsafe(make_calls)
 
-        self._wake = wake
-        drain()
+        self._wake = wake_loop
+        make_calls()
 
-    def _make(self, call: Callable[[T], object], receiver: T) -> None:
+    def _make_call(self, call: Callable[[T], object], receiver: T) -> None:
         """The boundary of calls: a failed call does not stop the next."""
         try:
             call(receiver)
@@ -141,7 +141,7 @@ class LoopThread(Generic[T]):
 def sentence_of(error: Exception, name: str, sorry: str) -> str:
     """The sentence for the user about an error that ended something of this name: the name of a
     missing library, else `sorry`. It is logged."""
-    missing = import_errors.sentence(error)
+    missing = import_errors.import_error_sentence(error)
     if missing:
         # The traceback of a missing library helps nobody.
         logger.error("%s (%s)", missing, error)

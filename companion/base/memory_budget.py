@@ -18,7 +18,7 @@ class MemoryBudget:
         self._free = limit
         self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
 
-    async def take(self, size: int) -> int:
+    async def take_bytes(self, size: int) -> int:
         """Gives the number of bytes taken, which must be given back: `size`, or the whole budget if
         that is less. Raises asyncio.TimeoutError."""
         size = min(size, self._limit)
@@ -34,15 +34,15 @@ class MemoryBudget:
                 self.give_back(size)
             else:
                 turn.cancel()
-            self._serve()
+            self._serve_waiting()
             raise
         return size
 
     def give_back(self, size: int) -> None:
         self._free += size
-        self._serve()
+        self._serve_waiting()
 
-    def _serve(self) -> None:
+    def _serve_waiting(self) -> None:
         while self._waiting and (self._waiting[0][1].done() or self._waiting[0][0] <= self._free):
             size, turn = self._waiting.popleft()
             if not turn.done():
@@ -57,11 +57,11 @@ class MemoryShare:
         self._budget = budget
         self._size = 0
 
-    async def take(self, size: int) -> None:
+    async def take_bytes(self, size: int) -> None:
         """Take `size` more bytes. Raises asyncio.TimeoutError."""
-        self._size += await self._budget.take(size)
+        self._size += await self._budget.take_bytes(size)
 
-    def moved(self) -> MemoryShare:
+    def move_bytes(self) -> MemoryShare:
         """Another share that holds these bytes from now on, for work that outlives the request."""
         other = MemoryShare(self._budget)
         other._size, self._size = self._size, 0

@@ -15,11 +15,11 @@ MARKS = ".,;:!?)]}>'"
 MAX_COUNT, MAX_LENGTH = 100, 4096
 
 
-def mentioned(text: str, find: Callable[[str], str | None]) -> list[str]:
+def mentioned_files(text: str, find: Callable[[str], str | None]) -> list[str]:
     """The files that are mentioned, each once. `find` gives the file for a path as it was written,
     or None if there is none; then the words are only words."""
     found: dict[str, None] = {}
-    for number, candidates in enumerate(_mentions(text)):
+    for number, candidates in enumerate(_mentioned_paths(text)):
         if number == MAX_COUNT:
             break
         first = next((file for file in map(find, candidates) if file is not None), None)
@@ -28,7 +28,7 @@ def mentioned(text: str, find: Callable[[str], str | None]) -> list[str]:
     return list(found)
 
 
-def _mentions(text: str) -> Iterator[list[str]]:
+def _mentioned_paths(text: str) -> Iterator[list[str]]:
     """The paths that each mention may mean, the longest first."""
     for match in MENTION.finditer(text):
         quoted, plain = match.groups()

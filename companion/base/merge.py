@@ -34,7 +34,7 @@ class _Side:
     rows: Sequence[str]
     changes: Sequence[Change]
 
-    def of(self, start: int, end: int, touching: Sequence[Change]) -> Sequence[str]:
+    def rows_between(self, start: int, end: int, touching: Sequence[Change]) -> Sequence[str]:
         """The side's rows for the rows of the base from `start` to `end`; `touching` are the side's
         changes there."""
         if not touching:
@@ -49,38 +49,38 @@ def has_marks(text: str) -> bool:
     return _MARKS.search(text) is not None
 
 
-def contains(base: str, text: str, theirs: str) -> bool:
+def contains_changes(base: str, text: str, theirs: str) -> bool:
     """Whether the text has all changes from `base` to `theirs`."""
-    return merged(base, text, theirs).text == text
+    return merge_texts(base, text, theirs).text == text
 
 
-def merged(base: str, yours: str, theirs: str) -> Merged:
+def merge_texts(base: str, yours: str, theirs: str) -> Merged:
     """`yours`, the proposal, with the changes from `base` to `theirs`, the user's own."""
     base_rows = rows_of(base)
-    sides = [_side(base_rows, text) for text in (yours, theirs)]
+    sides = [_side_of(base_rows, text) for text in (yours, theirs)]
     rows: list[str] = []
     conflicts: list[int] = []
     at = 0
-    for start, end, touching in _groups([side.changes for side in sides]):
+    for start, end, touching in _group_changes([side.changes for side in sides]):
         rows += base_rows[at:start]
-        found = [side.of(start, end, its) for side, its in zip(sides, touching)]
+        found = [side.rows_between(start, end, its) for side, its in zip(sides, touching)]
         if not touching[0] or not touching[1]:
             rows += found[0] if touching[0] else found[1]
         elif found[0] == found[1]:
             rows += found[0]
         else:
             conflicts.append(len(rows))
-            rows += _conflict(found[0], found[1])
+            rows += _conflict_rows(found[0], found[1])
         at = end
     return Merged("".join(rows + base_rows[at:]), tuple(conflicts))
 
 
-def _side(base: Sequence[str], text: str) -> _Side:
+def _side_of(base: Sequence[str], text: str) -> _Side:
     rows = rows_of(text)
     return _Side(rows, changes_between(base, rows))
 
 
-def _groups(
+def _group_changes(
     sides: Sequence[Sequence[Change]],
 ) -> list[tuple[int, int, tuple[list[Change], list[Change]]]]:
     """The rows of the base, start and end, where changes of both sides meet, with those changes.
@@ -100,10 +100,10 @@ def _groups(
     return groups
 
 
-def _conflict(yours: Sequence[str], theirs: Sequence[str]) -> list[str]:
-    return [f"{START}\n", *_ended(yours), f"{MIDDLE}\n", *_ended(theirs), f"{END}\n"]
+def _conflict_rows(yours: Sequence[str], theirs: Sequence[str]) -> list[str]:
+    return [f"{START}\n", *_end_last_row(yours), f"{MIDDLE}\n", *_end_last_row(theirs), f"{END}\n"]
 
 
-def _ended(rows: Sequence[str]) -> list[str]:
+def _end_last_row(rows: Sequence[str]) -> list[str]:
     """The rows, with a line end after the last: a mark has to be at the start of a line."""
     return [row if row.endswith("\n") else row + "\n" for row in rows]

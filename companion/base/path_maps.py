@@ -36,14 +36,16 @@ class PathMaps:
         """`path` is an absolute path of the editor."""
         if not self.maps:
             return path
-        return _moved(path, [(each.local, each.remote) for each in self.maps], path)
+        return _move_path(path, [(each.local, each.remote) for each in self.maps], path)
 
     def to_local(self, path: str) -> str:
         """`path` is an absolute path of a CLI. If `..` in it leads out of a folder, it is not in
         that folder."""
         if not self.maps:
             return path
-        return _moved(_direct(path), [(each.remote, each.local) for each in self.maps], path)
+        return _move_path(
+            _resolve_dots(path), [(each.remote, each.local) for each in self.maps], path
+        )
 
     @property
     def is_remote_windows(self) -> bool:
@@ -60,7 +62,7 @@ class PathMaps:
         the other system writes paths differently."""
         return tuple(self.to_remote(each) for each in folders if not self._is_foreign(each))
 
-    def unmapped(self, folders: Iterable[str]) -> tuple[str, ...]:
+    def unmapped_folders(self, folders: Iterable[str]) -> tuple[str, ...]:
         """The folders that `remote_folders` leaves out."""
         return tuple(filter(self._is_foreign, folders))
 
@@ -81,38 +83,38 @@ def is_of_windows(path: str) -> bool:
     return not path.startswith("/")
 
 
-def _direct(path: str) -> str:
+def _resolve_dots(path: str) -> str:
     """The path without `..`, resolved as CLIs do: by the text alone, whatever links there are."""
     paths = ntpath if is_of_windows(path) else posixpath
     return paths.normpath(path) if ".." in path else path
 
 
-def _moved(path: str, pairs: Sequence[tuple[str, str]], otherwise: str) -> str:
+def _move_path(path: str, pairs: Sequence[tuple[str, str]], otherwise: str) -> str:
     found = [pair for pair in pairs if _is_in(path, pair[0])]
     if not found:
         return otherwise
-    source, target = max(found, key=lambda pair: len(_stem(pair[0])))
-    rest = path[len(_stem(source)) :]
+    source, target = max(found, key=lambda pair: len(_folder_stem(pair[0])))
+    rest = path[len(_folder_stem(source)) :]
     if is_of_windows(source) != is_of_windows(target):
         rest = rest.replace("\\", "/") if is_of_windows(source) else rest.replace("/", "\\")
     # Without its separator the root of a system or of a drive is another path.
-    return _stem(target) + rest if rest else target
+    return _folder_stem(target) + rest if rest else target
 
 
 def _is_in(path: str, folder: str) -> bool:
-    stem = _stem(folder)
+    stem = _folder_stem(folder)
     start, rest = path[: len(stem)], path[len(stem) :]
-    is_there = _comparable(start, folder) == _comparable(stem, folder)
-    return is_there and rest[:1] in ("", *_separators(folder))
+    is_there = _comparable_path(start, folder) == _comparable_path(stem, folder)
+    return is_there and rest[:1] in ("", *_path_separators(folder))
 
 
-def _stem(folder: str) -> str:
-    return folder.rstrip(_separators(folder))
+def _folder_stem(folder: str) -> str:
+    return folder.rstrip(_path_separators(folder))
 
 
-def _separators(folder: str) -> str:
+def _path_separators(folder: str) -> str:
     return "/\\" if is_of_windows(folder) else "/"
 
 
-def _comparable(path: str, folder: str) -> str:
+def _comparable_path(path: str, folder: str) -> str:
     return path.replace("/", "\\").lower() if is_of_windows(folder) else path

@@ -46,7 +46,7 @@ def _problem_of(pattern: str) -> str:
     if any("--" in (token.group(2) or "") for token in tokens):
         return 'has "--" between brackets'
     try:
-        re.compile(_expression(body, IGNORE_CASE))
+        re.compile(_pattern_expression(body, IGNORE_CASE))
     except re.error:
         return "has a range that runs backwards"
     return ""
@@ -57,17 +57,17 @@ def is_matched(
 ) -> bool:
     """Whether the patterns match an absolute path, or one of its folders; the last one that does
     decides. `roots` are the folders from which patterns with a slash first count, too."""
-    name = comparable(path, ignore_case)
-    tops = [comparable(root, ignore_case).rstrip("/") for root in roots]
+    name = comparable_path(path, ignore_case)
+    tops = [comparable_path(root, ignore_case).rstrip("/") for root in roots]
     names = [name, *(name[len(top) :] for top in tops if name.startswith(top + "/"))]
-    for lets_through, pattern in _compiled(patterns, ignore_case):
+    for lets_through, pattern in _compile_patterns(patterns, ignore_case):
         if any(pattern.search(each) for each in names):
             return not lets_through
     return False
 
 
 @lru_cache(maxsize=64)
-def _compiled(
+def _compile_patterns(
     patterns: tuple[str, ...], ignore_case: bool
 ) -> tuple[tuple[bool, re.Pattern[str]], ...]:
     """Each run of patterns of one kind as one expression, and whether it lets a path through; the
@@ -75,37 +75,37 @@ def _compiled(
     if any(problem_of(pattern) for pattern in patterns):
         return ((False, re.compile("")),)
     return tuple(
-        (lets_through, re.compile("|".join(_expressions(group, ignore_case)), re.DOTALL))
+        (lets_through, re.compile("|".join(_pattern_expressions(group, ignore_case)), re.DOTALL))
         for lets_through, group in groupby(
             reversed(patterns), key=lambda pattern: pattern.startswith("!")
         )
     )
 
 
-def _expressions(patterns: Iterator[str], ignore_case: bool) -> Iterator[str]:
+def _pattern_expressions(patterns: Iterator[str], ignore_case: bool) -> Iterator[str]:
     for pattern in patterns:
-        yield _expression(pattern[1:] if pattern.startswith("!") else pattern, ignore_case)
+        yield _pattern_expression(pattern[1:] if pattern.startswith("!") else pattern, ignore_case)
 
 
-def _expression(pattern: str, ignore_case: bool) -> str:
-    """A regular expression for paths as `comparable` gives them."""
-    start, rest = "/", _folded(pattern, ignore_case)
+def _pattern_expression(pattern: str, ignore_case: bool) -> str:
+    """A regular expression for paths as `comparable_path` gives them."""
+    start, rest = "/", _fold_case(pattern, ignore_case)
     if rest == "~" or rest.startswith("~/"):
-        home = comparable(os.path.expanduser("~"), ignore_case)
+        home = comparable_path(os.path.expanduser("~"), ignore_case)
         start, rest = "^" + re.escape(home.rstrip("/")) + "/", rest[2:] or "**"
     elif rest.startswith("/") or re.match("[A-Za-z]:/", rest):
         # From the root of the system, of a Windows drive, or of a folder of the window.
         start, rest = "^(?:/[A-Za-z]:)?/" if rest.startswith("/") else "^/", rest.lstrip("/")
     parts = rest.rstrip("/").split("/")
     body = "".join(
-        "(?:[^/]+/)*" if part == "**" else _TOKEN.sub(_translated, part) + "/"
+        "(?:[^/]+/)*" if part == "**" else _TOKEN.sub(_translate_token, part) + "/"
         for part in parts[:-1]
     )
-    body += ".*" if parts[-1] == "**" else _TOKEN.sub(_translated, parts[-1])
+    body += ".*" if parts[-1] == "**" else _TOKEN.sub(_translate_token, parts[-1])
     return start + body + ("/" if rest.endswith("/") else "(?:/|$)")
 
 
-def _translated(token: re.Match[str]) -> str:
+def _translate_token(token: re.Match[str]) -> str:
     text, members = token.group(), token.group(2)
     if members:
         negation = "^" if token.group(1) else ""
@@ -116,19 +116,19 @@ def _translated(token: re.Match[str]) -> str:
     return "[^/]" if text == "?" else re.escape(text)
 
 
-def comparable(path: str, ignore_case: bool) -> str:
+def comparable_path(path: str, ignore_case: bool) -> str:
     """The path with slashes, and one at the beginning, on every system.
 
-    >>> comparable("C:\\\\Users\\\\Me", True)
+    >>> comparable_path("C:\\\\Users\\\\Me", True)
     '/c:/users/me'
     """
     # On other systems a backslash is an ordinary character of names.
     is_windows = os.sep == "\\" or re.match(r"[A-Za-z]:\\|\\\\", path)
     slashed = path.replace("\\", "/") if is_windows else path
-    return "/" + _folded(slashed, ignore_case).lstrip("/")
+    return "/" + _fold_case(slashed, ignore_case).lstrip("/")
 
 
-def _folded(text: str, ignore_case: bool) -> str:
+def _fold_case(text: str, ignore_case: bool) -> str:
     if not text.isascii():
         # macOS gives names with accents as separate characters.
         text = unicodedata.normalize("NFC", text)

@@ -10,7 +10,7 @@ import sys
 from contextlib import ExitStack, suppress
 from typing import Iterable
 
-from .file_replace import replace, sync_file, sync_folder
+from .file_replace import replace_file, sync_file, sync_folder
 
 # The prefix of an unfinished file, whose writer may have died; the writer's process id follows.
 UNFINISHED = ".unfinished-"
@@ -48,7 +48,7 @@ def make_parents(path: str) -> None:
             os.mkdir(folder, 0o700)
 
 
-def write(path: str, data: bytes, lasting: bool = False) -> None:
+def write_file(path: str, data: bytes, lasting: bool = False) -> None:
     """Create or replace a file in one step, so that it is never half written or readable by others.
     A `lasting` file survives a power cut; that takes as long as the disk does.
 
@@ -58,30 +58,30 @@ def write(path: str, data: bytes, lasting: bool = False) -> None:
 
 
 def write_pieces(path: str, pieces: Iterable[bytes], lasting: bool = False) -> None:
-    """Create or replace a file as `write` does, with data that is made meanwhile. Raises what the
-    pieces raise, too."""
+    """Create or replace a file as `write_file` does, with data that is made meanwhile. Raises what
+    the pieces raise, too."""
     name = f"{UNFINISHED}{os.getpid()}-{secrets.token_hex(8)}"
     unfinished = os.path.join(os.path.dirname(path), name)
     descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with ExitStack() as failing:
-        failing.callback(_discard, unfinished)
+        failing.callback(_remove_quietly, unfinished)
         with os.fdopen(descriptor, "wb") as file:
             file.writelines(pieces)
             if lasting:
                 file.flush()
                 sync_file(descriptor)
-        replace(unfinished, path)
+        replace_file(unfinished, path)
         failing.pop_all()
     if lasting:
         sync_folder(os.path.dirname(path))
 
 
-def _discard(path: str) -> None:
+def _remove_quietly(path: str) -> None:
     with suppress(OSError):
         os.unlink(path)
 
 
-def sweep(folder: str) -> list[str]:
+def sweep_folder(folder: str) -> list[str]:
     """Remove the files of this user that a writer left unfinished when it died. Gives their paths;
     none if the folder cannot be read."""
     removed = []

@@ -40,11 +40,11 @@ def open_regular(path: str) -> BinaryIO:
     if "\0" in path:
         raise OSError(errno.EINVAL, "its name has a NUL", path)
     # Before it is opened, because that alone is an action for some devices.
-    _check(path, os.stat(path))
+    _check_regular(path, os.stat(path))
     descriptor = os.open(path, _FLAGS)
     try:
         # It may be another one by now.
-        _check(path, os.fstat(descriptor))
+        _check_regular(path, os.fstat(descriptor))
         return os.fdopen(descriptor, "rb")
     except OSError:
         os.close(descriptor)
@@ -74,6 +74,6 @@ def read_beginning(path: str, limit: int) -> bytes:
         return file.read(limit)
 
 
-def _check(path: str, status: os.stat_result) -> None:
+def _check_regular(path: str, status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
         raise NotRegular(path, "a folder" if stat.S_ISDIR(status.st_mode) else "a device")

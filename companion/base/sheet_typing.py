@@ -42,7 +42,7 @@ class RowEdit(NamedTuple):
     rows: Sequence[str]
 
 
-def typed(sheet: Sheet, text: str, caret: int | None = None) -> Typed:
+def typed_edits(sheet: Sheet, text: str, caret: int | None = None) -> Typed:
     """The text of the sheet has become this one. `caret` is where the user is in it, if they are at
     one place only: among equal rows it says which ones they have changed."""
     if sheet.text == text:
@@ -53,7 +53,7 @@ def typed(sheet: Sheet, text: str, caret: int | None = None) -> Typed:
     for (section_number, number), new_rows in sorted(rows.items(), reverse=True):
         section = sheet.sections[section_number]
         now = section.with_rows(number, new_rows)
-        edits += _edits(section, now, number)
+        edits += _text_edits(section, now, number)
         sheet = sheet.with_section(section_number, now)
     return Typed(tuple(edits), sheet)
 
@@ -111,7 +111,7 @@ def _rows_by_run(sheet: Sheet, found: Sequence[RowEdit]) -> dict[Owner, list[str
     for number in reversed(range(len(found))):
         above = found[number - 1].end if number else 0
         below = found[number + 1].start if number + 1 < len(found) else sheet.rows[-1]
-        owner, edit = _owner(sheet, found[number], above, below)
+        owner, edit = _run_of_edit(sheet, found[number], above, below)
         if owner is None:
             continue
         section = sheet.sections[owner[0]]
@@ -122,7 +122,9 @@ def _rows_by_run(sheet: Sheet, found: Sequence[RowEdit]) -> dict[Owner, list[str
     return rows
 
 
-def _owner(sheet: Sheet, edit: RowEdit, above: int, below: int) -> tuple[Owner | None, RowEdit]:
+def _run_of_edit(
+    sheet: Sheet, edit: RowEdit, above: int, below: int
+) -> tuple[Owner | None, RowEdit]:
     """The run of the edit. Rows that came or went beside equal ones may have done so a little
     higher or lower, between the rows `above` and `below`."""
     owner = _run_of(sheet, edit)
@@ -131,14 +133,14 @@ def _owner(sheet: Sheet, edit: RowEdit, above: int, below: int) -> tuple[Owner |
     for step, limit in ((-1, above), (1, below)):
         moved: RowEdit | None = edit
         while moved is not None and owner is None:
-            moved = _moved(sheet, moved, step, limit)
+            moved = _move_edit(sheet, moved, step, limit)
             owner = _run_of(sheet, moved) if moved is not None else None
         if owner is not None and moved is not None:
             return owner, moved
     return None, edit
 
 
-def _moved(sheet: Sheet, edit: RowEdit, step: int, limit: int) -> RowEdit | None:
+def _move_edit(sheet: Sheet, edit: RowEdit, step: int, limit: int) -> RowEdit | None:
     """The edit one row higher or lower, if that makes the same text; else None."""
     start, end, rows = edit
     if (start if step < 0 else end) == limit:
@@ -161,7 +163,7 @@ def _run_of(sheet: Sheet, edit: RowEdit) -> Owner | None:
     return (number, run) if run is not None else None
 
 
-def _edits(section: Section, now: Section, number: int) -> list[TypedEdit]:
+def _text_edits(section: Section, now: Section, number: int) -> list[TypedEdit]:
     """What has become of the new text, as little as possible."""
     run = section.runs[number]
     old, new = section.text_of(run), now.text_of(now.runs[number])

@@ -1,9 +1,9 @@
 """Commands, paths, names and labels as a person sees them before a decision. Characters that nobody
 would see are spelled out, and text that would push something out of sight is folded. Pure.
 
-    shown("rm \\u202egpj.exe")              rm <U+202E>gpj.exe
-    shown("ls" + 41 * "\\n" + "rm a")       ls, <40 blank lines>, rm a
-    shown("ls" + 60 * " " + "; rm a")      ls<60 spaces>; rm a
+    show_hidden("rm \\u202egpj.exe")        rm <U+202E>gpj.exe
+    show_hidden("ls" + 41 * "\\n" + "rm a") ls, <40 blank lines>, rm a
+    show_hidden("ls" + 60 * " " + "; rm a") ls<60 spaces>; rm a
     shown_line("a\\nb")                     a<U+000A>b
 
 Prose stays unchanged: the letters of all scripts with their marks, emoji, flags, and invisible
@@ -106,34 +106,34 @@ class Remarks(NamedTuple):
 ENGLISH = Remarks()
 
 
-def shown(text: str, remarks: Remarks = ENGLISH) -> str:
+def show_hidden(text: str, remarks: Remarks = ENGLISH) -> str:
     """The text with its lines. A "<" that looks like the beginning of a remark or of a character
     that is spelled out is itself spelled out."""
     lines = []
     blank = 0
-    for line in _without_hidden(text, "\n\t", _lookalike(remarks)).split("\n"):
+    for line in _without_hidden(text, "\n\t", _lookalike_pattern(remarks)).split("\n"):
         if not line.strip(" \t"):
             blank += 1
             continue
-        lines += [*_blank(blank, remarks), _folded(line, remarks)]
+        lines += [*_blank_lines(blank, remarks), _fold_runs(line, remarks)]
         blank = 0
     # There is no line after the last line end.
     ends = text.endswith("\n")
-    return "\n".join([*lines, *_blank(blank - ends, remarks), *([""] if ends else [])])
+    return "\n".join([*lines, *_blank_lines(blank - ends, remarks), *([""] if ends else [])])
 
 
 def shown_line(text: str, remarks: Remarks = ENGLISH) -> str:
     """The text in one line: a path, a name, a label."""
     if _PLAIN_LINE.fullmatch(text):
         return text
-    line = _without_hidden(text, "\t", f"{_OUTER_SPACES}|{_lookalike(remarks)}")
-    return _folded(line, remarks).replace("\t", "<U+0009>")
+    line = _without_hidden(text, "\t", f"{_OUTER_SPACES}|{_lookalike_pattern(remarks)}")
+    return _fold_runs(line, remarks).replace("\t", "<U+0009>")
 
 
-def spelled(text: str) -> str:
+def spell_hidden(text: str) -> str:
     """The text with its lines unchanged. Characters that nobody would see, or that would turn
     others around, are spelled out."""
-    return _without_hidden(text, "\n\t", _lookalike())
+    return _without_hidden(text, "\n\t", _lookalike_pattern())
 
 
 def hidden_parts(text: str, kept: str = "\n\t") -> Iterator[tuple[int, int, str]]:
@@ -154,16 +154,18 @@ def _without_hidden(text: str, kept: str, more: str) -> str:
 
 def _spelled_parts(text: str, kept: str, more: str) -> Iterator[tuple[int, int, str]]:
     spelling = _Spelling()
-    for start, after in _parts(text, kept, more):
-        yield start, after, _each(text[start:after], spelling)
+    for start, after in _hidden_parts(text, kept, more):
+        yield start, after, _spell_characters(text[start:after], spelling)
 
 
-def _parts(text: str, kept: str, more: str) -> Iterator[tuple[int, int]]:
+def _hidden_parts(text: str, kept: str, more: str) -> Iterator[tuple[int, int]]:
     """The places of these parts, from and to."""
     letters = sorted(set(text))
     hidden = [letter not in kept and is_hidden(letter) for letter in letters]
     marks = [not is_hid and _is_mark(letter) for letter, is_hid in zip(letters, hidden)]
-    pattern = _pattern(_letters_of_class(letters, hidden), _letters_of_class(letters, marks), more)
+    pattern = _hidden_pattern(
+        _letters_of_class(letters, hidden), _letters_of_class(letters, marks), more
+    )
     at, found = 0, pattern.search(text)
     while found is not None:
         start, at = found.span()
@@ -213,7 +215,7 @@ def _is_mark(letter: str) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _pattern(hidden: str, marks: str, more: str) -> re.Pattern[str]:
+def _hidden_pattern(hidden: str, marks: str, more: str) -> re.Pattern[str]:
     """What to spell out in a text with these characters; the group `one` may be in its place."""
     parts = []
     if hidden:
@@ -270,7 +272,7 @@ class _Spelling(Dict[int, str]):
         return told
 
 
-def _each(text: str, spelling: _Spelling) -> str:
+def _spell_characters(text: str, spelling: _Spelling) -> str:
     """The characters of the text spelled out; a repeated one once, with its count."""
     if len(text) == 1:
         return spelling[ord(text)]
@@ -283,27 +285,27 @@ def _each(text: str, spelling: _Spelling) -> str:
     return "".join([*pieces, text[end:].translate(spelling)])
 
 
-def _lookalike(remarks: Sequence[str] = ()) -> str:
+def _lookalike_pattern(remarks: Sequence[str] = ()) -> str:
     """A pattern of text that begins like the inserted remarks."""
     known = (re.escape(remark).replace(re.escape("{count}"), r"\d+") for remark in remarks)
     return f"<(?=(?:{'|'.join([_SPELLED, *known])})>)"
 
 
-def _folded(line: str, remarks: Remarks) -> str:
-    return _LONG_RUN.sub(partial(_counted, remarks), line)
+def _fold_runs(line: str, remarks: Remarks) -> str:
+    return _LONG_RUN.sub(partial(_count_remark, remarks), line)
 
 
-def _counted(remarks: Remarks, found: re.Match[str]) -> str:
+def _count_remark(remarks: Remarks, found: re.Match[str]) -> str:
     is_plain = "\t" not in found.group()
     remark = remarks.spaces if is_plain else remarks.spaces_and_tabs
-    return _remark(remark, len(found.group()))
+    return _format_remark(remark, len(found.group()))
 
 
-def _blank(count: int, remarks: Remarks) -> list[str]:
+def _blank_lines(count: int, remarks: Remarks) -> list[str]:
     if count <= MAX_BLANK_LINES:
         return [""] * count
-    return [_remark(remarks.blank_lines, count)]
+    return [_format_remark(remarks.blank_lines, count)]
 
 
-def _remark(template: str, count: int) -> str:
+def _format_remark(template: str, count: int) -> str:
     return f"<{template.replace('{count}', str(count))}>"

@@ -41,7 +41,7 @@ class _Keeper(threading.Thread):
                 self.listeners.popitem()[1].close()
 
 
-def leave(listeners: Mapping[Place, socket.socket]) -> None:
+def leave_sockets(listeners: Mapping[Place, socket.socket]) -> None:
     """Keep copies of the listeners open until somebody takes them or PATIENCE is over."""
     if IS_POSSIBLE:
         try:
@@ -50,21 +50,21 @@ def leave(listeners: Mapping[Place, socket.socket]) -> None:
             logger.warning("a port cannot be kept until the next start: %s", error)
 
 
-def take(place: Place) -> socket.socket | None:
+def take_socket(place: Place) -> socket.socket | None:
     """The socket that was left for the place; None if there is none. In that case, sockets left for
     another address of the port are closed, so that they are not in the way."""
-    found = _pop(place)
+    found = _pop_socket(place)
     if found is None:
-        for other in [each for keeper in _keepers() for each in keeper.listeners]:
+        for other in [each for keeper in _keeper_threads() for each in keeper.listeners]:
             if other[1] == place[1]:
-                unwanted = _pop(other)
+                unwanted = _pop_socket(other)
                 if unwanted is not None:
                     unwanted.close()
     return found
 
 
-def _pop(place: Place) -> socket.socket | None:
-    for keeper in _keepers():
+def _pop_socket(place: Place) -> socket.socket | None:
+    for keeper in _keeper_threads():
         found: socket.socket | None = keeper.listeners.pop(place, None)
         if not keeper.listeners:
             keeper.is_empty.set()
@@ -73,6 +73,6 @@ def _pop(place: Place) -> socket.socket | None:
     return None
 
 
-def _keepers() -> list[Any]:
+def _keeper_threads() -> list[Any]:
     """Every thread of the class above, from whichever load."""
     return [thread for thread in threading.enumerate() if thread.name == NAME]

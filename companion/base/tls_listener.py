@@ -37,7 +37,7 @@ class TlsListener:
         # Oldest first.
         self._handshakes: dict[asyncio.Task[None], None] = {}
         listener.setblocking(False)
-        self._accepting = asyncio.ensure_future(self._accept())
+        self._accepting = asyncio.ensure_future(self._accept_clients())
         # Not earlier: the loop would expect data on whatever gets the same descriptor.
         self._accepting.add_done_callback(lambda _done: listener.close())
 
@@ -47,7 +47,7 @@ class TlsListener:
         for task in list(self._handshakes):
             task.cancel()
 
-    async def _accept(self) -> None:
+    async def _accept_clients(self) -> None:
         loop = asyncio.get_running_loop()
         while True:
             try:

@@ -45,7 +45,7 @@ class UnauthenticatedConnections:
 
 
 class UnauthenticatedProtocol(asyncio.Protocol):
-    """Stands before the protocol of a connection until `authenticated`, then steps aside.
+    """Stands before the protocol of a connection until `lift_limits`, then steps aside.
 
     Data beyond MAX_BYTES waits, one or two reads of it in our memory and the rest in the sender's.
     A client with the token then continues; for all others the time runs out.
@@ -58,7 +58,7 @@ class UnauthenticatedProtocol(asyncio.Protocol):
         self._allowance = MAX_BYTES
         self._waiting = b""
 
-    def authenticated(self) -> None:
+    def lift_limits(self) -> None:
         """The client has sent the token: the limits of this module no longer apply."""
         self._connections.remove(self)
         if self._transport is None:

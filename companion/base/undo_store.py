@@ -51,7 +51,7 @@ class NetChange:
     after: str
     is_theirs_alone: bool = True
 
-    def then(self, edit: StoredEdit) -> NetChange:
+    def followed_by(self, edit: StoredEdit) -> NetChange:
         """This change followed by a later edit of the group."""
         is_theirs_alone = self.is_theirs_alone and edit.before == self.after
         return NetChange(self.path, self.before, edit.after, is_theirs_alone)
@@ -73,7 +73,7 @@ class UndoStore:
         self._logged = 0
         self._working = threading.Lock()
 
-    def add(
+    def add_edit(
         self,
         group: str,
         path: str,
@@ -87,22 +87,28 @@ class UndoStore:
         with self._working:
             self._make_folders()
             for digest, text in ((edit.before, before), (edit.after, after)):
-                if text is not None and len(text) <= self._largest and self._text(digest) is None:
-                    private_files.write(self._path(digest), text, lasting=True)
-            self._list.append(_line(edit), is_new=True, is_lasting=True)
-            if sum(self._sizes().values()) > self._limit:
-                self._make_room(self._edits())
+                if (
+                    text is not None
+                    and len(text) <= self._largest
+                    and self._read_text(digest) is None
+                ):
+                    private_files.write_file(self._path_of(digest), text, lasting=True)
+            self._list.append_lines(_encode_edit(edit), is_new=True, is_lasting=True)
+            if sum(self._file_sizes().values()) > self._limit:
+                self._make_room(self._read_edits())
 
     def add_without_texts(self, group: str, path: str) -> None:
         """Add that the group edited the file, and nothing of its texts: both are UNKNOWN."""
         with self._working:
             self._make_folders()
-            self._list.append(_line(StoredEdit(group, path, UNKNOWN, UNKNOWN)), True, True)
+            self._list.append_lines(
+                _encode_edit(StoredEdit(group, path, UNKNOWN, UNKNOWN)), True, True
+            )
 
     def edits(self) -> list[StoredEdit]:
-        """All edits, oldest first. A damaged line is left out, and `keep` puts it aside."""
+        """All edits, oldest first. A damaged line is left out, and `keep_edits` puts it aside."""
         with self._working:
-            return self._edits()
+            return self._read_edits()
 
     def changes(self, group: str) -> list[NetChange]:
         """What the group did to each file. Files that it left as they were are left out."""
@@ -111,7 +117,7 @@ class UndoStore:
             if edit.group == group:
                 known = found.get(edit.path)
                 first = NetChange(edit.path, edit.before, edit.after)
-                found[edit.path] = first if known is None else known.then(edit)
+                found[edit.path] = first if known is None else known.followed_by(edit)
         return [
             change
             for change in found.values()
@@ -121,9 +127,9 @@ class UndoStore:
     def text(self, digest: str) -> bytes | None:
         """None for MISSING, and if the text is not kept or is damaged."""
         with self._working:
-            return self._text(digest)
+            return self._read_text(digest)
 
-    def keep(
+    def keep_edits(
         self,
         is_kept: Callable[[StoredEdit], bool],
         details: Callable[[StoredEdit], Mapping[str, Any]] = lambda edit: edit.details,
@@ -132,36 +138,40 @@ class UndoStore:
         now. Also removes all unknown files in the folder. `details` gives the new details of an
         edit that is kept."""
         with self._working:
-            kept = [edit for edit in self._edits() if is_kept(edit)]
+            kept = [edit for edit in self._read_edits() if is_kept(edit)]
             edits = [replace(edit, details=details(edit)) for edit in kept]
             # Before the list, which a full disk may refuse: the texts have to go in any case.
             self._make_room(edits)
             self._put_aside(
-                line for line in self._lines().splitlines() if line and _edit(line) is None
+                line
+                for line in self._read_list().splitlines()
+                if line and _decode_edit(line) is None
             )
-            lines = b"".join(map(_line, edits))
-            if lines != self._lines():
-                private_files.write(self._list.path, lines, lasting=True)
+            lines = b"".join(map(_encode_edit, edits))
+            if lines != self._read_list():
+                private_files.write_file(self._list.path, lines, lasting=True)
 
     def put_aside(self, edit: StoredEdit) -> None:
         """Write an edit whose details are damaged beside the list, before it is removed there."""
         with self._working:
-            self._put_aside([_line(edit).rstrip()])
+            self._put_aside([_encode_edit(edit).rstrip()])
 
     def without_texts(self) -> list[StoredEdit]:
         """The edits of which a text is not there, oldest first: most were removed to make room."""
         with self._working:
-            there = {MISSING, *self._sizes()}
-            return [edit for edit in self._edits() if not {edit.before, edit.after} <= there]
+            there = {MISSING, *self._file_sizes()}
+            return [edit for edit in self._read_edits() if not {edit.before, edit.after} <= there]
 
     def store_again(self, *texts: bytes) -> bool:
         """Store texts again that were removed to make room, if there is room for all of them by
         now; gives whether there is."""
         with self._working:
-            new = {digest_of(text): text for text in texts if self._text(digest_of(text)) is None}
-            has_room = sum(self._sizes().values()) + sum(map(len, new.values())) <= self._limit
+            new = {
+                digest_of(text): text for text in texts if self._read_text(digest_of(text)) is None
+            }
+            has_room = sum(self._file_sizes().values()) + sum(map(len, new.values())) <= self._limit
             for digest, text in new.items() if has_room else ():
-                private_files.write(self._path(digest), text, lasting=True)
+                private_files.write_file(self._path_of(digest), text, lasting=True)
             return has_room
 
     def _make_folders(self) -> None:
@@ -172,19 +182,19 @@ class UndoStore:
     def _make_room(self, edits: Sequence[StoredEdit]) -> None:
         """Keep the texts of these edits, newest first, up to the limit; remove all other files. On
         Windows a file that another program has open stays until the next time."""
-        sizes = self._sizes()
-        unkept = set(sizes) - set(_newest(edits, sizes, self._limit))
+        sizes = self._file_sizes()
+        unkept = set(sizes) - set(_newest_texts(edits, sizes, self._limit))
         wanted = {name for edit in edits for name in (edit.before, edit.after)}
         dropped = len(unkept & wanted)
         if dropped:
             logger.info("%d stored texts of older edits make room for newer ones", dropped)
         for name in unkept:
             try:
-                os.unlink(self._path(name))
+                os.unlink(self._path_of(name))
             except OSError as error:
                 logger.warning("a stored text could not be removed: %s", error.strerror)
 
-    def _sizes(self) -> dict[str, int]:
+    def _file_sizes(self) -> dict[str, int]:
         """The sizes of all files except the lists, by name. Programs that synchronize or show
         folders may put one of theirs here."""
         with suppress(FileNotFoundError):
@@ -193,8 +203,8 @@ class UndoStore:
             return {file.name: file.stat(follow_symlinks=False).st_size for file in found}
         return {}
 
-    def _edits(self) -> list[StoredEdit]:
-        found = [_edit(line) for line in self._lines().splitlines() if line]
+    def _read_edits(self) -> list[StoredEdit]:
+        found = [_decode_edit(line) for line in self._read_list().splitlines() if line]
         damaged = found.count(None)
         if damaged > self._logged:
             logger.warning("%d lines of the list of edits are damaged", damaged)
@@ -204,19 +214,19 @@ class UndoStore:
     def _put_aside(self, lines: Iterable[bytes]) -> None:
         """Append the lines to those that were damaged, as long as there are few."""
         path, data = os.path.join(self._folder, DAMAGED), b"".join(line + b"\n" for line in lines)
-        if not data or len(data) + self._size(path) > MAX_DAMAGED:
+        if not data or len(data) + self._file_size(path) > MAX_DAMAGED:
             return
-        LineFile(path).append(data, is_new=True, is_lasting=False)
+        LineFile(path).append_lines(data, is_new=True, is_lasting=False)
 
-    def _lines(self) -> bytes:
+    def _read_list(self) -> bytes:
         with suppress(FileNotFoundError), open(self._list.path, "rb") as file:
             return file.read()
         return b""
 
-    def _text(self, digest: str) -> bytes | None:
+    def _read_text(self, digest: str) -> bytes | None:
         if digest == MISSING:
             return None
-        with suppress(FileNotFoundError), open(self._path(digest), "rb") as file:
+        with suppress(FileNotFoundError), open(self._path_of(digest), "rb") as file:
             text = file.read(self._largest + 1)
             if digest_of(text) == digest:
                 return text
@@ -224,12 +234,12 @@ class UndoStore:
         return None
 
     @staticmethod
-    def _size(path: str) -> int:
+    def _file_size(path: str) -> int:
         with suppress(FileNotFoundError):
             return os.stat(path).st_size
         return 0
 
-    def _path(self, name: str) -> str:
+    def _path_of(self, name: str) -> str:
         return os.path.join(self._folder, name)
 
 
@@ -238,7 +248,9 @@ def digest_of(text: bytes | None) -> str:
     return MISSING if text is None else hashlib.sha256(text).hexdigest()
 
 
-def _newest(edits: Sequence[StoredEdit], sizes: Mapping[str, int], limit: int) -> Iterator[str]:
+def _newest_texts(
+    edits: Sequence[StoredEdit], sizes: Mapping[str, int], limit: int
+) -> Iterator[str]:
     """The names of the texts of these edits, newest first, as many as the limit allows."""
     seen = set()
     for edit in reversed(edits):
@@ -251,12 +263,12 @@ def _newest(edits: Sequence[StoredEdit], sizes: Mapping[str, int], limit: int) -
                 yield name
 
 
-def _line(edit: StoredEdit) -> bytes:
+def _encode_edit(edit: StoredEdit) -> bytes:
     members = {"group": edit.group, "path": edit.path, "before": edit.before, "after": edit.after}
     return json.dumps({**members, "details": edit.details}).encode("ascii") + b"\n"
 
 
-def _edit(line: bytes) -> StoredEdit | None:
+def _decode_edit(line: bytes) -> StoredEdit | None:
     """None if the line is damaged."""
     with suppress(ValueError, KeyError, TypeError, RecursionError):
         members = json.loads(line)

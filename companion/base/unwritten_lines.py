@@ -40,12 +40,12 @@ class UnwrittenLines:
         """Whether no line was dropped since the lines were cleared."""
         return self._dropped is None
 
-    def add(self, data: bytes, goes: int) -> None:
+    def add_line(self, data: bytes, goes: int) -> None:
         """Add a line, with its end; `goes` says when it is dropped."""
         self._lines[goes].append(Line(next(_numbers), data))
         self.size += len(data)
 
-    def data(self, gap: bytes) -> bytes:
+    def all_lines(self, gap: bytes) -> bytes:
         """All lines, with the line `gap` in the place of the last one that was dropped."""
         gaps = [] if self._dropped is None else [Line(self._dropped, gap)]
         return b"".join(line.data for line in sorted(itertools.chain(*self._lines, gaps)))
@@ -55,14 +55,14 @@ class UnwrittenLines:
         for lines in self._lines:
             lines.clear()
 
-    def has(self, goes: int) -> bool:
+    def has_lines(self, goes: int) -> bool:
         return bool(self._lines[goes])
 
-    def oldest(self, goes: int) -> int:
+    def oldest_number(self, goes: int) -> int:
         """The number of the first line with that `goes`. Raises IndexError."""
         return self._lines[goes][0].number
 
-    def drop(self, goes: int) -> int:
+    def drop_oldest(self, goes: int) -> int:
         """Drop that line; gives its bytes. Logs the first loss of a file. Raises IndexError."""
         line = self._lines[goes].popleft()
         if self._dropped is None:
@@ -82,7 +82,7 @@ class UnwrittenLimit:
         self._lock = threading.Lock()
 
     @contextmanager
-    def apart(self, lines: UnwrittenLines) -> Iterator[None]:
+    def set_apart(self, lines: UnwrittenLines) -> Iterator[None]:
         """While this thread works with these lines, none of them is dropped. Lines that are left
         afterwards count."""
         with self._lock:
@@ -91,18 +91,18 @@ class UnwrittenLimit:
             yield
         finally:
             if lines.size:
-                self._hold(lines)
+                self._hold_lines(lines)
 
-    def _hold(self, lines: UnwrittenLines) -> None:
+    def _hold_lines(self, lines: UnwrittenLines) -> None:
         with self._lock:
             self._held[lines] = None
             for goes in (FIRST, AFTER_ALL_OTHERS):
-                self._drop(goes)
+                self._drop_excess(goes)
 
-    def _drop(self, goes: int) -> None:
+    def _drop_excess(self, goes: int) -> None:
         excess = sum(each.size for each in self._held) - self._limit
         while excess > 0:
-            found = [each for each in self._held if each.has(goes)]
+            found = [each for each in self._held if each.has_lines(goes)]
             if not found:
                 return
-            excess -= min(found, key=lambda each: each.oldest(goes)).drop(goes)
+            excess -= min(found, key=lambda each: each.oldest_number(goes)).drop_oldest(goes)

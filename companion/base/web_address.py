@@ -59,11 +59,11 @@ def web_address(text: str) -> WebAddress | None:
         return None
     scheme = parts.group("scheme").lower()
     user, at, place = parts.group("place").rpartition("@")
-    path, mark, query = _divided(parts.group("rest"))
+    path, mark, query = _divide_path(parts.group("rest"))
     found = _PLACE.fullmatch(place)
     if found is None or _CONTROLS.search(user + path + query):
         return None
-    host = _host(found.group("host"))
+    host = _ascii_host(found.group("host"))
     port = int(found.group("port") or PORTS[scheme])
     if not host or port > 0xFFFF:
         return None
@@ -73,18 +73,18 @@ def web_address(text: str) -> WebAddress | None:
     return WebAddress(shown, f"{scheme}://{named}{shown}{below}{mark}{query}")
 
 
-def _divided(rest: str) -> tuple[str, str, str]:
+def _divide_path(rest: str) -> tuple[str, str, str]:
     """The path, and all that follows it behind its mark. Only in a path a backslash is a slash."""
     found = re.search("[?#]", rest)
     at = len(rest) if found is None else found.start()
     return rest[:at], rest[at : at + 1], rest[at + 1 :]
 
 
-def _host(name: str) -> str:
+def _ascii_host(name: str) -> str:
     """The host's name in ASCII; empty if it is not clear what it stands for."""
     if name.startswith("["):
         return _address6(name[1:-1])
-    labels = [_label(label) for label in name.split(".")]
+    labels = [_ascii_label(label) for label in name.split(".")]
     host = ".".join(labels)
     if not all(labels) or len(host) > MAX_HOST or not _runs_one_way(labels):
         return ""
@@ -106,7 +106,7 @@ def _address6(name: str) -> str:
     return "" if "." in told else f"[{told}]"
 
 
-def _label(label: str) -> str:
+def _ascii_label(label: str) -> str:
     """The label in ASCII; empty if it is none."""
     if not label.isascii():
         return _ENCODED + label.encode("punycode").decode("ascii") if _is_plain(label) else ""
@@ -115,10 +115,10 @@ def _label(label: str) -> str:
         return ""
     if label.startswith(_ENCODED):
         try:
-            letters = _letters(label)
+            letters = _decoded_letters(label)
         except UnicodeError:
             return ""
-        return label if not letters.isascii() and _label(letters) == label else ""
+        return label if not letters.isascii() and _ascii_label(letters) == label else ""
     # Reserved for other codes.
     return "" if label[2:4] == "--" else label
 
@@ -147,13 +147,13 @@ def _is_from_right(label: str) -> bool:
 
 def _runs_one_way(labels: Sequence[str]) -> bool:
     """Beside a label that is read from the right, one of digits would be seen in another place."""
-    letters = [_letters(label) for label in labels]
+    letters = [_decoded_letters(label) for label in labels]
     return not any(map(_is_from_right, letters)) or not any(
         label[0] in "0123456789_" for label in letters
     )
 
 
-def _letters(label: str) -> str:
+def _decoded_letters(label: str) -> str:
     """What a label in ASCII stands for."""
     is_encoded = label.startswith(_ENCODED)
     return label[len(_ENCODED) :].encode("ascii").decode("punycode") if is_encoded else label

@@ -47,7 +47,7 @@ def parent_of(pid: int) -> int:
     return 0 if failed else int(facts[PARENT])
 
 
-def connections() -> list[TcpConnection]:
+def tcp_connections() -> list[TcpConnection]:
     """The connections of all processes; none if Windows does not tell."""
     if sys.platform != "win32":
         return []
@@ -69,8 +69,11 @@ def of_table(table: bytes) -> list[TcpConnection]:
     """The rows behind their number. Ports are in the order of the network."""
     (count,) = struct.unpack_from("<I", table)
     rows = ROW.iter_unpack(table[4 : 4 + count * ROW.size])
-    return [TcpConnection(_port(own), _port(other), pid) for _, _, own, _, other, pid in rows]
+    return [
+        TcpConnection(_port_number(own), _port_number(other), pid)
+        for _, _, own, _, other, pid in rows
+    ]
 
 
-def _port(value: int) -> int:
+def _port_number(value: int) -> int:
     return (value & 0xFF) << 8 | value >> 8 & 0xFF

@@ -28,7 +28,7 @@ class WriteBehind:
         self._has_thread = self._is_working = False
         self._changed = threading.Condition()
 
-    def soon(self, work: Callable[[], None]) -> None:
+    def do_soon(self, work: Callable[[], None]) -> None:
         """Do the work soon; once, however often it is asked for before it begins."""
         with self._changed:
             self._work[work] = None
@@ -52,7 +52,9 @@ class WriteBehind:
         others = [
             thread for thread in threading.enumerate() if self._waits and thread.name == self._name
         ]
-        thread = threading.Thread(target=self._run, args=(others,), name=self._name, daemon=True)
+        thread = threading.Thread(
+            target=self._run_work, args=(others,), name=self._name, daemon=True
+        )
         try:
             thread.start()
         except RuntimeError as error:
@@ -60,7 +62,7 @@ class WriteBehind:
         else:
             self._has_thread = True
 
-    def _run(self, others: list[threading.Thread]) -> None:
+    def _run_work(self, others: list[threading.Thread]) -> None:
         """The boundary of the thread: a bug here costs only the work that has it."""
         for thread in others:
             thread.join(HANDOVER)

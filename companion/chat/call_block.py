@@ -22,7 +22,7 @@ from ..agent.turn_events import (
     ToolResult,
 )
 from ..agent.wire import SUBJECTS
-from ..base.shown_text import shown, shown_line, spelled
+from ..base.shown_text import show_hidden, shown_line, spell_hidden
 from .amounts import duration, many, short, short_path
 from .block import Block
 from .edit_counts import EditCount, counted, total
@@ -114,7 +114,7 @@ class CallBlock(Block):
         self._take_diffs(body.unasked)
         self._error = unfenced(str(body.error or ""))
         text = unfenced(str(body.display_result) or body.result)
-        self._output, self._live = excerpt("" if text == self._error else text, spelled), None
+        self._output, self._live = excerpt("" if text == self._error else text, spell_hidden), None
         self.is_over = True
 
     def put_out(self, body: ToolOutput) -> None:
@@ -133,7 +133,7 @@ class CallBlock(Block):
         command = args.get("command")
         if isinstance(command, (list, tuple)):
             command = shlex.join(map(str, command))
-        self._command = excerpt(command if isinstance(command, str) else "", shown)
+        self._command = excerpt(command if isinstance(command, str) else "", show_hidden)
 
     def _take_diffs(self, diffs: tuple[Diff, ...]) -> tuple[EditCount, ...]:
         found = tuple(map(counted, diffs))
@@ -162,7 +162,7 @@ class CallBlock(Block):
         if len(self._edits) > 1:
             self._files(pen)
         if self._error:
-            pen.lines(" ", shown(short(self._error, MAX_ERROR)), ERROR)
+            pen.lines(" ", show_hidden(short(self._error, MAX_ERROR)), ERROR)
         self._details(pen)
         return pen.rendered()
 
@@ -219,11 +219,11 @@ class CallBlock(Block):
         start = pen.at
         if set(self._args) - {"command", *PATHS}:
             told = json.dumps(self._args, ensure_ascii=False, indent=2, default=str)
-            pen.write(fenced(spelled(told), "json"))
+            pen.write(fenced(spell_hidden(told), "json"))
         self._output.write(pen, "", self.call)
         if self._live is not None:
             if self._live.before:
                 before = many(self._live.before, "character")
                 pen.write(f"{LINE}   {BEFORE.format(before)}\n", DIM)
-            pen.write(fenced(spelled(self._live.text)))
+            pen.write(fenced(spell_hidden(self._live.text)))
         pen.fold(start)

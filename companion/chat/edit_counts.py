@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..agent.turn_events import Diff
-from ..base.changes import changes_between, common_ends, counts, rows_of
+from ..base.changes import changes_between, common_ends, count_rows, rows_of
 from .pen import Pen
 from .rendered import ADDED, DIM, REMOVED
 
@@ -37,7 +37,7 @@ def counted(diff: Diff) -> EditCount:
         old, new = _apart(old, new)
     if len(old) + len(new) > MAX_COUNTED:
         return EditCount(diff.path, None, None)
-    return EditCount(diff.path, *counts(changes_between(rows_of(old), rows_of(new))))
+    return EditCount(diff.path, *count_rows(changes_between(rows_of(old), rows_of(new))))
 
 
 def _apart(old: str, new: str) -> tuple[str, str]:

@@ -14,7 +14,7 @@ from ..agent.attachments import MAX_BYTES, Attachments
 from ..agent.failure import FILE_NOT_FOUND, VALIDATION_ERROR, AgentError
 from ..agent.sentence import sentence
 from ..base.background import in_thread
-from ..base.mentions import mentioned
+from ..base.mentions import mentioned_files
 from ..base.regular_file import FileTooLarge, read_regular
 from .attached import Attached
 
@@ -50,7 +50,7 @@ async def discard(enclosed: Enclosed, attachments: Attachments) -> None:
 def named_files(text: str, folder: str) -> tuple[str, ...]:
     """Absolute paths of files and folders that there are, each once. Relative ones begin at the
     folder. Looks at the disk."""
-    return tuple(mentioned(text, partial(_found, folder)))
+    return tuple(mentioned_files(text, partial(_found, folder)))
 
 
 def _enclosed(

@@ -22,7 +22,7 @@ from ..agent.turn_events import (
     ToolConfirmation,
     TurnEvent,
 )
-from ..base.shown_text import shown, shown_line
+from ..base.shown_text import show_hidden, shown_line
 from .amounts import short
 
 PERMISSION, ELICITATION = "permission", "elicitation"
@@ -94,7 +94,7 @@ def elicited(event: TurnEvent, body: Elicitation) -> ChatQuestion:
         ELICITATION,
         event.turn_id,
         body.id,
-        shown(body.message),
+        show_hidden(body.message),
         mode=body.mode,
         fields=body.fields,
         url=body.url,

@@ -12,7 +12,7 @@ from ..agent.failure import AUTH_NOT_SET, AUTH_REQUIRED
 from ..agent.session_state import ContextUsage, Plan
 from ..agent.turn_events import BROKEN_OFF
 from ..agent.wire import REASONS
-from ..base.shown_text import shown, shown_line, spelled
+from ..base.shown_text import show_hidden, shown_line, spell_hidden
 from .amounts import clock, duration, many, one_line, path_in, short
 from .attached import Attached, parted
 from .block import Block, Drawing
@@ -203,7 +203,7 @@ class NoticeBlock(Block):
 
     def rendered(self) -> Rendered:
         pen = Pen(self.turn, self.leading)
-        pen.lines("!", shown(self._text), WARNING)
+        pen.lines("!", show_hidden(self._text), WARNING)
         return pen.rendered()
 
 
@@ -222,7 +222,7 @@ class AskedBlock(Block):
 
     def rendered(self) -> Rendered:
         pen = Pen(self.turn, self.leading)
-        pen.lines(self.SIGNS.get(self.action, "–"), shown(self._message))
+        pen.lines(self.SIGNS.get(self.action, "–"), show_hidden(self._message))
         pen.lines(" ", self.WORDS.get(self.action, "cancelled"), DIM)
         return pen.rendered()
 
@@ -270,7 +270,7 @@ class ErrorBlock(Block):
     def rendered(self) -> Rendered:
         pen = Pen(self.turn, self.leading)
         is_cut = self._error == BROKEN_OFF
-        pen.lines("✗", CUT if is_cut else shown(str(self._error.message)), ERROR)
+        pen.lines("✗", CUT if is_cut else show_hidden(str(self._error.message)), ERROR)
         pen.write(f"{LINE}   ")
         if self._error.code in (AUTH_NOT_SET, AUTH_REQUIRED):
             pen.link("[Log in]", LOG_IN, BUTTON)
@@ -279,7 +279,7 @@ class ErrorBlock(Block):
         pen.write("\n")
         start = pen.at
         if self._error.details:
-            pen.write(fenced(spelled(short(self._error.details, MAX_THOUGHTS))))
+            pen.write(fenced(spell_hidden(short(self._error.details, MAX_THOUGHTS))))
         pen.fold(start)
         return pen.rendered()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Tuple
 
-from ..base.shown_text import shown, shown_line
+from ..base.shown_text import show_hidden, shown_line
 from .amounts import path_in
 from .block import Block, Drawing
 from .edit_counts import EditCount
@@ -115,7 +115,7 @@ class WaitingBlock(Block):
     def _elicitation(self, pen: Pen, question: ChatQuestion) -> None:
         pen.lines("?", question.title, QUESTION)
         for field in question.fields[:MAX_FIELDS]:
-            pen.lines(" ", shown(field.title or field.name), DIM)
+            pen.lines(" ", show_hidden(field.title or field.name), DIM)
         left = len(question.fields) - MAX_FIELDS
         if left > 0:
             pen.lines(" ", f"… {left} more", DIM)

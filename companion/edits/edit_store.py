@@ -102,7 +102,7 @@ def _save_store(store: UndoStore, oldest: Iterable[Edit]) -> str:
     wanted = {edit.id: edit for edit in oldest if edit.is_recent}
     there = {edit.group for edit in store.edits() if _is_kept(edit, wanted)}
     # First, for this makes room.
-    store.keep(
+    store.keep_edits(
         lambda stored: _is_kept(stored, wanted),
         lambda stored: {**stored.details, **_turn_of(wanted[stored.group])},
     )
@@ -137,7 +137,7 @@ def _add_edit(store: UndoStore, edit: Edit) -> str:
         problem = edit.problem or (TOO_LARGE if is_too_large else "")
         if problem:
             told["problem"], before, after = problem, None, b""
-        store.add(edit.id, edit.path, before, after, {**told, **_turn_of(edit)})
+        store.add_edit(edit.id, edit.path, before, after, {**told, **_turn_of(edit)})
     return TOO_LARGE_TO_SAVE.format(os.path.basename(edit.path)) if is_too_large else ""
 
 

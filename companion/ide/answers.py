@@ -55,7 +55,7 @@ async def send_answer(request: BaseRequest, body: bytes | None) -> StreamRespons
     if len(body) <= PIECE:
         return small_answer(200, JSON, body)
     headers = {**JSON, **SERVER, "Content-Length": str(len(body))}
-    return await http_server.send(request, 200, headers, in_pieces(body))
+    return await http_server.send_pieces(request, 200, headers, in_pieces(body))
 
 
 def check_events(request: BaseRequest) -> None:

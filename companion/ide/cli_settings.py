@@ -87,12 +87,12 @@ def parse_settings(path: str, text: str | None) -> SettingsFile:
     if text is None:
         return SettingsFile(path)
     try:
-        node = commented_json.parse(text)
+        node = commented_json.parse_node(text)
         if node is None or not isinstance(node.value, dict):
             # Raises, unless the text is empty; the CLIs refuse that as well.
             commented_json.with_value(text, ("ide",), {})
             raise Broken(1, "expected an object in braces, found an empty file")
-        unread = commented_json.strict(text)[1] + text.startswith(commented_json.BOM)
+        unread = commented_json.strict_text(text)[1] + text.startswith(commented_json.BOM)
     except Broken as broken:
         return SettingsFile(path, text, problem=f"{path}, line {broken.line}: {broken.what}.")
     return SettingsFile(path, text, node.value, unread=unread)
@@ -123,7 +123,7 @@ def _enabled_text(cli: Cli, text: str) -> tuple[str, tuple[str, ...]]:
         if parse_settings("", text or None).value(key) is not True:
             lines.append(f'"{".".join(key)}": true')
         text = commented_json.with_value(text, key, True)
-    strict, commas = commented_json.strict(text)
+    strict, commas = commented_json.strict_text(text)
     if commas:
         lines.append(f"without {commas} commas before closing brackets, which {cli.name} refuses")
     if text.startswith(commented_json.BOM):
@@ -188,7 +188,7 @@ def _write_file(path: str, data: bytes, mode: int) -> None:
             file.flush()
             file_replace.sync_file(file.fileno())
         os.chmod(unfinished, mode)
-        file_replace.replace(unfinished, path)
+        file_replace.replace_file(unfinished, path)
     except OSError:
         with suppress(OSError):
             os.unlink(unfinished)

@@ -104,11 +104,11 @@ class DiscoveryFolder:
             private_files.make_folder(folder)
         told = advertisement.port, advertisement.workspace_path, advertisement.key
         path = self.path(advertisement)
-        private_files.write(
+        private_files.write_file(
             _key_path(path, advertisement.pid, advertisement.port),
             server_file.encode_server_file(*told),
         )
-        private_files.write(path, advertisement.encode(self.cli, self.form))
+        private_files.write_file(path, advertisement.encode(self.cli, self.form))
 
     def owner(self, entry: os.DirEntry[str]) -> tuple[int, int] | None:
         """The editor's process and port if this is a discovery file of this user, or the one beside
@@ -331,7 +331,9 @@ def sweep_files(own_pid: int, extra: str = "") -> list[str]:
     Removes only files of this user. `own_pid` is the editor that is starting.
     """
     removed = [
-        path for place in discovery_folders(extra) for path in private_files.sweep(place.folder)
+        path
+        for place in discovery_folders(extra)
+        for path in private_files.sweep_folder(place.folder)
     ]
     for path, pid, port in _discovery_files(extra):
         if _has_ended(path, pid, port, own_pid):

@@ -172,17 +172,17 @@ class DiskState(NamedTuple):
 
 def _read_state(entry: Entry, last: DiskState | None) -> DiskState:
     """`last` is the result of the last check, which did not find the text."""
-    stamp = file_content.stamp(entry.path)
+    stamp = file_content.file_stamp(entry.path)
     if last is not None and stamp == last.stamp:
         return last
-    present = file_content.read(entry.path)
+    present = file_content.read_original(entry.path)
     is_other = present.digest not in ("", entry.before) and entry.before is not None
     return DiskState(stamp, is_in(entry.text or "", present), is_other)
 
 
 def is_in(text: str, present: file_content.Original) -> bool:
     """Whether the file has the text. Its byte order mark and line ends are left to the CLI."""
-    text = file_content.unix(text.lstrip(MARK))
+    text = file_content.unix_line_ends(text.lstrip(MARK))
     if present.is_cut:
         return present.digest in _possible_digests(text)
     return present.text.lstrip(MARK) == text

@@ -13,7 +13,7 @@ from typing import Any, Awaitable, Callable, Mapping, TypeVar
 
 from .. import __version__
 from ..base.background import in_thread
-from ..base.jsonrpc import Message, Request, encode
+from ..base.jsonrpc import Message, Request, encode_json
 from ..base.large_json import TruncatedString
 from . import code_pages, mcp, stateless
 from .code_queries import (
@@ -204,7 +204,7 @@ class EditorTools:
 
 def _tool_result(value: Mapping[str, Any]) -> bytes:
     """What is no ASCII stays as it is, in few of the model's tokens."""
-    return encode({"content": text_content(json.dumps(value, ensure_ascii=False))})
+    return encode_json({"content": text_content(json.dumps(value, ensure_ascii=False))})
 
 
 def _checked_name(sent: str) -> str:
@@ -316,7 +316,7 @@ async def handle_message(message: Message, tools: EditorTools) -> bytes | None:
 
 
 async def _answer_initialize(params: Mapping[str, Any], tools: EditorTools) -> bytes:
-    return encode(
+    return encode_json(
         {
             "protocolVersion": mcp.version_for(params),
             "capabilities": {"tools": {}},

@@ -7,7 +7,7 @@ import posixpath
 from dataclasses import dataclass, replace
 from typing import Any, Mapping, TypeVar
 
-from ..base.jsonrpc import kind as kind_of
+from ..base.jsonrpc import kind_of_value as kind_of
 from ..base.path_maps import is_of_windows
 from .clis import Cli
 from .extension_forms import EDITS, ExtensionForm, Moment, ToolKind

@@ -10,7 +10,16 @@ from dataclasses import dataclass
 from typing import Any, Mapping, NamedTuple
 
 from .. import __version__
-from ..base.jsonrpc import INVALID_PARAMS, Id, Message, Request, RpcError, encode, kind, quote
+from ..base.jsonrpc import (
+    INVALID_PARAMS,
+    Id,
+    Message,
+    Request,
+    RpcError,
+    encode_json,
+    kind_of_value,
+    quote_json,
+)
 from ..base.large_json import PIECE, TruncatedString, encode_in_pieces
 from . import stateless
 from .clis import GEMINI_CLI, Cli
@@ -97,9 +106,9 @@ class StatelessCall(NamedTuple):
     session: Session | None
 
 
-_SHOWN = encode({"content": []})
+_SHOWN = encode_json({"content": []})
 # An object without the member `content`: there is no text to write (docs/protocol.md 1.10).
-_NOTHING_CLOSED = encode({"content": text_content("{}")})
+_NOTHING_CLOSED = encode_json({"content": text_content("{}")})
 
 
 async def _open_diff(call: ToolCaller, arguments: Mapping[str, Any]) -> bytes:
@@ -120,7 +129,7 @@ async def _close_diff(call: ToolCaller, arguments: Mapping[str, Any]) -> bytes:
     if len(content) > PIECE:
         large = encode_in_pieces({"content": content}).decode("ascii")
         return encode_in_pieces({"content": text_content(large)})
-    small = quote(f'{{"content":{quote(content)}}}')
+    small = quote_json(f'{{"content":{quote_json(content)}}}')
     return b'{"content":[{"type":"text","text":%b}]}' % small.encode("ascii")
 
 
@@ -172,7 +181,7 @@ TOOLS = (
 _TABLE: ToolTable[ToolCaller] = ToolTable(
     TOOLS, lambda call: call.session.protocol_version >= ARGUMENT_ERRORS_ARE_RESULTS_SINCE
 )
-_NO_TOOLS = encode({"tools": []})
+_NO_TOOLS = encode_json({"tools": []})
 
 
 def version_for(params: Mapping[str, Any], id: Id | None = None) -> str:
@@ -180,7 +189,9 @@ def version_for(params: Mapping[str, Any], id: Id | None = None) -> str:
     wanted = params.get("protocolVersion")
     if not isinstance(wanted, str):
         raise RpcError(
-            INVALID_PARAMS, f'Expected "protocolVersion" to be a string; got {kind(wanted)}.', id
+            INVALID_PARAMS,
+            f'Expected "protocolVersion" to be a string; got {kind_of_value(wanted)}.',
+            id,
         )
     return wanted if wanted in VERSIONS else DEFAULT_VERSION
 

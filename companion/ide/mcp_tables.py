@@ -28,9 +28,9 @@ from ..base.jsonrpc import (
     Notification,
     Request,
     RpcError,
-    encode,
+    encode_json,
     encode_result,
-    kind,
+    kind_of_value,
 )
 from ..base.large_json import TruncatedString
 from ..base.log import logger
@@ -47,7 +47,7 @@ C = TypeVar("C")
 # Gives the result of a request as JSON, made from its params; raises RpcError.
 Method = Callable[[Mapping[str, Any], C], Awaitable[bytes]]
 
-EMPTY = encode({})
+EMPTY = encode_json({})
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def text_content(text: str) -> list[dict[str, Any]]:
 
 
 def tool_error(sentence: str) -> bytes:
-    return encode({"content": text_content(sentence), "isError": True})
+    return encode_json({"content": text_content(sentence), "isError": True})
 
 
 def absolute_path(name: str, sent: str, path: str) -> str:
@@ -111,7 +111,7 @@ class ToolTable(Generic[C]):
     ) -> None:
         self._tools = {tool.name: (tool, Arguments(tool.schema)) for tool in tools}
         self._errors_are_results = errors_are_results
-        self.listing = encode({"tools": [tool.listing() for tool in tools]})
+        self.listing = encode_json({"tools": [tool.listing() for tool in tools]})
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and name in self._tools
@@ -185,7 +185,7 @@ def _describe_problem(problem: ValidationError) -> str:
     if str(problem.validator) == "type":
         # The library's sentence would contain the value, which may be the text of a file.
         expected = problem.validator_value
-        return f"expected {where} to be of type {expected}; got {kind(problem.instance)}"
+        return f"expected {where} to be of type {expected}; got {kind_of_value(problem.instance)}"
     return f"{where}: {problem.message}"
 
 

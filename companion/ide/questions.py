@@ -121,7 +121,7 @@ class Examinations(Question["tuple[Examination, ...]"]):
                 session.stream.peer for session in workspace.sessions if session.stream is not None
             ),
             told.path_maps.separator,
-            told.path_maps.unmapped(told.folders),
+            told.path_maps.unmapped_folders(told.folders),
             dict(workspace.connected_before),
             {id: at for id, (_, at) in workspace.hooks.heard_of.items()},
             frozenset(cli.id for cli in workspace.hooks.outdated),
@@ -257,7 +257,7 @@ class FileStamps(Question["Mapping[str, Stamp]"]):
     paths: Sequence[str]
 
     def look_up(self, windows: Windows) -> Awaitable[Mapping[str, Stamp]]:
-        return windows.stamps.of(self.paths)
+        return windows.stamps.read_stamps(self.paths)
 
 
 @dataclass(frozen=True)

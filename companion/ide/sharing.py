@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Callable, Sequence
 
-from ..base.path_patterns import IGNORE_CASE, comparable, is_matched
+from ..base.path_patterns import IGNORE_CASE, comparable_path, is_matched
 
 # Files that contain secrets, by their names: environments, private keys and certificates, password
 # stores, logins of tools.
@@ -92,6 +92,6 @@ def _reason_to_hide(sharing: Sharing, path: str, folders: tuple[str, ...]) -> st
         return EXCLUDED
     if not sharing.only_project_files:
         return ""
-    name = comparable(path, sharing.ignore_case)
-    roots = (comparable(folder, sharing.ignore_case).rstrip("/") + "/" for folder in folders)
+    name = comparable_path(path, sharing.ignore_case)
+    roots = (comparable_path(folder, sharing.ignore_case).rstrip("/") + "/" for folder in folders)
     return "" if any(map(name.startswith, roots)) else OUTSIDE

@@ -49,7 +49,7 @@ def load_state(path: str) -> tuple[list[SavedWorkspace], str]:
     """The saved workspaces, without those that are too old. Also gives a sentence for the user if
     something could not be read, or if texts of theirs are too old. In that case the file is put
     aside, because the next save would replace it."""
-    private_files.sweep(os.path.dirname(path))
+    private_files.sweep_folder(os.path.dirname(path))
     try:
         status = os.stat(path)
         if not stat.S_ISREG(status.st_mode):
@@ -110,7 +110,7 @@ def save_state(path: str, workspaces: list[SavedWorkspace]) -> str:
         private_files.make_parents(os.path.dirname(path))
         private_files.make_folder(os.path.dirname(path))
         data = b"".join([state_lines.first_line(), *lines])
-        private_files.write(path, data, lasting=True)
+        private_files.write_file(path, data, lasting=True)
     except OSError as error:
         _mark_outdated(path)
         return f"The state for the next restart could not be saved: {path} ({error.strerror})."

@@ -19,9 +19,9 @@ from ..base.jsonrpc import (
     Notification,
     Request,
     RpcError,
-    encode,
-    kind,
-    message,
+    encode_json,
+    kind_of_value,
+    message_in,
 )
 from ..base.large_json import TruncatedString
 
@@ -110,7 +110,7 @@ def check_request(value: Any, head: Head, supported: Sequence[str]) -> CheckedRe
     """The request in the body; None for a notification, which needs no answer. Raises RpcError."""
     if isinstance(value, list):
         raise RpcError(INVALID_REQUEST, f"Expected one message; MCP {VERSION} has no batches.")
-    told = message(value)
+    told = message_in(value)
     if isinstance(told, Notification):
         if list(head.versions) != [VERSION]:
             raise unsupported_version("".join(head.versions[:1]), supported)
@@ -199,7 +199,7 @@ def _header_mismatch(request: Request, header: str) -> RpcError:
 
 
 def _invalid_params(request: Request, expected: str, found: Any) -> RpcError:
-    return RpcError(INVALID_PARAMS, f"Expected {expected}; got {kind(found)}.", request.id)
+    return RpcError(INVALID_PARAMS, f"Expected {expected}; got {kind_of_value(found)}.", request.id)
 
 
 class Results:
@@ -207,7 +207,7 @@ class Results:
 
     def __init__(self, server_info: Mapping[str, str]) -> None:
         self._meta = {SERVER_INFO: server_info}
-        self._before = encode({"resultType": "complete", "_meta": self._meta})[:-1]
+        self._before = encode_json({"resultType": "complete", "_meta": self._meta})[:-1]
 
     def complete_result(self, result: bytes) -> bytes:
         """The result of a method, as JSON, with what each result has to have."""
@@ -218,12 +218,12 @@ class Results:
         """The complete result with hints: a client may keep it that long, and share it with others
         if it is public (MCP 2026-07-28, "Caching")."""
         hints = {"ttlMs": milliseconds, "cacheScope": "public" if is_public else "private"}
-        return self.complete_result(encode(hints)[:-1] + (b"," + result[1:]))
+        return self.complete_result(encode_json(hints)[:-1] + (b"," + result[1:]))
 
     def discovery_result(self, told: Mapping[str, Any]) -> bytes:
         """The result of `server/discover`."""
-        return self.cacheable_result(encode(told), DISCOVERY_TTL, is_public=True)
+        return self.cacheable_result(encode_json(told), DISCOVERY_TTL, is_public=True)
 
     def closing_result(self, id: Id) -> bytes:
         """The result of `subscriptions/listen`, which ends the stream."""
-        return encode({"resultType": "complete", "_meta": {**self._meta, SUBSCRIPTION_ID: id}})
+        return encode_json({"resultType": "complete", "_meta": {**self._meta, SUBSCRIPTION_ID: id}})

@@ -14,7 +14,7 @@ from aiohttp.web_request import BaseRequest
 from aiohttp.web_response import StreamResponse
 
 from ..base import http_server
-from ..base.jsonrpc import INVALID_PARAMS, Request, RpcError, encode_result, kind
+from ..base.jsonrpc import INVALID_PARAMS, Request, RpcError, encode_result, kind_of_value
 from ..base.large_json import encode_in_pieces
 from . import answers, mcp, stateless
 from .answers import HttpRefusal
@@ -100,7 +100,7 @@ class StatelessTransport:
             # It is kept, and sent with each notification.
             raise RpcError(INVALID_PARAMS, f"Expected an id of at most {MAX_ID} characters.")
         if not isinstance(wanted, dict):
-            sentence = f'Expected "notifications" to be an object; got {kind(wanted)}.'
+            sentence = f'Expected "notifications" to be an object; got {kind_of_value(wanted)}.'
             raise RpcError(INVALID_PARAMS, sentence, id)
         session = self._named_session(call, cli) if server.has_news else None
         subscriptions = self._sessions.subscriptions

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Iterator, Mapping
 
 from ..base import windows_processes
-from ..base.child_processes import output, stat_of
+from ..base.child_processes import output_of_program, stat_of
 from .clis import Cli
 
 # The words of a command line in which to search for the CLI's program, after an interpreter and its
@@ -128,7 +128,9 @@ def _with_details(process: SystemProcess) -> SystemProcess:
         pairs = (item.partition("=") for item in os.fsdecode(file.read()).split("\0"))
         environment = {name: value for name, separator, value in pairs if separator}
     if folder is None and sys.platform == "darwin":
-        lines = output("lsof", "-a", "-d", "cwd", "-p", str(process.pid), "-Fn").splitlines()
+        lines = output_of_program(
+            "lsof", "-a", "-d", "cwd", "-p", str(process.pid), "-Fn"
+        ).splitlines()
         folder = next((line[1:] for line in lines if line.startswith("n")), None)
     return replace(process, folder=folder, environment=environment)
 
@@ -157,11 +159,11 @@ def ports_to(pid: int, port: int) -> frozenset[int] | None:
             return _connected_ports("".join(tables), port, _socket_numbers(pid))
     elif sys.platform == "darwin":
         named = ("-a", "-p", str(pid), f"-iTCP:{port}", "-sTCP:ESTABLISHED")
-        told = output("lsof", "-nP", *named, "-Fn")
+        told = output_of_program("lsof", "-nP", *named, "-Fn")
         # lsof prints nothing both if it finds nothing and if it fails.
         found = re.findall(rf":(\d+)->\S+:{port}$", told, re.M)
         return frozenset(map(int, found)) if told else None
-    rows = windows_processes.connections()
+    rows = windows_processes.tcp_connections()
     own = frozenset(row.own for row in rows if (row.pid, row.other) == (pid, port))
     return own if rows else None
 
@@ -207,7 +209,7 @@ def start_of(pid: int) -> str:
         return ""
     # The language and the time zone of the user may change meanwhile.
     listing = ("env", "LC_ALL=C", "TZ=UTC0", "ps", "-o", "lstart=", "-p", str(pid))
-    return " ".join(output(*listing).split())
+    return " ".join(output_of_program(*listing).split())
 
 
 def _read_text(path: str) -> str:
@@ -241,7 +243,7 @@ def _connected_ports(table: str, port: int, sockets: set[str]) -> frozenset[int]
 def _from_ps() -> dict[int, SystemProcess]:
     processes = {}
     now = time.time()
-    for line in output("ps", "-ax", *PS_COLUMNS).splitlines():
+    for line in output_of_program("ps", "-ax", *PS_COLUMNS).splitlines():
         words = line.split(None, 3)
         if len(words) == 4 and words[0].isdigit() and words[1].isdigit():
             pid, parent, elapsed, command = words
@@ -261,7 +263,9 @@ def _parse_elapsed(elapsed: str) -> float:
 
 
 def _from_powershell() -> dict[int, SystemProcess]:
-    listed = output("powershell", "-NoProfile", "-NonInteractive", "-Command", WINDOWS_LIST)
+    listed = output_of_program(
+        "powershell", "-NoProfile", "-NonInteractive", "-Command", WINDOWS_LIST
+    )
     rows: Any = []
     with suppress(ValueError):
         rows = json.loads(listed)

@@ -25,10 +25,10 @@ from ..base.jsonrpc import (
     Message,
     Request,
     RpcError,
-    encode,
+    encode_json,
     encode_result,
-    load,
-    messages,
+    load_json,
+    messages_in,
 )
 from ..base.log import logger
 from ..base.memory_budget import MemoryBudget, MemoryShare
@@ -220,7 +220,7 @@ class Endpoint:
         headers = request.headers
         self._guard.check_place(request.raw_path, headers)
         cli = CLIS[self._guard.check_token(headers)]
-        self._server.admit(request)
+        self._server.admit_request(request)
         methods = METHODS.get(request.path)
         if methods is None:
             raise HttpRefusal(404, "Expected one of the paths {}.".format(", ".join(METHODS)))
@@ -248,7 +248,7 @@ class Endpoint:
             raise HttpRefusal(410, "Expected the extension of this version; install it again.")
         small = http_server.small_body(request)
         if small is not None:
-            return await self._answer_body(request, found, load(small))
+            return await self._answer_body(request, found, load_json(small))
         with MemoryShare(self._memory) as memory:
             value = await http_server.read_json(request, MAX_BODY, memory, LARGE)
             return await self._answer_body(request, found, value)
@@ -263,7 +263,7 @@ class Endpoint:
             call = stateless.check_request(value, found.head, mcp.SUPPORTED)
             server = self._servers[request.path]
             return await self._stateless.answer_request(request, found.cli, call, server)
-        message = messages(value)
+        message = messages_in(value)
         if isinstance(message, Request):
             stateless.refuse_disguised(message)
         if isinstance(message, Request) and message.method == "initialize":
@@ -274,7 +274,7 @@ class Endpoint:
 
     async def _answer_for_tools(self, value: Any) -> bytes | None:
         """The answer of the server `editor`. Raises RpcError."""
-        message = messages(value)
+        message = messages_in(value)
         if isinstance(message, list):
             raise RpcError(INVALID_REQUEST, f"Expected one message; {TOOLS} takes no batches.")
         if isinstance(message, Request):
@@ -305,7 +305,7 @@ class Endpoint:
         )
         logger.info("%s connected (%s)", cli.name, session.client or "?")
         headers = {**answers.JSON, "Mcp-Session-Id": session.id}
-        return small_answer(200, headers, encode_result(request.id, encode(result)))
+        return small_answer(200, headers, encode_result(request.id, encode_json(result)))
 
     async def _answer_batch(
         self, messages: list[Message | RpcError], session: Session

@@ -82,7 +82,7 @@ def _ended(window: sublime.Window, problem: str) -> Window:
         maps.remote_folders(folders),
         problem=problem,
         separator=maps.separator,
-        unmapped=maps.unmapped(folders),
+        unmapped=maps.unmapped_folders(folders),
     )
 
 

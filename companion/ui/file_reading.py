@@ -18,13 +18,13 @@ def content(path: str) -> Answer[Original]:
     """The content of the file at the absolute path, to be awaited; a note if it cannot be read, or
     not in time."""
     late = Original("", exists=True, note=file_content.LATE)
-    return in_time(partial(file_content.read, path), late)
+    return in_time(partial(file_content.read_original, path), late)
 
 
 def in_time(work: Callable[[], T], late: T) -> Answer[T]:
     """What the work gives in a thread, to be awaited; `late` if that takes too long: a drive in a
     network that is down never answers. Fails with what the work raises."""
-    answer = background.start(work)
+    answer = background.start_work(work)
     # The timer must not hold the content of a large file.
     waiting = weakref.ref(answer)
 

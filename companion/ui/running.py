@@ -37,7 +37,7 @@ class Running:
     thread."""
 
     def __init__(self, engines: Engines, drafts: Drafts, unseen: UnseenMessages) -> None:
-        self.log = log.start(settings.of().log_level)
+        self.log = log.start_log(settings.of().log_level)
         self._cache = os.path.join(sublime.cache_path(), "GeminiCompanion")
         state_path = os.path.join(self._cache, "state.json")
         self._is_first = welcome.is_first_start(self._cache, state_path)

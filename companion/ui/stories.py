@@ -115,7 +115,7 @@ async def computed(work: Callable[[], T]) -> T | None:
     """The result of the work in a thread. The boundary of work: None if it fails, which is
     logged."""
     try:
-        return await background.start(work)
+        return await background.start_work(work)
     except Exception:
         logger.exception("work in a thread failed")
         return None

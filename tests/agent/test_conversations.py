@@ -199,7 +199,7 @@ class WithoutACli(OnDisk):
             OSError(28, "No space left on device"),
         )
         with mock.patch.object(refusals, "PAUSE", 0.01), mock.patch.object(transcripts, "PAUSE", 0):
-            with mock.patch.object(LineFile, "append", side_effect=full) as append:
+            with mock.patch.object(LineFile, "append_lines", side_effect=full) as append:
                 with self.assertLogs("GeminiCompanion", "ERROR"):
                     known.record.rename("A title")
                     await until(lambda: append.call_count > 2)
@@ -221,7 +221,7 @@ class WithoutACli(OnDisk):
             OSError(28, "No space left on device"),
         )
         with mock.patch.object(refusals, "PAUSE", 0.01), mock.patch.object(transcripts, "PAUSE", 0):
-            with mock.patch.object(LineFile, "append", side_effect=full):
+            with mock.patch.object(LineFile, "append_lines", side_effect=full):
                 with self.assertLogs("GeminiCompanion", "ERROR"):
                     await agent.change_session(ID, "A title", None, None)
                 self.assertTrue(known.hold.is_used)
@@ -237,7 +237,7 @@ class WithoutACli(OnDisk):
             await agent.load_conversations()
             with contextlib.ExitStack() as stack:
                 logs = stack.enter_context(self.assertLogs("GeminiCompanion", "ERROR"))
-                with mock.patch.object(LineFile, "append", side_effect=full):
+                with mock.patch.object(LineFile, "append_lines", side_effect=full):
                     agent.conversations.known_conversation(ID).record.rename("A title")
                     await until(lambda: agent.conversations.refusals.are_there)  # noqa: B023
                     if is_full:
@@ -309,7 +309,7 @@ class WithoutACli(OnDisk):
         self.written()
         agent = await self.started()
         conversation = agent.conversations.known_conversation(ID)
-        with mock.patch.object(write_behind.WriteBehind, "soon", lambda *_: None):
+        with mock.patch.object(write_behind.WriteBehind, "do_soon", lambda *_: None):
             async with conversation.hold.exclusive_use():
                 # As while a turn runs: it is not given back at once, which would write it.
                 conversation.hold.keep_held()

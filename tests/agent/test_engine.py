@@ -62,7 +62,7 @@ class EngineTest(unittest.TestCase):
     def setUp(self) -> None:
         self.root = os.path.realpath(tempfile.mkdtemp())
         self.addCleanup(shutil.rmtree, self.root, True)
-        self.log = log.start("debug")
+        self.log = log.start_log("debug")
         self.starts = 0
 
     def options(self) -> Options:

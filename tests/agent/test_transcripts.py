@@ -189,7 +189,7 @@ class Files(unittest.TestCase):
     def test_what_the_disk_refuses_is_told_once_and_written_when_it_takes_it(self) -> None:
         refused: list[None] = []
         transcript = self.transcripts.file_of(ID, lambda: refused.append(None))
-        full = mock.patch.object(LineFile, "append", side_effect=OSError(28, "No space left"))
+        full = mock.patch.object(LineFile, "append_lines", side_effect=OSError(28, "No space left"))
         with full, self.assertLogs("GeminiCompanion", "ERROR") as logs:
             for id in ("one", "two"):
                 transcript.add_message(id, events.Message(f"message {id}"))
@@ -206,7 +206,7 @@ class Files(unittest.TestCase):
 
     def test_a_conversation_that_begins_on_a_full_disk_is_written_whole_later(self) -> None:
         transcript = self.transcripts.file_of("b" * 32)
-        full = mock.patch.object(LineFile, "append", side_effect=OSError(28, "No space left"))
+        full = mock.patch.object(LineFile, "append_lines", side_effect=OSError(28, "No space left"))
         with full, self.assertLogs("GeminiCompanion", "ERROR"):
             transcript.begin_file("/work", NOW)
             transcript.add_message("one", events.Message("hello"))
@@ -223,7 +223,7 @@ class Files(unittest.TestCase):
         with mock.patch.object(transcripts, "MAX_UNWRITTEN", 4000):
             held = Transcripts(self.transcripts.folder)
         transcript = held.file_of("b" * 32)
-        full = mock.patch.object(LineFile, "append", side_effect=OSError(28, "No space left"))
+        full = mock.patch.object(LineFile, "append_lines", side_effect=OSError(28, "No space left"))
         turns = [str(number) for number in range(100)]
         with full, self.assertLogs("GeminiCompanion", "WARNING") as logs:
             transcript.begin_file("/work", NOW)
@@ -249,7 +249,7 @@ class Files(unittest.TestCase):
 
     def test_a_disk_that_refuses_is_not_asked_again_at_each_event(self) -> None:
         full = OSError(28, "No space left")
-        with mock.patch.object(LineFile, "append", side_effect=full) as append:
+        with mock.patch.object(LineFile, "append_lines", side_effect=full) as append:
             with self.assertLogs("GeminiCompanion", "ERROR"):
                 for number in range(100):
                     self.transcript.add_event(TurnEvent(number, NOW, ID, "one", Content("x")))

@@ -45,7 +45,7 @@ class ServiceTest(unittest.TestCase):
         patch = mock.patch.dict(os.environ, PATH=self.bin)
         patch.start()
         self.addCleanup(patch.stop)
-        self.log = log.start("debug")
+        self.log = log.start_log("debug")
         self.state = os.path.join(self.root, "cache", "state")
         # What was seen each time that somebody was told.
         self.told: list[tuple[bool, bool]] = []

@@ -234,7 +234,7 @@ class Keeping(TokenCase):
             self.refused(reply, 400, "VALIDATION_ERROR")
 
     def test_what_the_disk_does_not_take_is_not_given(self) -> None:
-        target = "GeminiCompanion.companion.base.private_files.write"
+        target = "GeminiCompanion.companion.base.private_files.write_file"
         with mock.patch(target, side_effect=OSError(28, "No space left")):
             reply = self.ask("POST", "/tokens", {"name": "phone", "scopes": ["read"]})
         self.refused(reply, 500, "FILE_ERROR")

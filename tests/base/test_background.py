@@ -7,7 +7,7 @@ import threading
 import unittest
 from unittest import mock
 
-from GeminiCompanion.companion.base.background import in_thread, start
+from GeminiCompanion.companion.base.background import in_thread, start_work
 
 from ..support import until, wait_for
 
@@ -23,7 +23,7 @@ class InThread(unittest.TestCase):
 
     def test_the_caller_does_not_wait_until_the_thread_runs(self) -> None:
         with mock.patch("_thread.start_new_thread") as begun:
-            answer = start(lambda: 1)
+            answer = start_work(lambda: 1)
         self.assertFalse(answer.is_there)
         begun.call_args[0][0]()
         self.assertEqual(answer.result(), 1)
@@ -35,7 +35,7 @@ class InThread(unittest.TestCase):
     def test_without_a_thread_the_answer_fails(self) -> None:
         refused = RuntimeError("can't start new thread")
         with mock.patch("_thread.start_new_thread", side_effect=refused):
-            answer = start(lambda: 1)
+            answer = start_work(lambda: 1)
         with self.assertRaises(RuntimeError):
             answer.result()
 

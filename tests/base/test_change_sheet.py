@@ -18,14 +18,14 @@ from GeminiCompanion.companion.base.change_sheet import (
     plain_section,
     section_of,
 )
-from GeminiCompanion.companion.base.comparison import compare
-from GeminiCompanion.companion.base.sheet_typing import Typed, typed
+from GeminiCompanion.companion.base.comparison import compare_texts
+from GeminiCompanion.companion.base.sheet_typing import Typed, typed_edits
 
 HEAD = plain_section("", ["head", ""])
 
 
 def file_of(old: str, new: str, name: str = "a.py") -> FileChanges:
-    return FileChanges(name, name, compare(old, new))
+    return FileChanges(name, name, compare_texts(old, new))
 
 
 def sheet_of(*pairs: tuple[str, str]) -> Sheet:
@@ -83,11 +83,11 @@ class Shown(unittest.TestCase):
 
     def test_rows_know_their_lines(self) -> None:
         sheet = sheet_of(("a\nb\nc\n", "a\nB\nc\n"))
-        places = [sheet.place(row) for row in range(sheet.rows[-1])]
+        places = [sheet.place_of(row) for row in range(sheet.rows[-1])]
         found = [(it.run.kind, it.row) for it in places[2:] if it.run.kind != "blank"]
         expected = [(HEADING, 0), ("place", 0), (EQUAL, 0), (REMOVED, 1), (ADDED, 1), (EQUAL, 2)]
         self.assertEqual(found, expected)
-        self.assertEqual(sheet.place(sheet.rows[-1] + 5).section, 1)
+        self.assertEqual(sheet.place_of(sheet.rows[-1] + 5).section, 1)
 
 
 class Typing(unittest.TestCase):
@@ -95,7 +95,7 @@ class Typing(unittest.TestCase):
 
     def typed(self, old: str, new: str) -> Typed:
         """The text was replaced where it stands."""
-        return typed(self.sheet, self.sheet.text.replace(old, new))
+        return typed_edits(self.sheet, self.sheet.text.replace(old, new))
 
     def test_an_added_row_without_line_end_stays_without(self) -> None:
         found = self.typed("y\n", "why\n")
@@ -105,7 +105,7 @@ class Typing(unittest.TestCase):
     def test_all_added_rows_can_be_deleted_and_typed_again(self) -> None:
         found = self.typed("B\n", "")
         self.assertEqual(edited("a\nB\nc\n", found, "0"), "a\nc\n")
-        again = typed(found.sheet, self.sheet.text)
+        again = typed_edits(found.sheet, self.sheet.text)
         self.assertEqual(edited("a\nc\n", again, "0"), "a\nB\nc\n")
         self.assertEqual(again.sheet.text, self.sheet.text)
 
@@ -127,15 +127,15 @@ class Typing(unittest.TestCase):
 
     def test_edits_at_two_places_count_each(self) -> None:
         text = self.sheet.text.replace("B\n", "Bee\n").replace("y\n", "z\n").replace("c\n", "d\n")
-        found = typed(self.sheet, text)
+        found = typed_edits(self.sheet, text)
         self.assertEqual(edited("a\nB\nc\n", found, "0"), "a\nBee\nc\n")
         self.assertEqual(edited("y", found, "1"), "z")
         self.assertEqual(found.sheet.text, text.replace("\nd\n", "\nc\n"))
 
     def test_a_section_that_cannot_be_typed_in_stays(self) -> None:
-        file = FileChanges("0", "0", compare("a\n", "b\n"), can_type=False)
+        file = FileChanges("0", "0", compare_texts("a\n", "b\n"), can_type=False)
         sheet = Sheet((HEAD, section_of(file)))
-        self.assertEqual(typed(sheet, sheet.text.replace("b\n", "c\n")).edits, ())
+        self.assertEqual(typed_edits(sheet, sheet.text.replace("b\n", "c\n")).edits, ())
 
 
 def random_text(chance: random.Random, letters: str = "ab}\n") -> str:
@@ -201,7 +201,7 @@ class Random(unittest.TestCase):
                 at = sheet.points[number] + section.starts[run.start]
                 text = sheet.text[: at + start] + words + sheet.text[at + end :]
                 with self.subTest(seed=seed):
-                    result = typed(sheet, text, at + start + len(words))
+                    result = typed_edits(sheet, text, at + start + len(words))
                     self.assertEqual(result.sheet.text, text)
                     expected = list(texts)
                     point = run.point + start
@@ -218,7 +218,9 @@ class Random(unittest.TestCase):
             pairs = random_pairs(chance)
             sheet = sheet_of(*pairs)
             with self.subTest(seed=seed):
-                result = typed(sheet, random_edit(chance, sheet.text), chance.choice((None, 3)))
+                result = typed_edits(
+                    sheet, random_edit(chance, sheet.text), chance.choice((None, 3))
+                )
                 for number, (before, now) in enumerate(zip(sheet.sections, result.sheet.sections)):
                     for one, other in zip(before.runs, now.runs):
                         if one.kind != ADDED:
@@ -241,7 +243,7 @@ class Random(unittest.TestCase):
             text, steps = sheet.text, 0
             with self.subTest(seed=seed):
                 while True:
-                    update = sheet.toward(wanted, limit)
+                    update = sheet.update_toward(wanted, limit)
                     if update is None:
                         break
                     text, sheet, steps = drawn(text, update.parts), update.sheet, steps + 1
@@ -253,7 +255,7 @@ class Random(unittest.TestCase):
         sections = sheet_of(*(("a\n" * 50, "b\n" * 50) for _ in range(20))).sections
         sheet, steps = Sheet((HEAD,)), 0
         while True:
-            update = sheet.toward(sections, limit=1000)
+            update = sheet.update_toward(sections, limit=1000)
             if update is None:
                 break
             self.assertLessEqual(sum(len(text) for _, _, text in update.parts), 1000)

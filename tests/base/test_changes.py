@@ -11,7 +11,7 @@ from GeminiCompanion.companion.base.changes import (
     Span,
     changed_characters,
     changes_between,
-    counts,
+    count_rows,
     rows_of,
     with_changes,
 )
@@ -112,7 +112,7 @@ class Sense(unittest.TestCase):
         )
         before, after, changes = apart(old, new + "\n    four\n")
         self.assertEqual([it.removed for it in changes], [0])
-        self.assertEqual(counts(changes), (5, 0))
+        self.assertEqual(count_rows(changes), (5, 0))
 
     def test_a_new_file_is_one_change_and_so_is_one_that_was_emptied(self) -> None:
         self.assertEqual(self.changes("", "a b c"), [Change(0, 0, 0, 3)])

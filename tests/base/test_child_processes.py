@@ -73,7 +73,7 @@ class EndGroups(unittest.TestCase):
     def test_a_system_that_has_only_ps_is_asked_with_it(self) -> None:
         process, commands = self.start()
         with mock.patch.object(child_processes, "PROC", "/nowhere"):
-            with mock.patch.object(child_processes, "output", self.told_by_ps):
+            with mock.patch.object(child_processes, "output_of_program", self.told_by_ps):
                 child_processes.end_tree(process.pid)
         self.until_gone(process.pid, *commands)
 

@@ -40,7 +40,7 @@ class Bodies(unittest.IsolatedAsyncioTestCase):
         self.addAsyncCleanup(self.server.stop)
 
     async def handle(self, request: BaseRequest) -> StreamResponse:
-        self.server.admit(request)
+        self.server.admit_request(request)
         with MemoryShare(MemoryBudget(LIMIT)) as memory:
             try:
                 value = await read_json(request, LIMIT, memory, math.inf)

@@ -5,13 +5,18 @@ import random
 import unittest
 from typing import Any
 
-from GeminiCompanion.companion.base.commented_json import Broken, parse, strict, with_value
+from GeminiCompanion.companion.base.commented_json import (
+    Broken,
+    parse_node,
+    strict_text,
+    with_value,
+)
 
 ENABLED = ("ide", "enabled")
 
 
 def value_of(text: str) -> Any:
-    node = parse(text)
+    node = parse_node(text)
     return node.value if node is not None else None
 
 
@@ -27,10 +32,10 @@ class Reading(unittest.TestCase):
         self.assertEqual(value_of("\ufeff{}"), {})
 
     def test_space_and_comments_are_no_value(self) -> None:
-        self.assertIsNone(parse(" // nothing\r\n/* here */ "))
+        self.assertIsNone(parse_node(" // nothing\r\n/* here */ "))
 
     def test_the_last_of_two_members_of_one_name_counts(self) -> None:
-        node = parse('{"a": 1, "a": 2}')
+        node = parse_node('{"a": 1, "a": 2}')
         self.assertEqual(node.member("a").value if node and node.member("a") else None, 2)
 
     def test_what_is_wrong_is_told_with_its_line(self) -> None:
@@ -51,7 +56,7 @@ class Reading(unittest.TestCase):
         }
         for text, (line, what) in cases.items():
             with self.subTest(text), self.assertRaises(Broken) as caught:
-                parse(text)
+                parse_node(text)
             self.assertEqual((caught.exception.line, caught.exception.what), (line, what))
 
 
@@ -102,7 +107,7 @@ class Changing(unittest.TestCase):
             self.assertEqual(caught.exception.what, what)
 
     def test_strict_text_has_no_mark_and_no_last_commas(self) -> None:
-        text, count = strict('\ufeff{"a": [1, 2, ], // one,\n "b": ",}",\n}')
+        text, count = strict_text('\ufeff{"a": [1, 2, ], // one,\n "b": ",}",\n}')
         self.assertEqual((text, count), ('{"a": [1, 2 ], // one,\n "b": ",}"\n}', 2))
 
 
@@ -125,7 +130,7 @@ class AnyText(unittest.TestCase):
                 after = with_value(text, path, True)
                 self.assertEqual(value_of(after), expected)
                 self.assertEqual(with_value(after, path, True), after)
-                self.assertEqual(json.loads(strict(_plain(after))[0]), expected)
+                self.assertEqual(json.loads(strict_text(_plain(after))[0]), expected)
                 # An object that is replaced takes its comments along.
                 for comment in _comments(text) if _scalar_at(value, path) else ():
                     self.assertIn(comment, after)
@@ -138,7 +143,7 @@ class AnyText(unittest.TestCase):
                 at = chance.randrange(len(text))
                 damaged = text[:at] + chance.choice(("", "}", '"', "\x00", "/*")) + text[at + 1 :]
                 try:
-                    parse(damaged)
+                    parse_node(damaged)
                 except Broken as broken:
                     self.assertLessEqual(1, broken.line)
                     self.assertLessEqual(broken.line, damaged.count("\n") + 1)

@@ -40,7 +40,7 @@ class Requests(unittest.IsolatedAsyncioTestCase):
     async def handle(self, request: BaseRequest) -> StreamResponse:
         self.request = request
         self.depth = sum(1 for _ in traceback.walk_stack(None))
-        self.server.admit(request)
+        self.server.admit_request(request)
         try:
             return await self.answer(request)
         except asyncio.CancelledError:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import unittest
 
-from GeminiCompanion.companion.base.comparison import Comparison, compare
-from GeminiCompanion.companion.base.digest import MAX_CHANGE, MAX_ROW, Digest, digest
+from GeminiCompanion.companion.base.comparison import Comparison, compare_texts
+from GeminiCompanion.companion.base.digest import MAX_CHANGE, MAX_ROW, Digest, digest_comparison
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,7 +13,7 @@ TEXTS = st.lists(st.sampled_from("ab\n"), max_size=60).map("".join)
 
 
 def shown(old: list[str], new: list[str]) -> Comparison:
-    return digest(compare("".join(old), "".join(new)))
+    return digest_comparison(compare_texts("".join(old), "".join(new)))
 
 
 class Digests(unittest.TestCase):
@@ -31,8 +31,8 @@ class Digests(unittest.TestCase):
     def test_its_changes_are_those_of_the_whole_texts_and_all_rows_of_them_are_there(
         self, old: str, new: str
     ) -> None:
-        whole = compare(old, new)
-        found = digest(whole)
+        whole = compare_texts(old, new)
+        found = digest_comparison(whole)
         self.assertEqual(len(found.changes), len(whole.changes))
         for one, other in zip(found.changes, whole.changes):
             self.assertEqual(
@@ -48,10 +48,10 @@ class Digests(unittest.TestCase):
     def test_each_row_has_its_number_in_the_whole_text(
         self, old: str, new: str, data: st.DataObject
     ) -> None:
-        whole = compare(old, new)
+        whole = compare_texts(old, new)
         keys = st.sets(st.sampled_from(whole.keys)) if whole.keys else st.just(set())
         dropped = frozenset(data.draw(keys))
-        found, _ = Digest(whole, digest(whole)).without(dropped)
+        found, _ = Digest(whole, digest_comparison(whole)).without_changes(dropped)
         for side, its in ((found.old, whole.old), (found.new, whole.new)):
             self.assertEqual(len(side.numbers), len(side.rows))
             numbered = [(row, it) for row, it in zip(side.rows, side.numbers) if it is not None]

@@ -33,7 +33,7 @@ class OriginalTestCase(unittest.TestCase):
     def read(self, data: bytes) -> Original:
         with open(self.path(), "wb") as file:
             file.write(data)
-        read = file_content.read(self.path())
+        read = file_content.read_original(self.path())
         self.assertEqual(read.digest, hashlib.sha256(data).hexdigest())
         self.assertIn(read.data, (data, None))
         return replace(read, digest="", data=None)
@@ -140,7 +140,7 @@ class LargeFiles(OriginalTestCase):
         with mock.patch.object(file_content, "CHUNK", 0x10000):
             tracemalloc.start()
             self.addCleanup(tracemalloc.stop)
-            found = file_content.read(self.path())
+            found = file_content.read_original(self.path())
         _now, most = tracemalloc.get_traced_memory()
         self.assertLess(most, size // 4)
         self.assertEqual(found.digest, hashlib.sha256(bytes(size)).hexdigest())
@@ -161,25 +161,27 @@ class FilesThatHaveNoEnd(OriginalTestCase):
         return self.path()
 
     def test_a_file_that_grows_is_read_as_far_as_it_went(self) -> None:
-        found = file_content.read(self.path_with_size(b"0123456789", 4))
+        found = file_content.read_original(self.path_with_size(b"0123456789", 4))
         self.assertEqual((found.text, found.note), ("0123", ""))
         self.assertEqual(found.digest, hashlib.sha256(b"0123").hexdigest())
 
     def test_a_file_that_shrinks_is_read_to_its_end(self) -> None:
-        self.assertEqual(file_content.read(self.path_with_size(b"0123", 10)).text, "0123")
+        self.assertEqual(file_content.read_original(self.path_with_size(b"0123", 10)).text, "0123")
 
     def test_a_file_of_no_size_that_has_data_gives_a_note(self) -> None:
-        found = file_content.read(self.path_with_size(b"0123", 0))
+        found = file_content.read_original(self.path_with_size(b"0123", 0))
         self.assertEqual((found.text, found.note), ("", "The size of the file is unknown."))
 
     @unittest.skipUnless(os.path.exists("/proc/self/pagemap"), "a file of Linux, without an end")
     def test_a_file_of_the_system_without_an_end_gives_a_note(self) -> None:
-        self.assertIn("The size", file_content.read("/proc/self/pagemap").note)
+        self.assertIn("The size", file_content.read_original("/proc/self/pagemap").note)
 
     def test_a_file_too_large_to_be_read_in_time_gives_a_note(self) -> None:
         with mock.patch.object(file_content, "PATIENCE", -1.0):
             path = self.path_with_size(b"0123", 4)
-            self.assertEqual(file_content.read(path), Original("", True, note=file_content.LATE))
+            self.assertEqual(
+                file_content.read_original(path), Original("", True, note=file_content.LATE)
+            )
 
     def test_a_file_that_never_answers_gives_a_note(self) -> None:
         answered = threading.Event()
@@ -189,7 +191,7 @@ class FilesThatHaveNoEnd(OriginalTestCase):
             answered.wait()
             return Original("", exists=False)
 
-        patched(self, mock.patch.object(file_content, "_read", read))
+        patched(self, mock.patch.object(file_content, "_read_file", read))
         with mock.patch.object(file_content, "PATIENCE", 0.01):
             found = asyncio.run(file_content.in_time(self.path()))
         self.assertEqual(found, Original("", True, note=file_content.LATE))
@@ -205,51 +207,51 @@ class FilesThatHaveNoEnd(OriginalTestCase):
         recent = log.RecentLines()
         log.logger.addHandler(recent)
         self.addCleanup(log.logger.removeHandler, recent)
-        patched(self, mock.patch.object(file_content, "_read", read))
-        self.assertIn("log", file_content.read(self.path()).note)
+        patched(self, mock.patch.object(file_content, "_read_file", read))
+        self.assertIn("log", file_content.read_original(self.path()).note)
         self.assertIn("ZeroDivisionError", "\n".join(recent.lines()))
 
 
 class FilesThatAreNotThere(OriginalTestCase):
     def test_a_new_file_has_an_empty_text_and_does_not_exist(self) -> None:
-        self.assertEqual(file_content.read(self.path("new")), Original("", exists=False))
+        self.assertEqual(file_content.read_original(self.path("new")), Original("", exists=False))
 
     def test_a_new_file_in_a_new_folder_is_a_new_file(self) -> None:
-        self.assertFalse(file_content.read(os.path.join(self.folder, "x", "y")).exists)
+        self.assertFalse(file_content.read_original(os.path.join(self.folder, "x", "y")).exists)
 
     def test_a_folder_is_refused_by_name(self) -> None:
-        found = file_content.read(self.folder)
+        found = file_content.read_original(self.folder)
         self.assertFalse(found.is_file)
         self.assertIn(f"{self.folder} is a folder", found.note)
 
     @unittest.skipIf(sys.platform == "win32", "Windows has no named pipes on disk")
     def test_a_pipe_is_refused_without_waiting_for_a_writer(self) -> None:
         os.mkfifo(self.path("pipe"))
-        found = file_content.read(self.path("pipe"))
+        found = file_content.read_original(self.path("pipe"))
         self.assertFalse(found.is_file)
         self.assertIn("is a device", found.note)
 
     def test_a_name_that_this_system_has_no_letters_for_gives_a_note(self) -> None:
         error = UnicodeEncodeError("ascii", "\xe9", 0, 1, "ordinal not in range")
         with mock.patch.object(os, "stat", side_effect=error):
-            self.assertIn("encoding", file_content.read(self.path("\xe9")).note)
+            self.assertIn("encoding", file_content.read_original(self.path("\xe9")).note)
 
     @unittest.skipIf(sys.platform == "win32", "Windows takes it for a new file")
     def test_a_path_below_a_file_gives_a_note_with_the_reason(self) -> None:
         self.read(b"x")
-        found = file_content.read(os.path.join(self.path(), "below"))
+        found = file_content.read_original(os.path.join(self.path(), "below"))
         self.assertEqual(found.note, "The file cannot be read: Not a directory.")
 
     @unittest.skipIf(sys.platform == "win32", "links need rights on Windows")
     def test_a_link_is_followed(self) -> None:
         self.read(b"x")
         os.symlink(self.path(), self.path("link"))
-        self.assertEqual(file_content.read(self.path("link")).text, "x")
+        self.assertEqual(file_content.read_original(self.path("link")).text, "x")
 
     @unittest.skipIf(sys.platform == "win32", "links need rights on Windows")
     def test_links_in_a_circle_give_a_note(self) -> None:
         os.symlink("circle", self.path("circle"))
-        self.assertIn("cannot be read", file_content.read(self.path("circle")).note)
+        self.assertIn("cannot be read", file_content.read_original(self.path("circle")).note)
 
     def test_reading_leaves_the_file_as_it_was(self) -> None:
         data = b"a\r\n\xff"

@@ -50,7 +50,7 @@ class FileLocks(unittest.TestCase):
         it.release()
         self.assertTrue(os.path.exists(self.path))
         it.acquire()
-        it.remove()
+        it.remove_file()
         it.release()
         self.assertFalse(os.path.exists(self.path))
 
@@ -72,7 +72,7 @@ class FileLocks(unittest.TestCase):
 
         def lock_late(descriptor: int) -> bool:
             if first.is_held:
-                first.remove()
+                first.remove_file()
                 with mock.patch.object(file_lock, "lock", real):
                     self.assertTrue(third.acquire())
             return real(descriptor)

@@ -39,7 +39,7 @@ class Replace(unittest.TestCase):
             replace(*paths)
 
         with mock.patch.object(file_replace.os, "replace", refused):
-            file_replace.replace(self.new, self.old, platform)
+            file_replace.replace_file(self.new, self.old, platform)
 
     def content(self) -> str:
         with open(self.old, encoding="ascii") as file:

@@ -18,7 +18,7 @@ from GeminiCompanion.companion.base.large_json import (
     LargeJson,
     TooManyValues,
     TruncatedString,
-    pieces,
+    json_pieces,
 )
 from hypothesis import given
 from hypothesis import strategies as st
@@ -47,9 +47,9 @@ def read(body: bytes, size: int, limit: int | None = None) -> Any:
     """The value of a body that comes in pieces of this size."""
     large = LargeJson()
     if limit is not None:
-        large.truncate(limit)
+        large.truncate_strings(limit)
     for at in range(0, len(body), size):
-        large.feed(body[at : at + size])
+        large.feed_data(body[at : at + size])
     return large.value()
 
 
@@ -121,17 +121,17 @@ class Reading(unittest.TestCase):
 
     def test_strings_that_came_before_are_truncated_too(self) -> None:
         large = LargeJson()
-        large.feed(json.dumps(["x" * 2 * KEPT, "y" * 2 * KEPT]).encode()[: 3 * KEPT])
-        large.truncate(KEPT)
-        large.feed(b"y" * KEPT + b'"]')
+        large.feed_data(json.dumps(["x" * 2 * KEPT, "y" * 2 * KEPT]).encode()[: 3 * KEPT])
+        large.truncate_strings(KEPT)
+        large.feed_data(b"y" * KEPT + b'"]')
         self.assertEqual(large.value(), ["x" * KEPT, "y" * KEPT])
 
     def test_of_a_truncated_string_no_more_than_a_piece_is_held_beyond_the_limit(self) -> None:
         large = LargeJson()
-        large.truncate(KEPT)
-        large.feed(b'"')
+        large.truncate_strings(KEPT)
+        large.feed_data(b'"')
         for _ in range(100):
-            large.feed(b"x" * PIECE)
+            large.feed_data(b"x" * PIECE)
         held = large._long
         if held is None:
             self.fail("no string is being read")
@@ -142,7 +142,7 @@ class Reading(unittest.TestCase):
             with self.subTest(values=values), self.assertRaises(TooManyValues):
                 large, size = LargeJson(), 0
                 while size <= MAX_REST + PIECE:
-                    large.feed(values * 1000)
+                    large.feed_data(values * 1000)
                     size += 1000 * len(values)
 
     def test_what_is_no_json_is_refused(self) -> None:
@@ -161,17 +161,17 @@ class Writing(unittest.TestCase):
     @given(VALUES, st.integers(1, 10))
     def test_the_pieces_are_the_value(self, value: Any, size: int) -> None:
         with mock.patch.object(large_json, "PIECE", size):
-            self.assertEqual(json.loads(b"".join(pieces(value))), value)
+            self.assertEqual(json.loads(b"".join(json_pieces(value))), value)
 
     def test_no_piece_is_much_larger_than_a_piece(self) -> None:
         value = {"items": [{"name": "x" * 100}] * 10_000, "text": "\u20ac" * 10 * PIECE}
-        sizes = [len(piece) for piece in pieces(value)]
+        sizes = [len(piece) for piece in json_pieces(value)]
         self.assertLess(max(sizes), 7 * PIECE)
         self.assertGreater(len(sizes), 20)
 
     def test_bytes_stand_for_a_text_and_no_character_is_split(self) -> None:
         text = "a\u20ac\U0001f600\n" * PIECE
-        self.assertEqual(json.loads(b"".join(pieces({"text": text.encode()}))), {"text": text})
+        self.assertEqual(json.loads(b"".join(json_pieces({"text": text.encode()}))), {"text": text})
 
     def test_half_a_character_becomes_a_question_mark(self) -> None:
-        self.assertEqual(b"".join(pieces("a\ud83d")), b'"a?"')
+        self.assertEqual(b"".join(json_pieces("a\ud83d")), b'"a?"')

@@ -28,7 +28,7 @@ class Log(unittest.TestCase):
         return stream
 
     def test_lines_from_the_level_upward_are_kept_with_time_and_level(self) -> None:
-        recent = log.start("warning")
+        recent = log.start_log("warning")
         log.logger.info("too low")
         log.logger.warning("one %s", "word")
         log.logger.error("worse")
@@ -39,26 +39,26 @@ class Log(unittest.TestCase):
     def test_each_level_keeps_what_it_says(self) -> None:
         for level, kept in (("debug", 4), ("info", 3), ("warning", 2), ("error", 1)):
             with self.subTest(level=level):
-                recent = log.start(level)
+                recent = log.start_log(level)
                 for write in (log.logger.debug, log.logger.info, log.logger.warning):
                     write("x")
                 log.logger.error("x")
                 self.assertEqual(len(recent.lines()), kept)
 
     def test_an_unknown_level_counts_as_info(self) -> None:
-        recent = log.start("loud")
+        recent = log.start_log("loud")
         log.logger.debug("x")
         log.logger.info("y")
         self.assertEqual(len(recent.lines()), 1)
 
     def test_only_warnings_and_worse_reach_the_console(self) -> None:
-        log.start("debug")
+        log.start_log("debug")
         log.logger.info("quiet")
         log.logger.warning("loud")
         self.assertEqual(self.console.getvalue(), "Gemini Companion: loud\n")
 
     def test_a_stream_that_took_the_place_of_the_console_may_be_closed(self) -> None:
-        log.start("info")
+        log.start_log("info")
         self.console.close()
         log.logger.warning("lost")
         console = self.redirected()
@@ -66,7 +66,7 @@ class Log(unittest.TestCase):
         self.assertEqual(console.getvalue(), "Gemini Companion: loud\n")
 
     def test_a_traceback_is_kept(self) -> None:
-        recent = log.start("info")
+        recent = log.start_log("info")
         try:
             raise ValueError("the reason")
         except ValueError:
@@ -74,7 +74,7 @@ class Log(unittest.TestCase):
         self.assertRegex(recent.lines()[0], "(?s)it failed\nTraceback.*ValueError: the reason")
 
     def test_only_the_last_lines_are_kept(self) -> None:
-        recent = log.start("info")
+        recent = log.start_log("info")
         for number in range(log.MAX_LINES + 5):
             log.logger.info("%d", number)
         lines = recent.lines()
@@ -82,19 +82,19 @@ class Log(unittest.TestCase):
         self.assertTrue(lines[0].endswith(" 5"), lines[0])
 
     def test_of_an_entry_without_end_only_the_beginning_is_kept(self) -> None:
-        recent = log.start("info")
+        recent = log.start_log("info")
         log.logger.info("x" * 10 * log.MAX_LENGTH)
         self.assertEqual(len(recent.lines()[0]), log.MAX_LENGTH)
 
     def test_a_second_start_begins_anew_and_says_nothing_twice(self) -> None:
-        first = log.start("info")
-        second = log.start("info")
+        first = log.start_log("info")
+        second = log.start_log("info")
         log.logger.warning("x")
         self.assertEqual((len(first.lines()), len(second.lines())), (0, 1))
         self.assertEqual(self.console.getvalue().count("x"), 1)
 
     def test_nothing_reaches_the_root_logger_that_other_packages_share(self) -> None:
-        log.start("info")
+        log.start_log("info")
         stream = io.StringIO()
         other = logging.StreamHandler(stream)
         logging.getLogger().addHandler(other)
@@ -103,7 +103,7 @@ class Log(unittest.TestCase):
         self.assertEqual(stream.getvalue(), "")
 
     def test_the_lines_given_are_a_copy(self) -> None:
-        recent = log.start("info")
+        recent = log.start_log("info")
         log.logger.info("x")
         recent.lines().clear()
         self.assertEqual(len(recent.lines()), 1)

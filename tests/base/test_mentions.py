@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import unittest
 
-from GeminiCompanion.companion.base.mentions import MAX_COUNT, mentioned
+from GeminiCompanion.companion.base.mentions import MAX_COUNT, mentioned_files
 
 FILES = {"a.txt", "src/main.py", "with blank.txt", "odd,name.txt", "folder", "dir.", "ünï.txt"}
 
 
 def found(text: str) -> list[str]:
-    return mentioned(text, lambda path: path if path in FILES else None)
+    return mentioned_files(text, lambda path: path if path in FILES else None)
 
 
 class Mentions(unittest.TestCase):
@@ -44,5 +44,5 @@ class Mentions(unittest.TestCase):
         def find(path: str) -> None:
             asked.append(path)
 
-        mentioned(" ".join(f"@{number}" for number in range(100_000)), find)
+        mentioned_files(" ".join(f"@{number}" for number in range(100_000)), find)
         self.assertEqual(len(asked), MAX_COUNT)

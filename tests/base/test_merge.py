@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unittest
 
-from GeminiCompanion.companion.base.merge import Merged, contains, has_marks, merged
+from GeminiCompanion.companion.base.merge import Merged, contains_changes, has_marks, merge_texts
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,18 +17,18 @@ class Merge(unittest.TestCase):
     def test_a_side_that_changed_nothing_leaves_the_other_as_it_is(
         self, base: str, it: str
     ) -> None:
-        self.assertEqual(merged(base, it, base), Merged(it, ()))
-        self.assertEqual(merged(base, base, it), Merged(it, ()))
+        self.assertEqual(merge_texts(base, it, base), Merged(it, ()))
+        self.assertEqual(merge_texts(base, base, it), Merged(it, ()))
 
     @given(TEXTS, TEXTS)
     def test_what_both_changed_in_the_same_way_is_taken_once(self, base: str, it: str) -> None:
-        self.assertEqual(merged(base, it, it), Merged(it, ()))
+        self.assertEqual(merge_texts(base, it, it), Merged(it, ()))
 
     @given(TEXTS, TEXTS, TEXTS)
     def test_every_row_that_a_side_brought_is_in_the_text(
         self, base: str, yours: str, theirs: str
     ) -> None:
-        found = merged(base, yours, theirs)
+        found = merge_texts(base, yours, theirs)
         rows = {row.rstrip("\n") for row in found.text.split("\n")}
         brought = set(yours.split("\n") + theirs.split("\n")) - set(base.split("\n"))
         self.assertLessEqual(brought, rows)
@@ -37,27 +37,29 @@ class Merge(unittest.TestCase):
             self.assertEqual(lines[row], "<<<<<<< proposal")
 
     def test_changes_in_different_places_are_both_taken(self) -> None:
-        found = merged("one\ntwo\nthree\nfour\n", "ONE\ntwo\nthree\nfour\n", "one\ntwo\nthree\n4\n")
+        found = merge_texts(
+            "one\ntwo\nthree\nfour\n", "ONE\ntwo\nthree\nfour\n", "one\ntwo\nthree\n4\n"
+        )
         self.assertEqual(found, Merged("ONE\ntwo\nthree\n4\n", ()))
 
     def test_changes_in_one_place_are_marked_with_both_texts(self) -> None:
-        found = merged("one\ntwo\nthree\n", "one\nmine\nthree\n", "one\ntheirs\nthree\n")
+        found = merge_texts("one\ntwo\nthree\n", "one\nmine\nthree\n", "one\ntheirs\nthree\n")
         expected = "one\n<<<<<<< proposal\nmine\n=======\ntheirs\n>>>>>>> your changes\nthree\n"
         self.assertEqual(found, Merged(expected, (1,)))
 
     def test_a_row_without_a_line_end_gets_one_before_a_mark(self) -> None:
-        found = merged("one", "mine", "theirs")
+        found = merge_texts("one", "mine", "theirs")
         self.assertEqual(
             found.text, "<<<<<<< proposal\nmine\n=======\ntheirs\n>>>>>>> your changes\n"
         )
 
     def test_a_row_taken_away_here_and_changed_there_is_a_conflict(self) -> None:
-        found = merged("one\ntwo\nthree\n", "one\nthree\n", "one\nTWO\nthree\n")
+        found = merge_texts("one\ntwo\nthree\n", "one\nthree\n", "one\nTWO\nthree\n")
         self.assertEqual(found.conflicts, (1,))
         self.assertIn("TWO\n", found.text)
 
     def test_a_conflict_is_there_until_both_its_ends_are_gone(self) -> None:
-        text = merged("1\n2\n3\n", "1\ntwo\n3\n", "1\nmine\n3\n").text
+        text = merge_texts("1\n2\n3\n", "1\ntwo\n3\n", "1\nmine\n3\n").text
         self.assertTrue(has_marks(text))
         self.assertTrue(has_marks(text.replace("<<<<<<< proposal\n", "")))
         self.assertTrue(has_marks(text.replace(">>>>>>> your changes\n", "")))
@@ -67,8 +69,8 @@ class Merge(unittest.TestCase):
     def test_a_text_has_the_changes_that_were_merged_into_it(
         self, base: str, yours: str, theirs: str
     ) -> None:
-        found = merged(base, yours, theirs)
+        found = merge_texts(base, yours, theirs)
         if not found.conflicts:
-            self.assertTrue(contains(base, found.text, theirs))
-        self.assertTrue(contains(base, yours, base))
-        self.assertEqual(contains(base, base, theirs), base == theirs)
+            self.assertTrue(contains_changes(base, found.text, theirs))
+        self.assertTrue(contains_changes(base, yours, base))
+        self.assertEqual(contains_changes(base, base, theirs), base == theirs)

@@ -62,7 +62,7 @@ class Pipelining(unittest.IsolatedAsyncioTestCase):
 
     async def handle(self, request: BaseRequest) -> StreamResponse:
         self.requests.append(request)
-        self.server.admit(request)
+        self.server.admit_request(request)
         body = await request.read()
         if request.path == "/slow":
             await self.may_go_on.wait()

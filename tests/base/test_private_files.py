@@ -86,7 +86,7 @@ class Lasting(unittest.TestCase):
             real(unfinished, target)
 
         with mock.patch.object(os, "fsync", sync), mock.patch.object(os, "replace", replace):
-            private_files.write(path, b"four", lasting)
+            private_files.write_file(path, b"four", lasting)
         return found
 
     def test_what_is_to_last_is_on_disk_before_it_takes_its_place_and_so_is_that(self) -> None:
@@ -115,4 +115,4 @@ class Unfinished(unittest.TestCase):
         with mock.patch.object(sys, "platform", "win32"):
             for has_ended, removed in ((False, []), (True, [path])):
                 with mock.patch.dict(sys.modules, _winapi=Windows({8: has_ended})):
-                    self.assertEqual(private_files.sweep(folder), removed)
+                    self.assertEqual(private_files.sweep_folder(folder), removed)

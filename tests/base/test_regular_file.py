@@ -29,13 +29,13 @@ GROWTH = """
 import resource, sys
 from companion.agent.edited_file import read_file
 from companion.base import file_content
-from companion.base.file_content import read
+from companion.base.file_content import read_original
 # The seconds after which a large file is given up.
 file_content.PATIENCE = 0.5
 def most():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 before = most()
-for look in (read_file, read):
+for look in (read_file, read_original):
     try:
         look(sys.argv[1])
     except OSError as error:

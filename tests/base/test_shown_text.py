@@ -9,7 +9,7 @@ import time
 import unicodedata
 import unittest
 
-from GeminiCompanion.companion.base.shown_text import Remarks, shown, shown_line, spelled
+from GeminiCompanion.companion.base.shown_text import Remarks, show_hidden, shown_line, spell_hidden
 
 # What Unicode says is not drawn (Default_Ignorable_Code_Point), and what is drawn as nothing.
 IGNORABLE = (
@@ -99,13 +99,15 @@ def without_order_of_blanks(text: str) -> str:
 class Attacks(unittest.TestCase):
     def test_blank_lines_that_push_a_command_out_of_sight_are_folded_with_their_count(self) -> None:
         self.assertEqual(
-            shown("ls -la" + 41 * "\n" + "touch a"), "ls -la\n<40 blank lines>\ntouch a"
+            show_hidden("ls -la" + 41 * "\n" + "touch a"), "ls -la\n<40 blank lines>\ntouch a"
         )
-        self.assertEqual(shown("ls\n \n\t\n" + 60 * " " + "\nrm a"), "ls\n<3 blank lines>\nrm a")
+        self.assertEqual(
+            show_hidden("ls\n \n\t\n" + 60 * " " + "\nrm a"), "ls\n<3 blank lines>\nrm a"
+        )
 
     def test_two_blank_lines_stay_three_are_folded(self) -> None:
-        self.assertEqual(shown("a\n\n\nb"), "a\n\n\nb")
-        self.assertEqual(shown("a\n\n\n\nb"), "a\n<3 blank lines>\nb")
+        self.assertEqual(show_hidden("a\n\n\nb"), "a\n\n\nb")
+        self.assertEqual(show_hidden("a\n\n\n\nb"), "a\n<3 blank lines>\nb")
 
     def test_blank_lines_are_folded_at_both_ends_too(self) -> None:
         for text, expected in {
@@ -113,56 +115,60 @@ class Attacks(unittest.TestCase):
             "\n\n\na": "<3 blank lines>\na", "a\n\n\n\n": "a\n<3 blank lines>\n", " ": "",
         }.items():  # fmt: skip
             with self.subTest(text):
-                self.assertEqual(shown(text), expected)
+                self.assertEqual(show_hidden(text), expected)
 
     def test_many_spaces_and_tabs_are_folded_with_their_count(self) -> None:
-        self.assertEqual(shown("ls" + 60 * " " + "; rm a"), "ls<60 spaces>; rm a")
-        self.assertEqual(shown("ls" + 30 * " \t" + "; rm a"), "ls<60 spaces and tabs>; rm a")
+        self.assertEqual(show_hidden("ls" + 60 * " " + "; rm a"), "ls<60 spaces>; rm a")
+        self.assertEqual(show_hidden("ls" + 30 * " \t" + "; rm a"), "ls<60 spaces and tabs>; rm a")
         self.assertEqual(shown_line("ls" + 30 * " \t" + "a"), "ls<60 spaces and tabs>a")
-        self.assertEqual(shown(40 * " " + "a"), 40 * " " + "a")
+        self.assertEqual(show_hidden(40 * " " + "a"), 40 * " " + "a")
 
     def test_remarks_are_in_the_language_of_the_reader(self) -> None:
         remarks = Remarks("{count} 个空行", "{count} 个空格", "{count} 个空格和制表符")
-        self.assertEqual(shown("a\n\n\n\nb" + 41 * " ", remarks), "a\n<3 个空行>\nb<41 个空格>")
-        self.assertEqual(shown("<3 个空行>", remarks), "<U+003C>3 个空行>")
+        self.assertEqual(
+            show_hidden("a\n\n\n\nb" + 41 * " ", remarks), "a\n<3 个空行>\nb<41 个空格>"
+        )
+        self.assertEqual(show_hidden("<3 个空行>", remarks), "<U+003C>3 个空行>")
 
     def test_characters_that_nobody_sees_are_spelled_out(self) -> None:
         for letter in HIDDEN:
             code = f"{ord(letter):04X}"
             with self.subTest(code):
-                self.assertEqual(shown(f"a{letter}b"), f"a<U+{code}>b")
+                self.assertEqual(show_hidden(f"a{letter}b"), f"a<U+{code}>b")
                 self.assertEqual(shown_line(f"a{letter}{letter}b"), f"a<U+{code} ×2>b")
 
     def test_letters_of_a_flag_that_no_font_draws_are_spelled_out(self) -> None:
         hidden = "".join(chr(0xE0000 + ord(it)) for it in "rmrf\x7f")
-        self.assertEqual(shown("🏴" + hidden[0]), "🏴<U+E0072>")
-        self.assertTrue(shown("🏴" + hidden).startswith("🏴<U+E0072>"))
+        self.assertEqual(show_hidden("🏴" + hidden[0]), "🏴<U+E0072>")
+        self.assertTrue(show_hidden("🏴" + hidden).startswith("🏴<U+E0072>"))
 
     def test_joiners_are_spelled_out_where_they_change_no_letter(self) -> None:
         for text in IDLE_JOINERS:
             with self.subTest(ascii(text)):
-                self.assertIn("<U+", shown(text))
+                self.assertIn("<U+", show_hidden(text))
 
     def test_spaces_that_look_like_plain_ones_are_spelled_out(self) -> None:
-        self.assertEqual(shown("rm a\u00a0b"), "rm a<U+00A0>b")
-        self.assertEqual(shown("ls\u3000-la"), "ls<U+3000>-la")
-        self.assertEqual(shown("中" + 9 * "\u3000" + "; rm a"), "中<U+3000 ×9>; rm a")
+        self.assertEqual(show_hidden("rm a\u00a0b"), "rm a<U+00A0>b")
+        self.assertEqual(show_hidden("ls\u3000-la"), "ls<U+3000>-la")
+        self.assertEqual(show_hidden("中" + 9 * "\u3000" + "; rm a"), "中<U+3000 ×9>; rm a")
 
     def test_a_space_that_ends_what_looks_like_a_continued_line_is_spelled_out(self) -> None:
-        self.assertEqual(shown("echo a \\ \nrm b"), "echo a \\<U+0020>\nrm b")
-        self.assertEqual(shown("echo a `\t\nrm b ^  "), "echo a `<U+0009>\nrm b ^<U+0020 ×2>")
+        self.assertEqual(show_hidden("echo a \\ \nrm b"), "echo a \\<U+0020>\nrm b")
+        self.assertEqual(show_hidden("echo a `\t\nrm b ^  "), "echo a `<U+0009>\nrm b ^<U+0020 ×2>")
 
     def test_marks_without_a_letter_and_too_many_of_them_are_spelled_out(self) -> None:
-        self.assertEqual(shown("a\n\u0338b"), "a\n<U+0338>b")
-        self.assertEqual(shown("\u200b\u0338"), "<U+200B><U+0338>")
-        self.assertEqual(shown("e" + 20 * "\u0301"), "e" + 8 * "\u0301" + "<U+0301 ×12>")
-        self.assertIn("×", shown("م" + 20 * "\u0651" + "\u200cم"))
+        self.assertEqual(show_hidden("a\n\u0338b"), "a\n<U+0338>b")
+        self.assertEqual(show_hidden("\u200b\u0338"), "<U+200B><U+0338>")
+        self.assertEqual(show_hidden("e" + 20 * "\u0301"), "e" + 8 * "\u0301" + "<U+0301 ×12>")
+        self.assertIn("×", show_hidden("م" + 20 * "\u0651" + "\u200cم"))
 
     def test_what_looks_like_a_remark_or_a_spelled_character_and_is_not_is_told_apart(self) -> None:
         for text in ("<U+200B>", "<U+1F600 ×3>", "<40 blank lines>", "<2 spaces and tabs>"):
             with self.subTest(text):
-                self.assertEqual(shown(text), "<U+003C>" + text[1:])
-        self.assertEqual(spelled("<40 blank lines><U+200B>"), "<40 blank lines><U+003C>U+200B>")
+                self.assertEqual(show_hidden(text), "<U+003C>" + text[1:])
+        self.assertEqual(
+            spell_hidden("<40 blank lines><U+200B>"), "<40 blank lines><U+003C>U+200B>"
+        )
 
     def test_a_name_stands_in_one_line_with_its_outer_spaces_seen(self) -> None:
         self.assertEqual(shown_line("a\nb\tc"), "a<U+000A>b<U+0009>c")
@@ -176,7 +182,7 @@ class Effort(unittest.TestCase):
     def effort(self, text: str) -> float:
         def once() -> float:
             begin = time.process_time()
-            spelled(text)
+            spell_hidden(text)
             return time.process_time() - begin
 
         return min(once() for _ in range(3))
@@ -191,15 +197,17 @@ class Prose(unittest.TestCase):
     def test_prose_of_all_scripts_and_emoji_stay_as_they_are(self) -> None:
         for name, text in PROSE.items():
             with self.subTest(name):
-                self.assertEqual(shown(text), text)
-                self.assertEqual(spelled(text), text)
+                self.assertEqual(show_hidden(text), text)
+                self.assertEqual(spell_hidden(text), text)
 
     def test_every_letter_that_can_be_seen_stays_and_no_other_does(self) -> None:
         lost, left = set(), set()
         # Of the planes that are all alike the first and the last part.
         for start in (*range(0, 0x21000, 0x1000), 0x3F000, 0xE0000, 0xEF000, 0xF0000, 0x10F000):
             letters = [chr(code) for code in range(start, start + 0x1000)]
-            rest = re.sub(r"<U\+[0-9A-F]+(?: ×\d+)?>", "", shown("x" + "x".join(letters) + "x"))
+            rest = re.sub(
+                r"<U\+[0-9A-F]+(?: ×\d+)?>", "", show_hidden("x" + "x".join(letters) + "x")
+            )
             left |= set(rest)
             lost |= set(letters) - set(rest)
         self.assertEqual({ascii(it) for it in left - {"\n", "\t"} if is_ignorable(it)}, set())
@@ -217,7 +225,7 @@ class Properties(unittest.TestCase):
 
     def test_two_texts_show_alike_only_where_no_more_than_the_order_of_blanks_differs(self) -> None:
         for text in self.texts():
-            meant = without_order_of_blanks(read_back(shown(text)))
+            meant = without_order_of_blanks(read_back(show_hidden(text)))
             self.assertEqual(meant, without_order_of_blanks(text), ascii(text))
 
     def test_two_names_show_alike_only_where_no_more_than_the_order_of_blanks_differs(self) -> None:
@@ -236,5 +244,5 @@ class Properties(unittest.TestCase):
 
     def test_spelled_out_characters_leave_the_lines_of_a_text(self) -> None:
         for text in self.texts():
-            self.assertEqual(spelled(text).count("\n"), text.count("\n"), ascii(text))
-            self.assertEqual(letters_of(spelled(text)), text)
+            self.assertEqual(spell_hidden(text).count("\n"), text.count("\n"), ascii(text))
+            self.assertEqual(letters_of(spell_hidden(text)), text)

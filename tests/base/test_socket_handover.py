@@ -36,12 +36,12 @@ class Handover(unittest.TestCase):
         """A server that ends; its port."""
         listener = socket.create_server((address, 0))
         port = int(listener.getsockname()[1])
-        socket_handover.leave({(address, port): listener})
+        socket_handover.leave_sockets({(address, port): listener})
         listener.close()
         return port
 
     def take(self, place: Place) -> socket.socket:
-        found = socket_handover.take(place)
+        found = socket_handover.take_socket(place)
         if found is None:
             self.fail("nothing was left there")
         self.addCleanup(found.close)
@@ -58,14 +58,14 @@ class Handover(unittest.TestCase):
     def test_what_was_taken_is_gone(self) -> None:
         port = self.leave()
         self.take((HOST, port))
-        self.assertIsNone(socket_handover.take((HOST, port)))
+        self.assertIsNone(socket_handover.take_socket((HOST, port)))
 
     def test_a_port_that_nobody_takes_is_closed(self) -> None:
         with mock.patch(HANDOVER + ".PATIENCE", 0.01):
             port = self.leave()
             wait_for(lambda: not keepers())
         self.assertTrue(is_refused(port))
-        self.assertIsNone(socket_handover.take((HOST, port)))
+        self.assertIsNone(socket_handover.take_socket((HOST, port)))
 
     def test_of_several_each_is_taken_by_its_own_place(self) -> None:
         ports = [self.leave() for _ in range(3)]
@@ -74,7 +74,7 @@ class Handover(unittest.TestCase):
 
     def test_another_address_of_the_port_is_not_in_the_way(self) -> None:
         port = self.leave("0.0.0.0")
-        self.assertIsNone(socket_handover.take((HOST, port)))
+        self.assertIsNone(socket_handover.take_socket((HOST, port)))
         socket.create_server((HOST, port)).close()
 
     def test_another_version_of_the_module_finds_them(self) -> None:
@@ -83,7 +83,7 @@ class Handover(unittest.TestCase):
         other.__package__ = "GeminiCompanion.companion.base"
         with open(socket_handover.__file__, encoding="utf-8") as file:
             exec(compile(file.read(), other.__name__, "exec"), other.__dict__)
-        found = other.take((HOST, port))
+        found = other.take_socket((HOST, port))
         self.assertEqual(found.getsockname()[1], port)
         found.close()
 
@@ -92,5 +92,5 @@ class Handover(unittest.TestCase):
             full = OSError(errno.EMFILE, "too many open files")
             with mock.patch.object(socket.socket, "dup", side_effect=full):
                 with self.assertLogs("GeminiCompanion", "WARNING"):
-                    socket_handover.leave({(HOST, 1): listener})
+                    socket_handover.leave_sockets({(HOST, 1): listener})
         self.assertEqual(keepers(), [])

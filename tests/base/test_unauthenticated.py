@@ -35,7 +35,7 @@ class Unauthenticated(unittest.IsolatedAsyncioTestCase):
     async def test_one_that_shows_the_token_makes_room(self) -> None:
         connection, inner, first = self.connect()
         _, _, second = self.connect()
-        connection.authenticated()
+        connection.lift_limits()
         self.connect()
         self.assertEqual((first.abort.call_count, second.abort.call_count), (0, 0))
         first.set_protocol.assert_called_once_with(inner)
@@ -63,6 +63,6 @@ class Unauthenticated(unittest.IsolatedAsyncioTestCase):
         transport.pause_reading.assert_called_once_with()
         parsed = b"".join(call.args[0] for call in inner.data_received.call_args_list)
         self.assertEqual(parsed, b"a" * (MAX_BYTES - 1) + b"b")
-        connection.authenticated()
+        connection.lift_limits()
         transport.resume_reading.assert_called_once_with()
         self.assertEqual(inner.data_received.call_args.args[0], b"c")

@@ -36,8 +36,8 @@ class Kept(unittest.TestCase):
 
     def test_both_texts_and_what_was_said_of_an_edit_outlive_the_program(self) -> None:
         store = self.store()
-        store.add("turn", "/ä\udcff", ONE, TWO, {"client": "Qwen", "folders": ["/"]})
-        store.add("turn", "/new", None, ONE)
+        store.add_edit("turn", "/ä\udcff", ONE, TWO, {"client": "Qwen", "folders": ["/"]})
+        store.add_edit("turn", "/new", None, ONE)
         self.assertEqual(self.texts("turn"), [(ONE, TWO), (None, ONE)])
         first, second = self.store().edits()
         self.assertEqual((first.path, first.details["client"]), ("/ä\udcff", "Qwen"))
@@ -53,7 +53,7 @@ class Kept(unittest.TestCase):
             synced[status.st_ino] = status.st_size
 
         with mock.patch.object(os, "fsync", sync):
-            self.store().add("turn", "/a", ONE, THREE)
+            self.store().add_edit("turn", "/a", ONE, THREE)
         paths = [os.path.join(self.folder, it) for it in (undo_store.LIST, *self.names())]
         for status in map(os.stat, paths):
             self.assertEqual(synced.get(status.st_ino), status.st_size)
@@ -68,7 +68,7 @@ class Kept(unittest.TestCase):
                 synced[:] = os.listdir(descriptor)
 
         with mock.patch.object(os, "fsync", sync):
-            self.store().add("turn", "/a", ONE, THREE)
+            self.store().add_edit("turn", "/a", ONE, THREE)
         self.assertIn(undo_store.LIST, synced)
 
     def test_the_edits_of_a_group_are_one_change_of_each_file(self) -> None:
@@ -77,22 +77,22 @@ class Kept(unittest.TestCase):
             ("/a", ONE, TWO), ("/b", ONE, TWO), ("/same", ONE, TWO),
             ("/a", TWO, THREE), ("/b", FOUR, THREE), ("/same", TWO, ONE),
         ):  # fmt: skip
-            store.add("turn", path, before, after)
-        store.add("later", "/a", THREE, FOUR)
+            store.add_edit("turn", path, before, after)
+        store.add_edit("later", "/a", THREE, FOUR)
         one, three = digest_of(ONE), digest_of(THREE)
         expected = [NetChange("/a", one, three), NetChange("/b", one, three, False)]
         self.assertEqual(store.changes("turn"), expected)
 
     def test_half_a_line_and_a_damaged_one_cost_themselves_only(self) -> None:
-        self.store().add("first", "/a", ONE, TWO)
+        self.store().add_edit("first", "/a", ONE, TWO)
         damaged = b'[]\n{"group": "first", "path": "/b"}\n{"gro'
         with open(os.path.join(self.folder, undo_store.LIST), "ab") as file:
             file.write(damaged)
-        self.store().add("second", "/a", TWO, ONE)
+        self.store().add_edit("second", "/a", TWO, ONE)
         with self.assertLogs("GeminiCompanion", "WARNING") as logs:
             found = [it.group for it in self.store().edits()]
         self.assertEqual((found, len(logs.output)), (["first", "second"], 1))
-        self.store().keep(lambda edit: True)
+        self.store().keep_edits(lambda edit: True)
         with open(os.path.join(self.folder, undo_store.LIST), "rb") as file:
             self.assertEqual(len(file.readlines()), 2)
         with open(os.path.join(self.folder, undo_store.DAMAGED), "rb") as file:
@@ -100,12 +100,12 @@ class Kept(unittest.TestCase):
         # Nothing takes it away, and it does not grow without end.
         with open(os.path.join(self.folder, undo_store.LIST), "ab") as file:
             file.write(b"x" * undo_store.MAX_DAMAGED + b"\n")
-        self.store().keep(lambda edit: False)
+        self.store().keep_edits(lambda edit: False)
         size = os.path.getsize(os.path.join(self.folder, undo_store.DAMAGED))
         self.assertEqual(size, len(damaged) + 1)
 
     def test_a_text_that_the_disk_has_spoiled_is_none(self) -> None:
-        self.store().add("turn", "/a", ONE, TWO)
+        self.store().add_edit("turn", "/a", ONE, TWO)
         with open(os.path.join(self.folder, digest_of(ONE)), "wb") as file:
             file.write(b"something else")
         self.assertEqual(self.texts("turn"), [(None, TWO)])
@@ -114,45 +114,45 @@ class Kept(unittest.TestCase):
         store = self.store(limit=150)
         many = FOUR * 20
         for name, before, after in (("1", ONE, THREE), ("2", many, FOUR), ("3", FOUR, many)):
-            store.add(name, "/a", before, after)
+            store.add_edit(name, "/a", before, after)
         # A text of several edits counts once.
-        store.keep(lambda edit: True)
+        store.keep_edits(lambda edit: True)
         found = [self.texts(it)[0] for it in ("1", "2", "3")]
         self.assertEqual(found, [(ONE, None), (many, FOUR), (FOUR, many)])
 
     def test_of_a_text_that_is_too_large_the_digest_is_known(self) -> None:
         store = self.store(largest=99)
-        store.add("turn", "/a", THREE, ONE)
+        store.add_edit("turn", "/a", THREE, ONE)
         self.assertEqual(self.texts("turn"), [(None, ONE)])
         self.assertEqual(store.edits()[0].before, digest_of(THREE))
 
     def test_of_edits_that_are_not_to_be_kept_nothing_is_left(self) -> None:
         store = self.store()
-        store.add("goes", "/secret", FOUR, ONE)
-        store.add("stays", "/a", ONE, TWO)
+        store.add_edit("goes", "/secret", FOUR, ONE)
+        store.add_edit("stays", "/a", ONE, TWO)
         for name in (".unfinished-1-aa", "of another release.json"):
             with open(os.path.join(self.folder, name), "wb"):
                 pass
-        store.keep(lambda edit: edit.path != "/secret")
+        store.keep_edits(lambda edit: edit.path != "/secret")
         self.assertEqual([it.group for it in self.store().edits()], ["stays"])
         self.assertEqual(self.names(), {digest_of(ONE), digest_of(TWO)})
-        store.add("more", "/a", TWO, ONE)
+        store.add_edit("more", "/a", TWO, ONE)
         self.assertEqual([it.group for it in self.store().edits()], ["stays", "more"])
 
     def test_on_a_full_disk_the_texts_that_are_not_to_be_kept_go_as_well(self) -> None:
         store = self.store()
-        store.add("goes", "/secret", FOUR, ONE)
-        store.add("stays", "/a", ONE, TWO)
+        store.add_edit("goes", "/secret", FOUR, ONE)
+        store.add_edit("stays", "/a", ONE, TWO)
         full = OSError(errno.ENOSPC, "full")
-        with mock.patch.object(private_files, "write", side_effect=full):
+        with mock.patch.object(private_files, "write_file", side_effect=full):
             with self.assertRaises(OSError):
-                store.keep(lambda edit: edit.path != "/secret")
+                store.keep_edits(lambda edit: edit.path != "/secret")
         self.assertEqual(self.names(), {digest_of(ONE), digest_of(TWO)})
         self.assertEqual(self.texts("stays"), [(ONE, TWO)])
 
     def test_what_cannot_be_removed_keeps_nothing_else_from_it(self) -> None:
         store = self.store()
-        store.add("goes", "/a", FOUR, THREE)
+        store.add_edit("goes", "/a", FOUR, THREE)
         os.mkdir(os.path.join(self.folder, ".of another program"))
         unlink, is_open = os.unlink, os.path.join(self.folder, digest_of(FOUR))
 
@@ -162,17 +162,17 @@ class Kept(unittest.TestCase):
             unlink(path)
 
         with mock.patch.object(os, "unlink", refuse):
-            store.keep(lambda edit: False)
+            store.keep_edits(lambda edit: False)
         self.assertEqual(self.names(), {".of another program", digest_of(FOUR)})
-        store.keep(lambda edit: False)
+        store.keep_edits(lambda edit: False)
         self.assertEqual(self.names(), {".of another program"})
 
     @unittest.skipIf(sys.platform == "win32", "Windows has no modes")
     def test_only_the_user_can_read_it(self) -> None:
         store = self.store()
-        store.add("turn", "/a", ONE, TWO)
-        store.add("gone", "/a", TWO, ONE)
-        store.keep(lambda edit: edit.group == "turn")
+        store.add_edit("turn", "/a", ONE, TWO)
+        store.add_edit("gone", "/a", TWO, ONE)
+        store.keep_edits(lambda edit: edit.group == "turn")
         for folder, _folders, names in os.walk(os.path.dirname(self.folder)):
             for path in (folder, *(os.path.join(folder, it) for it in names)):
                 self.assertEqual(stat.S_IMODE(os.stat(path).st_mode) & 0o077, 0, path)

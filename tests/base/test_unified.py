@@ -9,16 +9,16 @@ import subprocess
 import tempfile
 import unittest
 
-from GeminiCompanion.companion.base.comparison import compare
-from GeminiCompanion.companion.base.digest import digest
-from GeminiCompanion.companion.base.unified import unified
+from GeminiCompanion.companion.base.comparison import compare_texts
+from GeminiCompanion.companion.base.digest import digest_comparison
+from GeminiCompanion.companion.base.unified import unified_text
 
 
 class Unified(unittest.TestCase):
     def test_changes_far_apart_stand_in_hunks_of_their_own(self) -> None:
         old = "".join(f"{row}\n" for row in range(1, 31))
         new = old.replace("5\n", "five\n", 1).replace("28\n", "")
-        rows = unified(compare(old, new), "a", "b").splitlines()
+        rows = unified_text(compare_texts(old, new), "a", "b").splitlines()
         self.assertEqual(
             [row for row in rows if row.startswith("@")], ["@@ -2,7 +2,7 @@", "@@ -25,6 +25,5 @@"]
         )
@@ -28,15 +28,17 @@ class Unified(unittest.TestCase):
 
     def test_hunks_of_parts_of_a_text_have_the_numbers_of_the_whole(self) -> None:
         old = [f"{row}\n" for row in range(1, 1001)]
-        whole = compare("".join(old), "".join([*old[:499], "changed\n", *old[500:]]))
-        self.assertIn("@@ -497,7 +497,7 @@\n", unified(whole, "a", "b"))
-        self.assertEqual(unified(digest(whole), "a", "b"), unified(whole, "a", "b"))
+        whole = compare_texts("".join(old), "".join([*old[:499], "changed\n", *old[500:]]))
+        self.assertIn("@@ -497,7 +497,7 @@\n", unified_text(whole, "a", "b"))
+        self.assertEqual(
+            unified_text(digest_comparison(whole), "a", "b"), unified_text(whole, "a", "b")
+        )
 
     def test_equal_texts_give_nothing(self) -> None:
-        self.assertEqual(unified(compare("a\n", "a\n"), "a", "b"), "")
+        self.assertEqual(unified_text(compare_texts("a\n", "a\n"), "a", "b"), "")
 
     def test_a_text_without_a_final_line_end_says_so(self) -> None:
-        text = unified(compare("a", "b\n"), "a", "b")
+        text = unified_text(compare_texts("a", "b\n"), "a", "b")
         self.assertIn("-a\n\\ No newline at end of file\n+b\n", text)
 
     @unittest.skipUnless(shutil.which("patch"), "no program `patch` on this machine")
@@ -50,7 +52,9 @@ class Unified(unittest.TestCase):
             old, new = "".join(rows), "".join(changed)[: -1 if chance.random() < 0.3 else None]
             if old and new and old != new:
                 with self.subTest(old=old, new=new):
-                    self.assertEqual(self.patched(old, unified(compare(old, new), "a", "b")), new)
+                    self.assertEqual(
+                        self.patched(old, unified_text(compare_texts(old, new), "a", "b")), new
+                    )
 
     def patched(self, old: str, difference: str) -> str:
         folder = tempfile.mkdtemp()

@@ -22,9 +22,9 @@ class Unwritten(unittest.TestCase):
         self.one, self.other = UnwrittenLines("one"), UnwrittenLines("other")
 
     def add(self, lines: UnwrittenLines, *texts: str, goes: int = FIRST) -> None:
-        with self.limit.apart(lines):
+        with self.limit.set_apart(lines):
             for text in texts:
-                lines.add(text.encode() + b"\n", goes)
+                lines.add_line(text.encode() + b"\n", goes)
 
     def test_the_oldest_lines_of_whichever_file_go_first_and_leave_a_gap(self) -> None:
         self.add(self.one, "1 a", "1 b")
@@ -32,8 +32,8 @@ class Unwritten(unittest.TestCase):
         with self.assertLogs("GeminiCompanion", "ERROR") as logs:
             self.add(self.other, "2 b")
             self.add(self.one, "1 c")
-        self.assertEqual(self.one.data(GAP), b"...\n1 c\n")
-        self.assertEqual(self.other.data(GAP), b"2 a\n2 b\n")
+        self.assertEqual(self.one.all_lines(GAP), b"...\n1 c\n")
+        self.assertEqual(self.other.all_lines(GAP), b"2 a\n2 b\n")
         self.assertEqual((self.one.is_whole, self.other.is_whole), (False, True))
         self.assertEqual([each for each in logs.output if LOST in each], logs.output)
         self.assertEqual(len(logs.output), 1)
@@ -43,11 +43,11 @@ class Unwritten(unittest.TestCase):
         self.add(self.one, "set", goes=AFTER_ALL_OTHERS)
         with self.assertLogs("GeminiCompanion", "ERROR"):
             self.add(self.one, "said", "more")
-            self.assertEqual(self.one.data(GAP), b"head\nset\n...\n")
+            self.assertEqual(self.one.all_lines(GAP), b"head\nset\n...\n")
             self.add(self.other, "another", goes=AFTER_ALL_OTHERS)
-        self.assertEqual(self.one.data(GAP), b"head\n...\n")
+        self.assertEqual(self.one.all_lines(GAP), b"head\n...\n")
         self.add(self.other, "x" * 100, goes=NEVER)
-        self.assertIn(b"x" * 100, self.other.data(GAP))
+        self.assertIn(b"x" * 100, self.other.all_lines(GAP))
 
     def test_the_gap_is_where_the_last_line_is_missing_and_not_where_one_was_dropped_last(
         self,
@@ -57,11 +57,11 @@ class Unwritten(unittest.TestCase):
         with self.assertLogs("GeminiCompanion", "ERROR"):
             self.add(self.one, "said", "again")
             self.add(self.other, "more", goes=AFTER_ALL_OTHERS)
-        self.assertEqual(self.one.data(GAP), b"head\n...\n")
+        self.assertEqual(self.one.all_lines(GAP), b"head\n...\n")
 
     def test_what_a_thread_works_with_is_not_dropped_meanwhile_and_counts_afterwards(self) -> None:
         self.add(self.one, "1 a", "1 b")
-        with self.limit.apart(self.one):
+        with self.limit.set_apart(self.one):
             self.add(self.other, "2 a", "2 b", "2 c")
             self.assertTrue(self.one.is_whole and self.other.is_whole)
             self.one.clear()
@@ -74,6 +74,6 @@ class Unwritten(unittest.TestCase):
     def test_lines_that_were_cleared_are_whole_again(self) -> None:
         with self.assertLogs("GeminiCompanion", "ERROR"):
             self.add(self.one, "x" * 100)
-        self.assertEqual((self.one.size, self.one.data(GAP)), (0, GAP))
+        self.assertEqual((self.one.size, self.one.all_lines(GAP)), (0, GAP))
         self.one.clear()
-        self.assertEqual((self.one.is_whole, self.one.data(GAP)), (True, b""))
+        self.assertEqual((self.one.is_whole, self.one.all_lines(GAP)), (True, b""))

@@ -48,7 +48,7 @@ class Vanished(unittest.IsolatedAsyncioTestCase):
         self.addAsyncCleanup(self.server.stop)
 
     async def handle(self, request: BaseRequest) -> StreamResponse:
-        self.server.admit(request)
+        self.server.admit_request(request)
         if request.path == "/":
             return Response(text="here")
         stream = StreamResponse()

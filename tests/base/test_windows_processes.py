@@ -25,7 +25,9 @@ class Table(unittest.TestCase):
 
     @unittest.skipIf(sys.platform == "win32", "another system")
     def test_elsewhere_nothing_is_told(self) -> None:
-        self.assertEqual((windows_processes.parent_of(1), windows_processes.connections()), (0, []))
+        self.assertEqual(
+            (windows_processes.parent_of(1), windows_processes.tcp_connections()), (0, [])
+        )
 
 
 class Libraries:
@@ -77,11 +79,11 @@ class OnWindows(unittest.TestCase):
         self.assertEqual(self.libraries.open, set())
 
     def test_a_table_that_has_grown_is_asked_for_again(self) -> None:
-        self.assertEqual(windows_processes.connections(), [TcpConnection(50_000, 40_000, 4711)])
+        self.assertEqual(windows_processes.tcp_connections(), [TcpConnection(50_000, 40_000, 4711)])
 
     def test_without_the_libraries_nothing_is_told(self) -> None:
         with mock.patch.object(ctypes, "WinDLL", side_effect=OSError):
-            told = windows_processes.parent_of(4711), windows_processes.connections()
+            told = windows_processes.parent_of(4711), windows_processes.tcp_connections()
         self.assertEqual(told, (0, []))
 
 
@@ -97,5 +99,5 @@ class Genuine(unittest.TestCase):
             with socket.create_connection(("127.0.0.1", port)) as stream:
                 own = stream.getsockname()[1]
                 self.assertIn(
-                    TcpConnection(own, port, os.getpid()), windows_processes.connections()
+                    TcpConnection(own, port, os.getpid()), windows_processes.tcp_connections()
                 )

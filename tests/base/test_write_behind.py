@@ -24,11 +24,11 @@ class Order(unittest.TestCase):
             done.append("older")
 
         older, newer = WriteBehind("test of order"), WriteBehind("test of order")
-        older.soon(slow)
+        older.do_soon(slow)
         is_held.wait()
-        newer.soon(lambda: done.append("newer"))
+        newer.do_soon(lambda: done.append("newer"))
         other = WriteBehind("test of another")
-        other.soon(lambda: done.append("other"))
+        other.do_soon(lambda: done.append("other"))
         other.finish()
         self.assertEqual(done, ["other"])
         may_go_on.set()
@@ -39,10 +39,10 @@ class Order(unittest.TestCase):
         done: list[int] = []
         may_go_on = threading.Event()
         writer = WriteBehind()
-        writer.soon(may_go_on.wait)  # type: ignore[arg-type]
+        writer.do_soon(may_go_on.wait)  # type: ignore[arg-type]
         work = [lambda number=number: done.append(number) for number in range(2)]
         for number in (0, 1, 0, 1):
-            writer.soon(work[number])  # type: ignore[arg-type]
+            writer.do_soon(work[number])  # type: ignore[arg-type]
         may_go_on.set()
         writer.finish()
         self.assertEqual(done, [0, 1])
@@ -65,7 +65,7 @@ class Order(unittest.TestCase):
             return wait_for(it, is_over, *limit)
 
         writer = WriteBehind()
-        writer.soon(slow)
+        writer.do_soon(slow)
         began.wait()
         with mock.patch.object(threading.Condition, "wait_for", wait):
             writer.finish()
@@ -78,10 +78,10 @@ class WithoutThreads(unittest.TestCase):
         done: list[int] = []
         refused = mock.patch.object(threading.Thread, "start", side_effect=RuntimeError("no more"))
         with refused, self.assertLogs(logger, "ERROR"):
-            writer.soon(lambda: done.append(1))
+            writer.do_soon(lambda: done.append(1))
             # Nobody waits for a thread that there is not.
             writer.finish()
         self.assertEqual(done, [])
-        writer.soon(lambda: done.append(2))
+        writer.do_soon(lambda: done.append(2))
         writer.finish()
         self.assertEqual(done, [1, 2])

@@ -36,7 +36,7 @@ from GeminiCompanion.companion.agent.turn_events import (
     TurnEvent,
     Usage,
 )
-from GeminiCompanion.companion.base.changes import changes_between, counts, rows_of
+from GeminiCompanion.companion.base.changes import changes_between, count_rows, rows_of
 from GeminiCompanion.companion.chat import amounts
 from GeminiCompanion.companion.chat.attached import CONTEXT, SELECTION, Attached, outgoing
 from GeminiCompanion.companion.chat.edit_counts import counted
@@ -428,7 +428,7 @@ class Edits(unittest.TestCase):
         chance = Random(1)
         for _ in range(2000):
             old, new = ("".join(chance.choices("ab\n", k=chance.randrange(12))) for _ in "on")
-            expected = counts(changes_between(rows_of(old), rows_of(new)))
+            expected = count_rows(changes_between(rows_of(old), rows_of(new)))
             found = counted(Diff("/b", old, new))
             self.assertEqual((found.added, found.removed), expected, (old, new))
 

@@ -8,7 +8,7 @@ import shutil
 import tempfile
 import unittest
 
-from GeminiCompanion.companion.base.mentions import mentioned
+from GeminiCompanion.companion.base.mentions import mentioned_files
 from GeminiCompanion.companion.chat.project_paths import PathScope, escaped, listed, matching
 
 
@@ -99,5 +99,5 @@ class Matching(unittest.TestCase):
     def test_a_message_reads_the_name_as_it_is(self) -> None:
         for name in ("a b.py", "it's.py", 'a"b', "a\\b", "src/", "ünï.txt", "a.py."):
             with self.subTest(name):
-                found = mentioned(f"see @{escaped(name)} now", lambda it: it)
+                found = mentioned_files(f"see @{escaped(name)} now", lambda it: it)
                 self.assertEqual(found, [name])

@@ -148,7 +148,7 @@ class Saved(unittest.TestCase):
         old = edit(prompt="do", **of("turn"))
         details = {"target": old.path, "folders": ["/shop"], "client": old.client, "at": old.at}
         details.update(turn="turn", prompt="do", is_seen=False)
-        UndoStore(self.folder, 100, 1000).add(old.id, old.path, b"old\r\n", b"new\n", details)
+        UndoStore(self.folder, 100, 1000).add_edit(old.id, old.path, b"old\r\n", b"new\n", details)
         self.save(*self.known())
         self.assertEqual([it.prompt for it in edit_store.load_edits(self.folder)], ["do"])
         self.assertEqual(UndoStore(self.folder, 100, 1000).edits(), [])
@@ -212,7 +212,7 @@ class Saved(unittest.TestCase):
         for details in ({}, *({**whole, name: value} for name, value in wrong)):
             with self.subTest(details=str(details)[:80]):
                 self.save(good)
-                UndoStore(self.folder, 100, 1000).add(bad.id, bad.path, b"bad", b"x", details)
+                UndoStore(self.folder, 100, 1000).add_edit(bad.id, bad.path, b"bad", b"x", details)
                 with self.assertLogs("GeminiCompanion", "WARNING") as logs:
                     self.assertEqual(self.names(), ["good"])
                 self.assertNotIn("bad", "".join(logs.output))

@@ -56,7 +56,7 @@ class DiskCheckTestCase(InLoop):
 
     def accept(self, text: str, at: float, path: str = "", comes_back: bool = False) -> int:
         """A text of which a CLI was told at that moment; gives its number."""
-        before = file_content.read(path or self.path).known_digest
+        before = file_content.read_original(path or self.path).known_digest
         entry = Entry("s", path or self.path, TOLD, at, text=text, decided_at=at, before=before)
         (number,) = self.book.adopt_entries([entry._replace(comes_back=comes_back)])
         return number
@@ -110,7 +110,7 @@ class WhatIsOnDisk(DiskCheckTestCase):
         self.assertNotIn("a.txt", "".join(logs.output))
 
     async def look_without_reading(self) -> None:
-        with mock.patch.object(file_content, "read", side_effect=ZeroDivisionError):
+        with mock.patch.object(file_content, "read_original", side_effect=ZeroDivisionError):
             await self.check.check_files()
 
     async def pass_hours(self, count: str) -> None:
@@ -214,7 +214,7 @@ class WhatIsOnDisk(DiskCheckTestCase):
         self.accept("new\n", self.long_ago)
         self.accept("text", self.long_ago, "/hangs")
         self.write(b"new\n")
-        answer, real = threading.Event(), file_content.read
+        answer, real = threading.Event(), file_content.read_original
         self.addCleanup(answer.set)
 
         def read(path: str) -> file_content.Original:
@@ -223,7 +223,7 @@ class WhatIsOnDisk(DiskCheckTestCase):
             return real(path)
 
         clock = Clock()
-        with mock.patch.object(file_content, "read", read), self.assertLogs(log.logger):
+        with mock.patch.object(file_content, "read_original", read), self.assertLogs(log.logger):
             looking = asyncio.ensure_future(self.check.check_files())
             await until(lambda: self.texts() == ["text"])
             await clock.advance(disk_check.READING)

@@ -342,7 +342,7 @@ class Processes(unittest.TestCase):
         row = {"ProcessId": 7, "ParentProcessId": 5, "Name": "node.exe", "CommandLine": command}
         idle = {"ProcessId": 0, "ParentProcessId": None, "Name": None, "CommandLine": None}
         told = json.dumps([{**row, "Started": 1700000000}, idle], ensure_ascii=False)
-        with mock.patch.object(system_processes, "output", return_value=told) as output:
+        with mock.patch.object(system_processes, "output_of_program", return_value=told) as output:
             known = system_processes._from_powershell()
         self.assertIn(
             "[Console]::OutputEncoding = New-Object System.Text.UTF8", output.call_args[0][-1]

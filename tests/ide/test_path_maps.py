@@ -78,8 +78,8 @@ class Maps(unittest.TestCase):
         told = Advertisement(1, 2, "t", ("C:\\a", "E:\\b", UBUNTU + "\\c"), WSL)
         # The one in the middle has no path over there.
         self.assertEqual(told.workspace_path, "/mnt/c/a:/c")
-        self.assertEqual(WSL.unmapped(told.folders), ("E:\\b",))
-        self.assertEqual(NO_MAPS.unmapped(told.folders), ())
+        self.assertEqual(WSL.unmapped_folders(told.folders), ("E:\\b",))
+        self.assertEqual(NO_MAPS.unmapped_folders(told.folders), ())
         back = PathMaps((PathMap("/mnt/c", "C:\\"),))
         self.assertEqual(
             Advertisement(1, 2, "t", ("/mnt/c/a", "/mnt/c/b"), back).workspace_path, "C:\\a;C:\\b"

@@ -176,12 +176,12 @@ class Hanging(QuestionsTestCase):
     async def test_a_file_holds_up_no_other_and_is_asked_once_until_it_answers(self) -> None:
         await self.begin()
         here, away = self.file("here"), self.file("away")
-        stamp = file_content.stamp
+        stamp = file_content.file_stamp
 
         def slow(path: str) -> Any:
             return self.hang() if path == away else stamp(path)
 
-        with mock.patch.object(file_content, "stamp", slow):
+        with mock.patch.object(file_content, "file_stamp", slow):
             for _ in range(3):
                 with mock.patch.object(file_content, "SOON", 0.05):
                     found: Any = {}

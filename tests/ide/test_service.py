@@ -334,7 +334,7 @@ class Teller(Editor):
     def gather_edit(self, window_id, edit): pass
     def show_message(self, sentence, about=""): print("told:", sentence)
     def withdraw_message(self, about): pass
-recent = log.start("info")
+recent = log.start_log("info")
 companion = Companion(1)
 companion.post(WindowsChanged({1: ()}))
 companion.start(Teller())

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, Callable
 
 from companion.base import log, shown_text
-from companion.base.background import in_thread, start
+from companion.base.background import in_thread, start_work
 from companion.base.text_digest import text_digest
 from tools import walk_of_chat
 from tools.count_walks import CHAT
@@ -112,7 +112,7 @@ class Recording(unittest.TestCase):
 
         def walk() -> None:
             # This thread is not watched: of `start`, only the function in it runs on a new one.
-            start(lambda: (seen("a"), is_over.set()))
+            start_work(lambda: (seen("a"), is_over.set()))
             is_over.wait(PATIENCE)
 
         self.assertEqual(self.found(walk), ["start"])

@@ -138,12 +138,12 @@ class Names(CompletingCase):
             begun.append((work, answer))
             return answer
 
-        self.replace(project_lists.background, "start", start)
+        self.replace(project_lists.background, "start_work", start)
         self.of(view).composer.write(view, "@ma")
         lists = [self.asked(view, "ma") for _ in range(3)]
         self.assertEqual(len(begun), 1)
         self.type(view, " goes on")
-        self.replace(background, "start", lambda work: _done(work()))
+        self.replace(background, "start_work", lambda work: _done(work()))
         begun[0][1].give(project_paths.PathListing(("main.py",), True))
         filled: list[Any] = []
         for each in lists:

@@ -593,7 +593,7 @@ class WithUnsavedChanges(EditCase):
 
     def on_loop(self, work: Coroutine[Any, Any, T]) -> Generator[Any, Any, T]:
         """What the engine's loop gets."""
-        done = background.start(lambda: asyncio.run(work))
+        done = background.start_work(lambda: asyncio.run(work))
         yield lambda: done.is_there
         return done.result()
 
@@ -678,7 +678,7 @@ class WithUnsavedChanges(EditCase):
 
         self.replace(os.path, "samefile", samefile)
         elsewhere = os.path.join(self.folder, "elsewhere", "a.txt")
-        looking = background.start(lambda: asyncio.run(self.open_tabs.unsaved_text(elsewhere)))
+        looking = background.start_work(lambda: asyncio.run(self.open_tabs.unsaved_text(elsewhere)))
         yield asked.is_set
         self.assertFalse(looking.is_there)
         answers.set()

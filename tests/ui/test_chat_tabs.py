@@ -263,7 +263,7 @@ class Opening(ChatCase):
         def refuse(path: str, data: bytes) -> None:
             raise full
 
-        self.replace(private_files, "write", refuse)
+        self.replace(private_files, "write_file", refuse)
         for text in ("one", " two"):
             self.type(view, text)
             self.chats.drafts.save()

@@ -231,12 +231,12 @@ class Diffs(DeskCase):
     def test_a_file_that_cannot_be_read_holds_up_neither_its_diff_nor_others(self) -> Steps:
         cli = yield from self.connect()
         path = self.write("a.py", "old\n")
-        with mock.patch.object(file_content, "_read", side_effect=ZeroDivisionError):
+        with mock.patch.object(file_content, "_read_file", side_effect=ZeroDivisionError):
             first = yield from self.diff(cli, path, "new\n")
         self.assertIn("cannot be read", text_of(open_diffs.partner(first)))
         second = yield from self.diff(cli, self.write("b.py", "old\n"), "new\n")
         self.assertEqual(text_of(open_diffs.partner(second)), "old\n")
-        with mock.patch.object(file_content, "_read", side_effect=ZeroDivisionError):
+        with mock.patch.object(file_content, "_read_file", side_effect=ZeroDivisionError):
             self.window.focus_view(second)
             self.run_command("accept_diff")
             yield from self.answer("Accept anyway")
@@ -248,7 +248,7 @@ class Diffs(DeskCase):
         answered = threading.Event()
         self.addCleanup(answered.set)
         with mock.patch.object(file_content, "PATIENCE", 0.01):
-            with mock.patch.object(file_content, "_read", lambda file: answered.wait()):
+            with mock.patch.object(file_content, "_read_file", lambda file: answered.wait()):
                 right = yield from self.diff(cli, path, "new\n")
         self.assertEqual(text_of(open_diffs.partner(right)), file_content.LATE)
         self.assertEqual(text_of(right), "new\n")

@@ -87,7 +87,7 @@ class LargeCase(DeskCase):
 
     @word("comparisons and reading are held")
     def hold(self) -> None:
-        present, self.held = file_content.read(self.path), (Answer[None](), Answer[None]())
+        present, self.held = file_content.read_original(self.path), (Answer[None](), Answer[None]())
 
         async def compare(work: Callable[[], Any]) -> Any:
             await self.held[0]

@@ -130,7 +130,7 @@ class RandomCuts(CuttingCase, ChatCase, UnaskedCase):  # type: ignore[misc]
         self.chat_id = self.id_of(self.chat_view)
 
     def make_unasked(self, name: str) -> None:
-        before, path = file_content.read(self.write(name, OLD)), self.write(name, NEW)
+        before, path = file_content.read_original(self.write(name, OLD)), self.write(name, NEW)
         id, now = self.window.id(), time.time()
         self.running().review.ledger.kept.add(
             Edit(id, path, before, NEW, "A", now, turn="t", prompt="do", state=EditState.WRITTEN)

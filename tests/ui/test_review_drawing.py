@@ -7,7 +7,7 @@ from unittest import mock
 
 import sublime
 from GeminiCompanion import plugin
-from GeminiCompanion.companion.base.comparison import compare
+from GeminiCompanion.companion.base.comparison import compare_texts
 from GeminiCompanion.companion.ui.review import between, head, marks, open_diffs, record, scrolling
 from GeminiCompanion.companion.ui.review.open_diffs import partner
 
@@ -126,15 +126,15 @@ class Inline(DrawingCase):
         yield self.cli.call("closeDiff", filePath=self.path).done
 
     def test_a_thousand_deleted_lines_are_shown_in_part(self) -> None:
-        side = compare("".join(f"{row}\n" for row in range(1000)), "").old
+        side = compare_texts("".join(f"{row}\n" for row in range(1000)), "").old
         html = between.deleted(side, 0, 1000, ("", ""))
         self.assertEqual(html.count("<div>"), between.MAX_ROWS + 1)
         self.assertIn("800 more deleted lines", html)
-        long = between.deleted(compare("<" * 9999, "").old, 0, 1, ("", ""))
+        long = between.deleted(compare_texts("<" * 9999, "").old, 0, 1, ("", ""))
         self.assertLess(len(long), 9 * between.MAX_LENGTH)
 
     def test_what_differs_in_a_deleted_line_is_marked_in_it(self) -> None:
-        side = compare("same\n\tsum <old> sum\n\n", "same\n\tsum <new> sum\n").old
+        side = compare_texts("same\n\tsum <old> sum\n\n", "same\n\tsum <new> sum\n").old
         html = between.deleted(side, 1, 3, ("", "mark"))
         row = '&nbsp;&nbsp;&nbsp;&nbsp;sum&nbsp;&lt;<span style="mark">old</span>&gt;&nbsp;sum'
         self.assertIn(f"<div>{row}</div><div>&nbsp;</div>", html)

@@ -128,7 +128,7 @@ class SendCase(DeskCase):
         self.replace(sublime.View, "run_command", record)
         # What only crosses threads is done at once; what waits for something does.
         later = queues.on_ui_thread
-        self.replace(background, "start", self.done)
+        self.replace(background, "start_work", self.done)
         self.replace(queues, "on_ui_thread", lambda work, ms=0: later(work, ms) if ms else work())
 
     def done(self, work: Callable[[], Any]) -> Answer[Any]:

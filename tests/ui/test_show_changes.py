@@ -386,11 +386,11 @@ class UnaskedCase(SheetCase):
 
     def made(self, name: str, old: str, new: str) -> str:
         """An edit that was made already; gives the id that a sheet has for it."""
-        return self._made(name, file_content.read(self.write(name, old)), new)
+        return self._made(name, file_content.read_original(self.write(name, old)), new)
 
     def made_new(self, name: str, new: str) -> str:
         """The same of a new file."""
-        return self._made(name, file_content.read(os.path.join(self.folder, name)), new)
+        return self._made(name, file_content.read_original(os.path.join(self.folder, name)), new)
 
     def _made(self, name: str, before: Original, new: str) -> str:
         path = self.write(name, new)

@@ -40,7 +40,7 @@ class ReadingFiles(StoriesCase):
         answers = threading.Event()
         self.addCleanup(answers.set)
         with mock.patch.object(file_content, "PATIENCE", 0.01):
-            with mock.patch.object(file_content, "read", lambda path: answers.wait()):
+            with mock.patch.object(file_content, "read_original", lambda path: answers.wait()):
                 self.stories.begin(self.wait(file_reading.content(self.write("a.py", ""))))
                 yield lambda: len(self.done) == 3
         self.assertEqual(self.done[1].note, file_content.LATE)
@@ -67,7 +67,7 @@ class Told(StoriesCase):
         async def story() -> None:
             for _ in range(3):
                 self.done.append(threading.current_thread())
-                await background.start(lambda: None)
+                await background.start_work(lambda: None)
 
         self.stories.begin(story())
         yield lambda: len(self.done) == 3

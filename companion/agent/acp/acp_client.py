@@ -306,7 +306,7 @@ class AcpClient:
         return asyncio.ensure_future(self.kill())
 
     def _send_message(self, message: Mapping[str, Any]) -> None:
-        self.process.write(jsonrpc.encode(message) + b"\n")
+        self.process.write(jsonrpc.encode_json(message) + b"\n")
 
     async def _read_messages(self) -> None:
         """The boundary of a connection: a bug here ends it and leaves nobody waiting."""

@@ -69,6 +69,6 @@ class MessageLines:
 
 def _parse_message(data: bytes) -> jsonrpc.Message | None:
     try:
-        return jsonrpc.message(json.loads(data.decode("utf-8", "replace")))
+        return jsonrpc.message_in(json.loads(data.decode("utf-8", "replace")))
     except (ValueError, RecursionError, jsonrpc.RpcError):
         return None

@@ -72,7 +72,7 @@ class ClaudeAgent(AgentCli):
         settings: dict[str, Any] = {}
         if credentials.api_key:
             key = os.path.join(self.folder, KEY)
-            private_files.write(key, credentials.api_key.encode("utf-8"))
+            private_files.write_file(key, credentials.api_key.encode("utf-8"))
             settings["apiKeyHelper"] = shlex.join(["cat", key.replace(os.sep, "/")])
         write_settings(self.folder, os.path.join(self.folder, ".claude"), settings, more)
 

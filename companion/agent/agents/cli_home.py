@@ -60,16 +60,16 @@ def write_settings(
     NotPrivate."""
     private_files.make_folder(folder)
     # The CLI's search for variables ends here; otherwise it would continue in the folders above.
-    private_files.write(os.path.join(home, ".env"), b"")
+    private_files.write_file(os.path.join(home, ".env"), b"")
     data = json.dumps(merged_settings(settings, more), ensure_ascii=False).encode("utf-8")
-    private_files.write(os.path.join(folder, "settings.json"), data)
+    private_files.write_file(os.path.join(folder, "settings.json"), data)
 
 
 def write_trusted(folder: str, trusted: Sequence[str]) -> None:
     """Tell Gemini CLI and its relatives which folders they may trust, with all in them. `folder` is
     the CLI's own one in the home. Raises OSError, NotPrivate."""
     told = json.dumps({path: "TRUST_FOLDER" for path in trusted}, ensure_ascii=False)
-    private_files.write(os.path.join(folder, "trustedFolders.json"), told.encode("utf-8"))
+    private_files.write_file(os.path.join(folder, "trustedFolders.json"), told.encode("utf-8"))
 
 
 def forget_keys(home: str, names: Sequence[str]) -> None:

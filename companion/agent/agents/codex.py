@@ -74,7 +74,7 @@ class Codex(AgentCli):
     def prepare_home(self, credentials: Credentials, more: Mapping[str, Any]) -> None:
         private_files.make_folder(self._own_home)
         self._forget_other_keys(credentials)
-        private_files.write(os.path.join(self._own_home, "config.toml"), AT_START)
+        private_files.write_file(os.path.join(self._own_home, "config.toml"), AT_START)
         settings: dict[str, Any] = {
             "analytics": {"enabled": False},
             "check_for_update_on_startup": False,

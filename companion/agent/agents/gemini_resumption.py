@@ -39,7 +39,7 @@ def write_recording(
     os.makedirs(folder, mode=0o700, exist_ok=True)
     name = f"session-{MINUTE}-{session[:PREFIX]}.jsonl"
     data = ("\n".join(lines) + "\n").encode("utf-8", "replace")
-    private_files.write(os.path.join(folder, name), data)
+    private_files.write_file(os.path.join(folder, name), data)
     return sum(map(_update_count, messages))
 
 

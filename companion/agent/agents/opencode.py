@@ -103,7 +103,7 @@ class OpenCode(AgentCli):
             "share": "disabled",
         }
         data = json.dumps(merged_settings(settings, more), ensure_ascii=False).encode("utf-8")
-        private_files.write(self._settings_path, data)
+        private_files.write_file(self._settings_path, data)
 
     def home_variables(self, credentials: Credentials) -> dict[str, str]:
         folders = {

@@ -27,7 +27,7 @@ def fork_transcript(
     """Write the file of `target`: with the turns of `source` up to this one, or all; False if there
     is no such turn. The choices of the user are copied, the agent's session is not. Edits stay with
     the turns that made them, so only the source can undo them. Blocks. Raises OSError."""
-    with FileLock(target.lock).held():
+    with FileLock(target.lock).hold_lock():
         # Servers that start meanwhile would remove files without a conversation.
         return _write_fork(source, summary, turn, target)
 

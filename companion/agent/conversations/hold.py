@@ -107,7 +107,7 @@ class Hold:
     def release_lock(self) -> None:
         """Blocks; for any thread, once nothing of it is used any more."""
         if self._lock.is_held and not os.path.exists(self._transcript.path):
-            self._lock.remove()
+            self._lock.remove_file()
         self._lock.release()
 
     def _begin_task(self, work: Coroutine[Any, Any, None]) -> asyncio.Future[None]:

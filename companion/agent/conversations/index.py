@@ -221,7 +221,7 @@ class Index:
                         transcript, self._clis[agent_of(summary)], summary.state
                     )
                 finally:
-                    lock.remove()
+                    lock.remove_file()
             return None
         return summary
 

@@ -67,7 +67,7 @@ class IndexFile:
         """Raises OSError, NotPrivate."""
         private_files.make_parents(self._folder)
         private_files.make_folder(self._folder)
-        private_files.sweep(self._folder)
+        private_files.sweep_folder(self._folder)
         private_files.write_pieces(self._path, self._file_lines(rows))
 
     def _file_lines(self, rows: Iterable[tuple[str, IndexRow]]) -> Iterator[bytes]:

@@ -162,12 +162,12 @@ class TranscriptFile:
 
     def write_soon(self) -> None:
         """Have the other thread write everything so far; waking it takes a moment."""
-        self._writer.soon(self.write_now)
+        self._writer.do_soon(self.write_now)
 
     def write_now(self, is_last: bool = False) -> None:
         """Write everything so far. Skipped if the disk has refused a moment ago, unless this is the
         last attempt."""
-        with self._working, self._limit.apart(self._unwritten):
+        with self._working, self._limit.set_apart(self._unwritten):
             self._not_before *= not is_last
             self._write_pending()
 
@@ -186,7 +186,7 @@ class TranscriptFile:
 
     def remove_files(self) -> None:
         """Remove the file and the folder beside it. Raises OSError. Later lines are not written."""
-        with self._working, self._limit.apart(self._unwritten):
+        with self._working, self._limit.set_apart(self._unwritten):
             with suppress(FileNotFoundError):
                 os.unlink(self.path)
             self._is_removed = True
@@ -203,7 +203,7 @@ class TranscriptFile:
     @contextmanager
     def _opened_file(self) -> Iterator[tuple[IO[bytes], int]]:
         """The file with everything so far, and its size at that moment."""
-        with self._working, self._limit.apart(self._unwritten):
+        with self._working, self._limit.set_apart(self._unwritten):
             self._write_pending()
             file: IO[bytes] = io.BytesIO() if self._is_new else open(self.path, "rb")
             self._file.size = size = file.seek(0, os.SEEK_END)
@@ -216,7 +216,7 @@ class TranscriptFile:
     def _with_unwritten(self, file: IO[bytes]) -> IO[bytes]:
         with file:
             file.seek(0)
-            return io.BytesIO(file.read() + self._unwritten.data(GAP))
+            return io.BytesIO(file.read() + self._unwritten.all_lines(GAP))
 
     def _add_line(self, line: Line) -> None:
         self._pending.append(line)
@@ -236,11 +236,11 @@ class TranscriptFile:
         is_end = isinstance(line, TurnEvent) and line.is_last
         self._is_lasting = self._is_lasting or is_end or values["type"] == "message"
         text = json.dumps(clean_surrogates(values), ensure_ascii=False, separators=(",", ":"))
-        self._unwritten.add(text.encode("utf-8") + b"\n", DROPPED.get(values["type"], FIRST))
+        self._unwritten.add_line(text.encode("utf-8") + b"\n", DROPPED.get(values["type"], FIRST))
 
     def _write_collected(self) -> None:
         try:
-            self._file.append(self._unwritten.data(GAP), self._is_new, self._is_lasting)
+            self._file.append_lines(self._unwritten.all_lines(GAP), self._is_new, self._is_lasting)
         except OSError as error:
             self._not_before = monotonic() + PAUSE
             # A file that somebody removed is not created again.
@@ -297,7 +297,7 @@ class Transcripts:
                     try:
                         shutil.rmtree(os.path.join(self.folder, name))
                     finally:
-                        lock.remove()
+                        lock.remove_file()
 
     def write_all(self) -> None:
         """Write everything so far of all of them."""

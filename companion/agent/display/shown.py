@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Mapping
 
-from ...base.shown_text import Remarks, shown, shown_line, spelled
+from ...base.shown_text import Remarks, show_hidden, shown_line, spell_hidden
 from ..sentence import CHINESE, ENGLISH, sentence, translated_text
 from ..turn_events import Diff
 
@@ -30,7 +30,7 @@ def display_line(text: str, language: str) -> str:
 
 def display_text(text: str, language: str) -> str:
     """A command, or another text that may have several lines."""
-    return shown(text, REMARKS[language])
+    return show_hidden(text, REMARKS[language])
 
 
 def args_of(args: Mapping[str, Any], language: str) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def shown_diff(value: Diff, language: str) -> dict[str, str]:
 
 def changed_texts(**texts: str | None) -> dict[str, str]:
     """The texts that cannot be shown unchanged, with their lines."""
-    found = {name: spelled(text) for name, text in texts.items() if text is not None}
+    found = {name: spell_hidden(text) for name, text in texts.items() if text is not None}
     return {name: text for name, text in found.items() if text != texts[name]}
 
 

@@ -24,7 +24,7 @@ class HomeLock:
 
     async def __aenter__(self) -> None:
         await self._here.acquire()
-        taking = asyncio.ensure_future(in_thread(partial(self._lock.wait, WAITING)))
+        taking = asyncio.ensure_future(in_thread(partial(self._lock.wait_for_lock, WAITING)))
         is_over = False
         try:
             await asyncio.shield(taking)

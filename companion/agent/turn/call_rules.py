@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 from typing import Iterable, Sequence
 
-from ...base.agent_rules import COMMAND, EDIT, NAMES, OF_PATHS, READ, TOOL, AgentRules, parted
+from ...base.agent_rules import COMMAND, EDIT, NAMES, OF_PATHS, READ, TOOL, AgentRules, split_rule
 from ...base.path_patterns import IGNORE_CASE, is_matched
 from ..events import tool_call
 from ..events.tool_call import OF_SERVER, SHELL_NOTE, UNNAMED, Call
@@ -85,7 +85,7 @@ def verdict_of_write(
 def _rule_fits(
     rule: str, call: Call, names: Iterable[str], paths: Iterable[str], workspace: str
 ) -> bool:
-    kind, pattern = parted(rule)
+    kind, pattern = split_rule(rule)
     if kind == TOOL:
         return any(is_like(name.casefold(), pattern.casefold()) for name in names)
     if kind == COMMAND:
@@ -100,7 +100,7 @@ def _rule_fits(
 def _may_fit(rule: str, call: Call) -> bool:
     """Whether nobody can say that it does not: of a command in other words, and of a search, which
     comes upon all that is below its folder, as does what reads by a pattern or tells no file."""
-    kind, pattern = parted(rule)
+    kind, pattern = split_rule(rule)
     if kind == COMMAND:
         return call.is_command and may_be(call.shell_line, pattern)
     if kind != READ or call.is_command or call.kind not in READING:
@@ -111,7 +111,7 @@ def _may_fit(rule: str, call: Call) -> bool:
 
 def _is_of_own_tool(rule: str) -> bool:
     """Whether it may be about a tool that belongs to no tool server."""
-    kind, pattern = parted(rule)
+    kind, pattern = split_rule(rule)
     return kind == TOOL and not pattern.casefold().startswith(OF_SERVER)
 
 
@@ -134,27 +134,31 @@ def _allowing_rules(
 ) -> list[str]:
     """The rules by which all of the call is allowed; none if a part of it is not."""
     by_kind = {
-        kind: [rule for rule in rules if parted(rule)[0] == kind] for kind in (TOOL, COMMAND)
+        kind: [rule for rule in rules if split_rule(rule)[0] == kind] for kind in (TOOL, COMMAND)
     }
     if call.is_command:
         # Where the agent tells more of it, it is more than its line.
         is_plain = set(call.args) <= KNOWN and _says_nothing(call)
-        found = [rule for rule in by_kind[COMMAND] if is_allowed(call.shell_line, parted(rule)[1])]
+        found = [
+            rule for rule in by_kind[COMMAND] if is_allowed(call.shell_line, split_rule(rule)[1])
+        ]
         return found[:1] if is_plain else []
     if call.kind == tool_call.EDIT or (call.kind in READING and places):
         kind = EDIT if call.kind == tool_call.EDIT else READ
-        patterns = [rule for rule in rules if parted(rule)[0] == kind]
+        patterns = [rule for rule in rules if split_rule(rule)[0] == kind]
         fitting = [_first_match(patterns, _real_path(place), workspace) for place in places]
         if all(fitting):
             return fitting
     if call.kind == tool_call.EDIT or call.name in UNNAMED:
         return []
-    return [rule for rule in by_kind[TOOL] if is_like(call.name, parted(rule)[1])][:1]
+    return [rule for rule in by_kind[TOOL] if is_like(call.name, split_rule(rule)[1])][:1]
 
 
 def _first_match(rules: Sequence[str], path: str, workspace: str) -> str:
     found = (
-        rule for rule in rules if is_matched(path, (workspace,), (parted(rule)[1],), IGNORE_CASE)
+        rule
+        for rule in rules
+        if is_matched(path, (workspace,), (split_rule(rule)[1],), IGNORE_CASE)
     )
     return next(found, "")
 

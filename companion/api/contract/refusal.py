@@ -10,7 +10,7 @@ from ...agent.failure import AgentError
 from ...agent.sentence import Sentence, translated_text
 from ...base import http_server
 from ...base.jsonrpc import TOO_DEEP
-from ...base.shown_text import spelled
+from ...base.shown_text import spell_hidden
 from .answer_texts import answer_text
 
 # Codes that only the API has, beside those of the agent.
@@ -150,7 +150,7 @@ class Refusal(Exception):
 
 def of_agent(error: AgentError) -> Refusal:
     """An agent's error as an answer; the agent's `details` go into it."""
-    more = {"details": spelled(error.details)} if error.details else {}
+    more = {"details": spell_hidden(error.details)} if error.details else {}
     return Refusal(error.code, more=more, reason=error.message)
 
 

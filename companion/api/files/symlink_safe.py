@@ -81,7 +81,7 @@ class FolderEntry:
     def replace_with(self, other: FolderEntry) -> None:
         """Take the file of `other`, a name in the same folder."""
         if self._folder is None:
-            file_replace.replace(other._name, self._name)
+            file_replace.replace_file(other._name, self._name)
         else:
             os.replace(other._name, self._name, src_dir_fd=self._folder, dst_dir_fd=self._folder)
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any, Mapping
 
 from ...agent.supported import AgentCli
-from ...base.shown_text import spelled
+from ...base.shown_text import spell_hidden
 from ..contract.refusal import SCOPE_MISSING, Refusal
 from ..contract.scopes import ADMIN
 from ..operations.tokens import Caller
@@ -24,7 +24,7 @@ def may_send(caller: Caller, cli: AgentCli, message: str) -> bool:
 def check_command(caller: Caller, cli: AgentCli, message: str) -> None:
     """Raises Refusal if the caller may not send the message to the agent."""
     if not may_send(caller, cli, message):
-        command = spelled("/" + cli.command_in(message)[:MAX_SHOWN])
+        command = spell_hidden("/" + cli.command_in(message)[:MAX_SHOWN])
         raise Refusal(SCOPE_MISSING, "command_scope", scope=ADMIN, cli=cli.name, command=command)
 
 

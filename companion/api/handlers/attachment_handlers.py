@@ -45,10 +45,10 @@ async def get_attachment(services: Services, inputs: Inputs) -> web.StreamRespon
     """The bytes of an attachment, as they were uploaded."""
     attachments = _attachments_of(services, inputs)
     known = await _run_in_time(partial(attachments.get, inputs.fields["attachmentId"]))
-    await http_server.take(inputs.memory, known.size)
+    await http_server.reserve_memory(inputs.memory, known.size)
     data = await _run_in_time(partial(attachments.read_data, known.id))
     headers = {**inputs.headers, "Content-Type": BYTES, "Content-Disposition": "attachment"}
-    return await http_server.send(inputs.request, 200, headers, http_server.in_pieces(data))
+    return await http_server.send_pieces(inputs.request, 200, headers, http_server.in_pieces(data))
 
 
 async def remove_attachment(services: Services, inputs: Inputs) -> HandlerAnswer:

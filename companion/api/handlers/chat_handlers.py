@@ -19,7 +19,7 @@ from ...agent.sentence import sentence, translated_text
 from ...agent.turn_events import CANCEL, UNATTENDED
 from ...base.background import in_thread
 from ...base.http_server import outlive_client
-from ...base.mentions import mentioned
+from ...base.mentions import mentioned_files
 from ..contract.refusal import FILE_ERROR, Refusal, of_agent
 from ..files.served_files import Roots
 from ..operations import audit_log
@@ -241,7 +241,7 @@ def _message_files(roots: Roots, start: str, fields: Mapping[str, Any]) -> list[
         return real if stat.S_ISREG(mode) or stat.S_ISDIR(mode) else None
 
     given = [roots.resolve_path(os.path.join(start, path)) for path in fields.get("filePaths", ())]
-    return list(dict.fromkeys([*given, *mentioned(fields["message"], find_file)]))
+    return list(dict.fromkeys([*given, *mentioned_files(fields["message"], find_file)]))
 
 
 async def _whole_answer(turn: Turn, language: str) -> HandlerAnswer:

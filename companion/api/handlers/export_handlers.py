@@ -25,7 +25,9 @@ async def export_conversation(
     thoughts are left out."""
     conversation = services.agent.conversations.known_conversation(inputs.fields["sessionId"])
     # All of it is in memory while it is sent.
-    await http_server.take(inputs.memory, await on_disk(partial(_transcript_size, conversation)))
+    await http_server.reserve_memory(
+        inputs.memory, await on_disk(partial(_transcript_size, conversation))
+    )
     turns = (await conversation.past.read_history()).turns
     if inputs.fields.get("format") == "json":
         told = [past_turn(turn, inputs.language) for turn in turns]
@@ -40,7 +42,7 @@ async def export_conversation(
         "Content-Disposition": f'attachment; filename="conversation-{info.id[:8]}.md"',
     }
     body = _joined_pieces(pieces)
-    return await http_server.send(inputs.request, 200, headers, body, may_compress=True)
+    return await http_server.send_pieces(inputs.request, 200, headers, body, may_compress=True)
 
 
 def _joined_pieces(texts: Iterator[str]) -> Iterator[bytes]:

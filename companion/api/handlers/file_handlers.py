@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 async def list_directory(services: Services, inputs: Inputs) -> HandlerAnswer:
     path = inputs.fields.get("path", "")
-    await http_server.take(inputs.memory, LISTING)
+    await http_server.reserve_memory(inputs.memory, LISTING)
     real, items, is_cut = await _read_in_time(
         path, lambda: served_files.list_folder(services.roots, path)
     )
@@ -47,7 +47,7 @@ async def read_file(services: Services, inputs: Inputs) -> HandlerAnswer:
             path, lambda: served_files.read_text_file(services.roots, path, SMALL)
         )
         if content is None:
-            await http_server.take(inputs.memory, MAX_FILE)
+            await http_server.reserve_memory(inputs.memory, MAX_FILE)
             real, content = await _read_in_time(
                 path, lambda: served_files.read_text_file(services.roots, path)
             )

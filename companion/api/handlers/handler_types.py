@@ -11,7 +11,7 @@ from aiohttp import web
 
 from ...agent import wire
 from ...agent.agent import Agent
-from ...base.large_json import pieces
+from ...base.large_json import json_pieces
 from ...base.memory_budget import MemoryShare
 from ..contract.answer_texts import answer_text
 from ..contract.refusal import DRAINING, Refusal
@@ -125,7 +125,7 @@ def refusal_envelope(refusal: Refusal, language: str) -> dict[str, Any]:
 
 def encode_json(value: Mapping[str, Any]) -> bytes:
     """The value as JSON. Half a surrogate pair becomes "?"."""
-    return b"".join(pieces(value))
+    return b"".join(json_pieces(value))
 
 
 def current_timestamp() -> str:

@@ -52,4 +52,4 @@ async def serve_page_file(services: Services, inputs: Inputs) -> web.StreamRespo
     name = inputs.request.path.lstrip("/") or INDEX
     headers = {**inputs.headers, **HEADERS, "Content-Type": TYPES[os.path.splitext(name)[1]]}
     body = http_server.in_pieces(services.page[name])
-    return await http_server.send(inputs.request, 200, headers, body, may_compress=True)
+    return await http_server.send_pieces(inputs.request, 200, headers, body, may_compress=True)

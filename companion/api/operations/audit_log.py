@@ -76,7 +76,7 @@ class AuditLog:
                 entry["seconds"] = round(time.monotonic() - begun, 3)
                 short = {name: _shortened_text(value) for name, value in entry.items()}
                 self._lines.append(json.dumps(short).encode("ascii") + b"\n")
-                self._writer.soon(self._write_lines)
+                self._writer.do_soon(self._write_lines)
 
     async def write_all(self) -> None:
         """Write all lines so far, within a time limit, because some disks never answer."""

@@ -99,7 +99,7 @@ class Tokens:
     def load(self, forget: bool = False) -> None:
         """Read the file; with `forget`, withdraw all tokens. Blocks. Raises OSError."""
         if forget:
-            with self._lock.held(), suppress(FileNotFoundError):
+            with self._lock.hold_lock(), suppress(FileNotFoundError):
                 os.remove(self._path)
         self._seen, self._by_digest = self._file_state(), self._read_file()
 
@@ -138,7 +138,7 @@ class Tokens:
         """Nobody else changes the tokens meanwhile. Raises Refusal."""
         async with self._writing:
             try:
-                await in_thread(self._lock.wait)
+                await in_thread(self._lock.wait_for_lock)
                 if await in_thread(self._file_state) != self._seen:
                     await self._read_again()
                 yield
@@ -251,7 +251,7 @@ class Tokens:
     async def _write_file(self, tokens: Sequence[NamedToken]) -> None:
         """Raises OSError."""
         data = json.dumps([asdict(token) for token in tokens]).encode("ascii")
-        await in_thread(partial(private_files.write, self._path, data, lasting=True))
+        await in_thread(partial(private_files.write_file, self._path, data, lasting=True))
         self._by_digest = {token.digest: token for token in tokens}
 
 

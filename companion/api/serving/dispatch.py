@@ -14,7 +14,7 @@ from ...base import http_server
 from ...base.connection import SERVER
 from ...base.http_server import BAD_TOKEN, JSON, HttpServer, Refused
 from ...base.jsonrpc import RpcError
-from ...base.large_json import pieces
+from ...base.large_json import json_pieces
 from ...base.log import logger
 from ...base.memory_budget import MemoryBudget, MemoryShare
 from ..contract.answer_texts import language_of
@@ -189,7 +189,7 @@ class Dispatcher:
         if route is not None and route.scope not in (OPEN, ANY):
             caller.check_scopes(route.scope)
         if not asked.is_open:
-            self._server.admit(request, caller.id, route is not None and route.is_urgent)
+            self._server.admit_request(request, caller.id, route is not None and route.is_urgent)
         if route is None:
             raise self._table.route_refusal(request.path)
         return route
@@ -255,4 +255,6 @@ async def _send_json(
 ) -> web.StreamResponse:
     """Answer with the value as JSON; `more` are headers of this answer alone."""
     head = {"Content-Type": JSON, **exchange.headers, **more}
-    return await http_server.send(exchange.request, status, head, pieces(value), may_compress)
+    return await http_server.send_pieces(
+        exchange.request, status, head, json_pieces(value), may_compress
+    )

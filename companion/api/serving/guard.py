@@ -66,7 +66,9 @@ class ApiGuard(http_server.Guard):
         if caller == NOBODY or any(self._named):
             await self._named.refresh()
         if caller == NOBODY:
-            caller = self._named.holder_of(http_server.bearer(headers.get("Authorization", "")))
+            caller = self._named.holder_of(
+                http_server.bearer_token(headers.get("Authorization", ""))
+            )
         return caller
 
     def knows(self, origin: str) -> bool:

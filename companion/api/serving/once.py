@@ -133,7 +133,7 @@ class IdempotentRequests:
         try:
             with services.tokens.track_request(
                 inputs.caller, inputs.end
-            ), inputs.memory.moved() as own:
+            ), inputs.memory.move_bytes() as own:
                 answer = await route.handler(services, replace(inputs, memory=own))
             kept = _kept_answer(answer, inputs)
             attempt.keep_answer(kept)

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Mapping
 
-from ...base.child_processes import output
+from ...base.child_processes import output_of_program
 from ...base.path_maps import NO_MAPS, PathMaps
 from ...base.regular_file import read_beginning
 from .. import cli_settings, surroundings, system_processes
@@ -255,7 +255,7 @@ def _package_version(cli: Cli, path: str) -> str:
 
 
 def _node_version(node: str | None) -> str:
-    return output(node, "--version").strip().lstrip("v") if node is not None else ""
+    return output_of_program(node, "--version").strip().lstrip("v") if node is not None else ""
 
 
 def _overriding_settings(

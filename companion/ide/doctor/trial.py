@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Mapping
 
-from ...base.child_processes import run
+from ...base.child_processes import run_program
 from ...base.shown_text import shown_line
 from .facts import FoundProgram
 
@@ -69,7 +69,9 @@ def try_program(program: FoundProgram, environment: Mapping[str, str], home: str
 
 def _start_failure(path: str, environment: Mapping[str, str], home: str) -> str:
     try:
-        ended = run(path, "--version", seconds=PATIENCE, environment=environment, folder=home)
+        ended = run_program(
+            path, "--version", seconds=PATIENCE, environment=environment, folder=home
+        )
     except OSError as error:
         return f"it cannot be started ({error.strerror})"
     if ended is None or ended.status == 0:

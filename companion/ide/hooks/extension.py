@@ -103,7 +103,7 @@ def install_extension(cli: Cli, path: str, program: bytes) -> None:
         for name, data in extension_files(cli, program).items():
             whole = os.path.join(path, name)
             private_files.make_parents(whole)
-            private_files.write(whole, data)
+            private_files.write_file(whole, data)
     except OSError as error:
         raise NotChanged(f"{path} cannot be written ({error.strerror}).") from None
 
@@ -251,7 +251,7 @@ def _remove_from_enablement(path: str) -> None:
     if known.pop(NAME, None) is None:
         return
     if known:
-        private_files.write(path, _encode_json(known))
+        private_files.write_file(path, _encode_json(known))
     else:
         os.remove(path)
 

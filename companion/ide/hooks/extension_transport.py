@@ -17,7 +17,7 @@ from aiohttp.web_response import Response
 from ...base import http_server
 from ...base.connection import Connection
 from ...base.http_server import HttpServer, small_answer
-from ...base.jsonrpc import RpcError, encode, load
+from ...base.jsonrpc import RpcError, encode_json, load_json
 from ...base.memory_budget import MemoryBudget, MemoryShare
 from .. import answers
 from ..answers import HttpRefusal
@@ -78,7 +78,7 @@ class ExtensionTransport:
         )
         if exchange is None or claim is None:
             raise HttpRefusal(401, "Expected a proof of the extension, after its nonce.")
-        server.admit(request)
+        server.admit_request(request)
         status, body = await self._unsigned_answer(request, claim)
         headers = {**answers.JSON, PROOF_HEADER: exchange.prove_answer(status, body)}
         return small_answer(status, headers, body)
@@ -89,7 +89,7 @@ class ExtensionTransport:
             raise HttpRefusal(400, f"Expected 32 digits of a nonce in {NONCE_HEADER}.")
         exchange = Handshake(self.key, port, nonce, secrets.token_hex(16))
         self._exchanges[connection] = exchange
-        return small_answer(200, answers.JSON, encode(exchange.server_greeting()))
+        return small_answer(200, answers.JSON, encode_json(exchange.server_greeting()))
 
     async def _unsigned_answer(self, request: BaseRequest, claim: Claim) -> tuple[int, bytes]:
         """The status and the body of an answer that is signed."""
@@ -109,7 +109,7 @@ class ExtensionTransport:
         small = http_server.small_body(request)
         if small is not None:
             _check_digest(digest_of(small), claim)
-            return load(small)
+            return load_json(small)
         found = hashlib.sha256()
         with MemoryShare(self._limits.memory) as memory:
             limits = self._limits.body, memory, self._limits.large
@@ -124,7 +124,7 @@ class ExtensionTransport:
             return request.transport is not None and not request.transport.is_closing()
 
         try:
-            return encode(await self._hooks.answer_hook(cli, value, is_there))
+            return encode_json(await self._hooks.answer_hook(cli, value, is_there))
         except BadHook as error:
             raise HttpRefusal(400, str(error)) from None
         except NotConnected:

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Iterable, Mapping, NamedTuple, Sequence
 
 from ...base.child_processes import NO_WINDOW
-from ...base.file_content import Original, Stamp, of_bytes, stamp
+from ...base.file_content import Original, Stamp, file_stamp, of_bytes
 
 # The most files of a work tree, changed files, and bytes of one of these.
 MAX_FILES, MAX_CHANGED, MAX_BYTES = 20_000, 200, 4 * 1024 * 1024
@@ -83,7 +83,7 @@ def work_tree_of(folder: str) -> GitTree | None:
     entries = ENTRY.findall(listed)
     if len(entries) + len(others) > MAX_FILES:
         return None
-    seen = (stamp(_index_file(root)) or (0, 0))[0]
+    seen = (file_stamp(_index_file(root)) or (0, 0))[0]
     objects: dict[str, str] = {}
     stamps: dict[str, Stamp] = {}
     places = _Places(root)
@@ -91,7 +91,7 @@ def work_tree_of(folder: str) -> GitTree | None:
         path = places.path_of(os.fsdecode(name))
         if path is None:
             continue
-        stamps[path] = now = stamp(path)
+        stamps[path] = now = file_stamp(path)
         time = int(seconds) * 10**9 + int(rest)
         # What was written in the moment in which git looked may be something else by now.
         if now == (time, int(size)) and time < seen:
@@ -107,7 +107,7 @@ def dirty_files(tree: GitTree) -> list[str]:
 
 def changed_files(tree: GitTree) -> dict[str, Original]:
     """The files that have changed since, as they were then, but for the dirty ones."""
-    now = [path for path in tree.objects if stamp(path) != tree.stamps[path]][:MAX_CHANGED]
+    now = [path for path in tree.objects if file_stamp(path) != tree.stamps[path]][:MAX_CHANGED]
     found = _texts_in_git(tree, now)
     others = _untracked_files(tree.root)
     new = _first_files((others or tree.others) - tree.others - set(tree.stamps))

@@ -19,7 +19,7 @@ from itertools import accumulate, chain, islice
 from typing import Any, Callable, Iterable, Mapping, Sequence, TypeVar
 
 from ...base.background import in_thread
-from ...base.file_content import Original, of_bytes, read, stamp, unix
+from ...base.file_content import Original, file_stamp, of_bytes, read_original, unix_line_ends
 from ...base.log import logger
 from ...base.path_maps import is_of_windows
 from ..context import ContextStore
@@ -329,10 +329,10 @@ def _read_all(paths: Iterable[str], room: int) -> dict[str, Original]:
     """The files, as many as have at most `room` bytes together."""
     found = {}
     for path in paths:
-        size = (stamp(path) or (0, 0))[1]
+        size = (file_stamp(path) or (0, 0))[1]
         if size <= room:
             room -= size
-            found[path] = read(path)
+            found[path] = read_original(path)
     return found
 
 
@@ -356,7 +356,11 @@ def _claimed_original(event: HookEvent, now: Original) -> Original:
     if not isinstance(told, dict) or now.note or set(now.traits) - {"no final line end"}:
         return NOT_READ
     before, after = told.get("originalContent"), told.get("newContent")
-    if not isinstance(before, str) or not isinstance(after, str) or unix(after) != now.text:
+    if (
+        not isinstance(before, str)
+        or not isinstance(after, str)
+        or unix_line_ends(after) != now.text
+    ):
         return NOT_READ
     if told.get("isNewFile") is True:
         return Original("", exists=False)

@@ -14,7 +14,7 @@ import sublime
 
 from ...base.answer import Answer
 from ...base.change_sheet import ChangeStart, Section, Sheet, plain_section, section_of
-from ...base.sheet_typing import equal_ends, typed
+from ...base.sheet_typing import equal_ends, typed_edits
 from .. import queues, texts
 from ..review.record import waiting
 from ..review.reviews import FAILED, Reviews
@@ -208,7 +208,7 @@ class ChangeSheet:
         if mine is None:
             return True
         text = self.model.text[: self.model.points[1]] + mine
-        return typed(self.model, text, None).sheet.text == text
+        return typed_edits(self.model, text, None).sheet.text == text
 
     def _give_back(self, mine: str, view: sublime.View) -> None:
         texts.return_text(view.window() or sublime.active_window(), NAME, mine, YOURS)
@@ -238,7 +238,7 @@ class ChangeSheet:
                 self.section(section.file.id) if section.file.id in busy else section
                 for section in wanted
             ]
-            update = self.model.toward([section for section in now if section is not None])
+            update = self.model.update_toward([section for section in now if section is not None])
             if update is None:
                 break
             before = {id(section) for section in self.model.sections}
@@ -282,7 +282,7 @@ class ChangeSheet:
             return
         carets = view.sel()
         is_one = len(carets) == 1 and carets[0].empty()
-        found = typed(self.model, text, carets[0].b if is_one else None)
+        found = typed_edits(self.model, text, carets[0].b if is_one else None)
         before, self.model = self.model, found.sheet
         refused = [edit for edit in found.edits if not self.edits.pass_on(edit, view)]
         for id in dict.fromkeys(edit.file for edit in refused):

@@ -104,7 +104,7 @@ class SheetCommands:
 
     def _place(self, sheet: ChangeSheet, view: sublime.View) -> RowPlace:
         sheet.take_typed()
-        return sheet.model.place(sight.caret_row(view))
+        return sheet.model.place_of(sight.caret_row(view))
 
     def at_caret(self, window: sublime.Window) -> AtCaret | None:
         """If a sheet has the keyboard: what is at its caret; None if that is no file."""

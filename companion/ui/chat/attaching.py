@@ -96,7 +96,9 @@ class Attaching:
 
     async def _attach_open(self, window: sublime.Window, chat: ChatView) -> None:
         paths, is_excluded = sending.open_paths(window), sharing_settings.excluder(window)
-        told = await background.start(lambda: [path for path in paths if not is_excluded(path)])
+        told = await background.start_work(
+            lambda: [path for path in paths if not is_excluded(path)]
+        )
         if not told:
             self._tell(sending.NO_FILES)
             return
@@ -109,14 +111,14 @@ class Attaching:
     ) -> None:
         path = os.path.normpath(os.path.join(folder_of(window), path))
         is_there = os.path.isdir if what == "folder" else os.path.isfile
-        if not await background.start(partial(is_there, path)):
+        if not await background.start_work(partial(is_there, path)):
             self._tell(NO_SUCH.format(what, path))
         elif await self._may(window, path):
             chat.above.attach([_of(what, path, window)])
 
     async def _may(self, window: sublime.Window, path: str) -> bool:
         """Asks if the rules exclude it."""
-        if not await background.start(partial(sharing_settings.excluder(window), path)):
+        if not await background.start_work(partial(sharing_settings.excluder(window), path)):
             return True
         question = sending.EXCLUDED.format(os.path.basename(path))
         return await panels.choice(window, [sending.NO, sending.YES], question) == 1
@@ -127,7 +129,7 @@ class Attaching:
         listing = await self._lists.of(window, folder)
         is_excluded = sharing_settings.excluder(window)
         look = partial(_offered, what, listing.names, near, folder, is_excluded)
-        names = await background.start(look)
+        names = await background.start_work(look)
         chosen = await panels.choice(window, [OTHER, *names], WHAT[what], selected_index=1)
         if chosen == 0:
             other: Answer[str | None] = Answer()

@@ -269,7 +269,7 @@ async def workspace_of(chat: ChatView, window: sublime.Window) -> str:
     folders = views.folders(window)
     if not folder or not folders or folder in folders:
         return folder or folder_of(window)
-    return await background.start(partial(_as_in_window, folder, folders))
+    return await background.start_work(partial(_as_in_window, folder, folders))
 
 
 def _as_in_window(folder: str, folders: Sequence[str]) -> str:

@@ -113,7 +113,7 @@ class Completing:
             symbols = [] if asked.fixed else await self._symbols(window, asked.typed)
             is_excluded = sharing_settings.excluder(window)
             look = partial(_items, names, symbols, asked, folder, is_excluded)
-            items = await background.start(look)
+            items = await background.start_work(look)
         finally:
             # A list that is never filled would keep the others waiting.
             offered.set_completions(items, FLAGS)

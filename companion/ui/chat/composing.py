@@ -65,7 +65,7 @@ class Composing:
 
         is_excluded = sharing_settings.excluder(window)
         folder = await workspace_of(chat, window)
-        named = await background.start(
+        named = await background.start_work(
             lambda: [file for file in named_files(text, folder) if is_excluded(file)]
         )
         if not named:

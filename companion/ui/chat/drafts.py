@@ -140,7 +140,7 @@ class Drafts:
         """Give all to the writer now; answers when it has written that."""
         written: Answer[None] = Answer()
         self.save()
-        self._writer.soon(partial(written.give, None))
+        self._writer.do_soon(partial(written.give, None))
         return written
 
     def finish(self) -> None:
@@ -151,7 +151,7 @@ class Drafts:
     def _save(self) -> None:
         self._is_due = False
         self._saved = dict(self._drafts)
-        self._writer.soon(self._write)
+        self._writer.do_soon(self._write)
 
     def _write(self) -> None:
         """On the writer's thread, which may take its time for long texts."""
@@ -159,7 +159,7 @@ class Drafts:
         data = json.dumps(texts).encode("ascii")
         try:
             private_files.make_parents(self._path)
-            private_files.write(self._path, data)
+            private_files.write_file(self._path, data)
             if self._is_refused:
                 self._is_refused = False
                 queues.on_ui_thread(self.recoveries.emit)

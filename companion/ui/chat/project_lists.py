@@ -33,7 +33,7 @@ class ProjectLists:
         found = self._found.get(scope)
         is_old = found is None or time.monotonic() - found[0] > FRESH
         if is_old and scope not in self._coming:
-            self._coming[scope] = background.start(partial(listed, scope))
+            self._coming[scope] = background.start_work(partial(listed, scope))
         if found is None:
             await self._coming[scope]
             self._take(scope)

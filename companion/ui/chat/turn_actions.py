@@ -12,11 +12,11 @@ import sublime
 
 from ...agent.turn_undo import AS_LEFT, OTHER, UNDONE, FileChange, FileTexts
 from ...base.answer import Answer
-from ...base.comparison import compare
-from ...base.file_content import Original, of_bytes, read
+from ...base.comparison import compare_texts
+from ...base.file_content import Original, of_bytes, read_original
 from ...base.shown_text import shown_line
 from ...base.text_digest import text_digest
-from ...base.unified import unified
+from ...base.unified import unified_text
 from ...chat.amounts import many
 from ...edits.edit import Edit, EditState
 from ...edits.ledger import EditLedger
@@ -303,8 +303,8 @@ def _undoing(left: Sequence[FileTexts]) -> str:
     parts = []
     for file in left:
         name = os.path.basename(file.change.path)
-        found = compare(read(file.change.path).text, _original(file.before).text)
-        parts.append(unified(found, f"{name} now", f"{name} before the turn"))
+        found = compare_texts(read_original(file.change.path).text, _original(file.before).text)
+        parts.append(unified_text(found, f"{name} now", f"{name} before the turn"))
     return "".join(parts)
 
 

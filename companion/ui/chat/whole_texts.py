@@ -7,9 +7,9 @@ from typing import Container
 
 import sublime
 
-from ...base.comparison import compare
-from ...base.shown_text import shown_line, spelled
-from ...base.unified import unified
+from ...base.comparison import compare_texts
+from ...base.shown_text import shown_line, spell_hidden
+from ...base.unified import unified_text
 from ...chat.question import ChatQuestion
 from ...chat.waiting_block import is_shown_in_part
 from .. import texts
@@ -60,5 +60,7 @@ def _text(question: ChatQuestion) -> str:
     parts += ["\n\n"] if question.text and question.diffs else []
     for each in question.diffs:
         path = shown_line(each.path)
-        parts.append(spelled(unified(compare(each.old_text, each.new_text), path, path)))
+        parts.append(
+            spell_hidden(unified_text(compare_texts(each.old_text, each.new_text), path, path))
+        )
     return "".join(parts)

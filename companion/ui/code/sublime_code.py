@@ -32,7 +32,7 @@ class SublimeCode(CodeKnowledge):
 
     async def look_up(self, window_id: int, query: Query) -> Findings:
         answer = await self._ask(partial(code_tools.begin, self._stories, window_id, query))
-        return await background.awaited(answer)
+        return await background.await_answer(answer)
 
     async def selection(self, window_id: int, view_id: int) -> Selection:
         found: Selection = await self._ask(partial(code_tools.selection, view_id))

@@ -7,7 +7,7 @@ import os
 from html import escape
 from typing import Any, Mapping
 
-from ...base.shown_text import spelled
+from ...base.shown_text import spell_hidden
 from ...ide.doctor.report import shorten_home
 
 # Nothing is left to the editor's own style sheet, whose sizes are unknown (docs/sublime.md 7.8).
@@ -43,7 +43,7 @@ def html(content: str) -> str:
 
 def shown(text: str) -> str:
     """The text as HTML, with ~ for the user's home folder."""
-    return escape(spelled(shorten_home(text, os.path.expanduser("~"))))
+    return escape(spell_hidden(shorten_home(text, os.path.expanduser("~"))))
 
 
 def link(command: str, arguments: Mapping[str, Any], label: str) -> str:

@@ -101,7 +101,7 @@ class Remedies:
     async def _enable(self, window: sublime.Window, cli: Cli, path: str) -> None:
         """Show what would be written to the CLI's settings file at the path, ask, and write it."""
         try:
-            plan = await background.start(partial(cli_settings.enabling_change, cli, path))
+            plan = await background.start_work(partial(cli_settings.enabling_change, cli, path))
         except CannotChange as error:
             self._tell(str(error))
             return

@@ -9,7 +9,7 @@ from typing import Iterable
 import sublime
 
 from ...base.answer import Unanswered
-from ...base.shown_text import spelled
+from ...base.shown_text import spell_hidden
 from ...ide.questions import MAX_FILES, OLDER, ContextShared, SharedContext
 from ...ide.service import Companion
 from ...ide.sharing import EXCLUDED, MISSING, OUTSIDE, PAUSED
@@ -99,4 +99,4 @@ def _count(files: int) -> str:
 def _lines(text: str) -> str:
     """The lines as HTML: minihtml has no preformatted text. Half surrogate pairs, which UTF-8
     cannot contain, are spelled out."""
-    return escape(spelled(text)).replace("  ", "&nbsp;&nbsp;").replace("\n", "<br>")
+    return escape(spell_hidden(text)).replace("  ", "&nbsp;&nbsp;").replace("\n", "<br>")

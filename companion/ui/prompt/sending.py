@@ -99,7 +99,7 @@ class Sending:
         if "open_files" in used:
             paths |= set(open_paths(self._window))
         # Links have to be followed on a disk, which may be slow.
-        excluded = await background.start(partial(self._excluded, paths))
+        excluded = await background.start_work(partial(self._excluded, paths))
         if subject in excluded:
             question = EXCLUDED.format(os.path.basename(subject or ""))
             if await panels.choice(self._window, [NO, YES], question) != 1:

@@ -12,7 +12,7 @@ from ...base import background
 from ...base.answer import Answer
 from ...base.digest import Digest
 from ...base.file_content import Original
-from ...base.merge import contains
+from ...base.merge import contains_changes
 from ...edits.edit import Edit
 from ...edits.ledger import EditLedger
 from .. import file_reading, panels, texts
@@ -191,7 +191,7 @@ class Accepting:
             return False
         both = texts.text_of(view), texts.text_of(tab)
         is_large = review.digest is not None
-        return is_large or bool(await computed(partial(contains, review.original, *both)))
+        return is_large or bool(await computed(partial(contains_changes, review.original, *both)))
 
     async def _large_text(self, view: sublime.View) -> str | None:
         """The whole accepted text of a diff whose view shows only parts; None if it must not be
@@ -209,7 +209,7 @@ class Accepting:
             if review.text is not None:
                 return review.text
             # The CLI writes what it proposed.
-            text = await background.start(partial(_new_text, review.digest))
+            text = await background.start_work(partial(_new_text, review.digest))
             if self._reviews.of(view) is review and review.is_current(view) and review.text is None:
                 return text
 
@@ -232,7 +232,7 @@ class Accepting:
             pair.show(window, view)
 
     async def _see_digest(self, view: sublime.View, present: Original, before: Digest) -> None:
-        digest = await computed(partial(before.against, present.text))
+        digest = await computed(partial(before.compare_with, present.text))
         review = self._reviews.of(view)
         if digest is None:
             self._tell(FAILED)

@@ -11,10 +11,10 @@ from typing import Callable, NamedTuple, Tuple
 import sublime
 
 from ...base.answer import Unanswered
-from ...base.comparison import Comparison, compare
+from ...base.comparison import Comparison, compare_texts
 from ...base.digest import Digest
 from ...base.file_content import Original
-from ...base.merge import Merged, merged
+from ...base.merge import Merged, merge_texts
 from ...base.text_digest import text_digest
 from ...ide.questions import FileStamps
 from ...ide.service import Companion
@@ -240,8 +240,8 @@ def _theirs(record: DiffRecord, present: Original) -> Theirs:
 
 
 def _merge(base: str, proposal: str, theirs: str) -> Merge:
-    result = merged(base, proposal, theirs)
-    return result, compare(proposal, result.text)
+    result = merge_texts(base, proposal, theirs)
+    return result, compare_texts(proposal, result.text)
 
 
 def is_same_file(path: str, other: str) -> bool:

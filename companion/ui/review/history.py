@@ -12,9 +12,9 @@ from typing import Callable, Iterable, Mapping
 import sublime
 
 from ...base.answer import Answer, Unanswered
-from ...base.comparison import compare
+from ...base.comparison import compare_texts
 from ...base.file_content import Original
-from ...base.unified import unified
+from ...base.unified_text import unified_text
 from ...edits import edit_store
 from ...edits.edit import Edit
 from ...edits.ledger import EditLedger
@@ -76,7 +76,7 @@ class EditHistory:
             # Another editor keeps the folder to the end.
             return
         read: Answer[list[Edit] | None] = Answer()
-        edit_store.writer.soon(partial(self._read, read))
+        edit_store.writer.do_soon(partial(self._read, read))
         saved = await read
         if saved is None:
             self._warn(edit_store.LOAD_FAILED)
@@ -103,7 +103,7 @@ class EditHistory:
     def _save(self) -> None:
         if self._may_save and not self._is_stopped:
             self._picture = _with_rules(self.edits.kept.all)
-            edit_store.writer.soon(self._write)
+            edit_store.writer.do_soon(self._write)
 
     def _write(self) -> None:
         """Runs on the writer's thread."""
@@ -229,8 +229,8 @@ def _with_rules(edits: Iterable[Edit]) -> tuple[Edit, ...]:
 
 def _difference(edit: Edit) -> str:
     name = os.path.basename(edit.path)
-    found = compare(edit.before.text, edit.after or "")
-    return unified(found, f"{name} before", f"{name} accepted")
+    found = compare_texts(edit.before.text, edit.after or "")
+    return unified_text(found, f"{name} before", f"{name} accepted")
 
 
 def _item(edit: Edit) -> sublime.QuickPanelItem:

@@ -13,7 +13,7 @@ from typing import Callable, Iterable
 import sublime
 
 from ...base.answer import Answer
-from ...base.comparison import Comparison, compare
+from ...base.comparison import Comparison, compare_texts
 from ...base.digest import Compared, Digest
 from ...base.signal import Signal, ValueSignal
 from .. import file_reading, queues, texts
@@ -235,9 +235,9 @@ class Reviews:
 
 def _work(right: sublime.View, review: Review) -> Callable[[], Compared]:
     if review.digest is not None:
-        return partial(review.digest.without, review.dropped)
+        return partial(review.digest.without_changes, review.dropped)
     old, new = review.original, texts.text_of(right)
-    return lambda: (compare(old, new), None)
+    return lambda: (compare_texts(old, new), None)
 
 
 def not_compared(record: DiffRecord) -> str:

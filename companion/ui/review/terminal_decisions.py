@@ -12,7 +12,7 @@ from functools import partial
 from typing import Callable, NamedTuple
 
 from ...base.file_content import Original
-from ...base.merge import contains
+from ...base.merge import contains_changes
 from ...edits.ledger import EditLedger
 from .. import file_reading, texts
 from ..stories import Stories, computed, sleep
@@ -93,6 +93,6 @@ async def _drop_merged(decided: Decided, present: Original) -> None:
     if view is None or present.note:
         return
     text = texts.text_of(view)
-    if await computed(partial(contains, decided.before.text, present.text, text)):
+    if await computed(partial(contains_changes, decided.before.text, present.text, text)):
         if view.is_valid() and texts.text_of(view) == text:
             view.run_command("revert")

@@ -12,7 +12,7 @@ from typing import Callable, Mapping, Sequence
 
 import sublime
 
-from ...base.comparison import compare
+from ...base.comparison import compare_texts
 from ...base.digest import LARGE
 from ...edits.edit import Edit, EditState
 from ...edits.ledger import EditLedger
@@ -170,7 +170,7 @@ def _counts(edits: Sequence[Edit]) -> Mapping[str, str]:
     for edit in edits:
         texts = edit.before.text, edit.after or ""
         if not edit.problem and max(map(len, texts)) <= LARGE:
-            added, removed = compare(*texts).counts
+            added, removed = compare_texts(*texts).counts
             found[edit.id] = f"+{added} -{removed}"
     return found
 

@@ -111,7 +111,7 @@ async def run_cli(
         *(platform(), found.terminal_command, words, folder, environment),
     )
     try:
-        started = await background.start(start)
+        started = await background.start_work(start)
     except NoTerminal as error:
         logger.error("%s", error)
         tell(str(error))
