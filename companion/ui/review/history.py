@@ -14,7 +14,7 @@ import sublime
 from ...base.answer import Answer, Unanswered
 from ...base.comparison import compare_texts
 from ...base.file_content import Original
-from ...base.unified_text import unified_text
+from ...base.unified import unified_text
 from ...edits import edit_store
 from ...edits.edit import Edit
 from ...edits.ledger import EditLedger
