@@ -15,11 +15,12 @@ import http.client
 import json
 import os
 import threading
+import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Mapping
 
 from .extension_client import ExtensionClient, key_of
-from .waiting import PATIENCE
+from .waiting import PATIENCE, pause_after
 
 JSON = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
 
@@ -168,11 +169,7 @@ class FakeCli:
         return found
 
     def _read_stream(self) -> None:
-        self._stream = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-        headers = {**self.headers, "Accept": "text/event-stream", **self._last_event}
-        self._stream.request("GET", "/mcp", headers=headers)
-        response = self._stream.getresponse()
-        id = ""
+        response, id = self._open_stream(), ""
         try:
             for line in iter(response.readline, b""):
                 self.raw.append(line)
@@ -188,5 +185,23 @@ class FakeCli:
             self.stream_error = error
         finally:
             response.close()
-            self._stream.close()
+            if self._stream is not None:
+                self._stream.close()
             self.stream_ended.set()
+
+    def _open_stream(self) -> http.client.HTTPResponse:
+        """Ask for the stream, and again where the server cuts that off, as the SDK does: one that
+        ends does so to whoever comes just before its port is another's."""
+        begin = time.monotonic()
+        while True:
+            self._stream = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+            headers = {**self.headers, "Accept": "text/event-stream", **self._last_event}
+            try:
+                self._stream.request("GET", "/mcp", headers=headers)
+                return self._stream.getresponse()
+            except ConnectionError:
+                self._stream.close()
+                waited = time.monotonic() - begin
+                if self.is_closed or waited > PATIENCE:
+                    raise
+                time.sleep(pause_after(waited))
