@@ -10,6 +10,7 @@ from typing import Any, Sequence
 
 from .agents import command_agent
 from .agents.cli import AgentCli
+from .agents.cli_home import with_changes
 from .agents.program import (
     Program,
     check_executable,
@@ -37,18 +38,21 @@ RUNNERS = RUNNERS_OF_FILES | {"bunx", "npm", "npx", "pnpm", "yarn"}
 
 @dataclass(frozen=True)
 class Chosen:
-    """An agent as a user names it: the id of a row or another one, and the words that start it in a
-    terminal. Those of a row may be left out, and options among them do not count."""
+    """An agent as a user names it: the id of a row or another one, the words that start it in a
+    terminal, and its variables, None for one that it does not get. The words of a row may be left
+    out, and options among them do not count."""
 
     id: str
     command: tuple[str, ...] = ()
+    env: tuple[tuple[str, str | None], ...] = ()
 
     @property
     def launch(self) -> Launch:
         """Its program is looked for at each start, so that one that was just installed is found."""
         cli = CLIS.get(self.id, command_agent.CommandAgent)
-        fallback = cli.from_environment(os.environ)
-        return Launch((), agent=self.id, fallback=fallback, look=self.find_command)
+        env = dict(self.env)
+        fallback = cli.from_environment(with_changes(os.environ, env))
+        return Launch((), agent=self.id, fallback=fallback, look=self.find_command, env=env)
 
     def find_command(self) -> tuple[str, ...]:
         """What starts it. Raises AgentError."""

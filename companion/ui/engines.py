@@ -70,14 +70,15 @@ def chosen_agents() -> tuple[Chosen, ...]:
     from ..agent.supported import CLIS
 
     own = settings.of()
-    named = {id: command for id, command in own.agents if command}
+    named = {each.id: each.command for each in own.agents if each.command}
     in_terminal = by_command(own.cli_command)
     if in_terminal is not None and in_terminal.id in CLIS:
         named.setdefault(in_terminal.id, own.cli_command)
     # In one order, for it is not known whether Sublime keeps that of the settings.
-    ids = [*CLIS, *sorted({own.usual_agent, *dict(own.agents)} - set(CLIS))]
+    others = {own.usual_agent, *(each.id for each in own.agents)}
+    ids = [*CLIS, *sorted(others - set(CLIS))]
     ids.sort(key=lambda id: id != own.usual_agent)
-    return tuple(Chosen(id, named.get(id, ())) for id in ids)
+    return tuple(Chosen(id, named.get(id, ()), own.agent(id).env) for id in ids)
 
 
 def trusted_folders() -> tuple[str, ...]:

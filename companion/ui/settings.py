@@ -41,10 +41,12 @@ SHOWN = 60
 
 
 class AgentCommand(NamedTuple):
-    """An agent of chat and API, and the words that start it; without any they are known."""
+    """An agent of chat and API, the words that start it, which are known if there are none, and its
+    variables by name; one with None is taken away."""
 
     id: str
     command: tuple[str, ...] = ()
+    env: tuple[tuple[str, str | None], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -87,8 +89,12 @@ class Settings:
         command of the agent counts, which is where its program is."""
         name, *options = self.cli_command
         agent = next((cli.id for cli in CLIS if cli.command == name), "")
-        command = dict(self.agents).get(agent)
+        command = self.agent(agent).command
         return (*in_terminal(command), *options) if command else self.cli_command
+
+    def agent(self, id: str) -> AgentCommand:
+        """Its entry; an empty one if there is none."""
+        return next((each for each in self.agents if each.id == id), AgentCommand(id))
 
 
 def in_terminal(command: tuple[str, ...]) -> tuple[str, ...]:
@@ -156,15 +162,50 @@ def _path_map(value: Mapping[str, str]) -> PathMap:
 
 
 def _is_agent(id: str, value: Any) -> bool:
-    """Its command may be left out."""
-    if not AGENT.fullmatch(id) or not isinstance(value, Mapping) or not set(value) <= {"command"}:
+    """Its members may be left out."""
+    if not AGENT.fullmatch(id) or not isinstance(value, Mapping):
         return False
-    command = value.get("command", ["known"])
-    return _is_words(command) and all(word.strip() for word in command[:1]) and bool(command)
+    if not set(value) <= {"command", "env"}:
+        return False
+    command, env = value.get("command", ["known"]), value.get("env", {})
+    is_command = _is_words(command) and bool(command) and bool(command[0].strip())
+    return is_command and isinstance(env, Mapping) and all(map(_is_variable, env, env.values()))
+
+
+def _is_variable(name: str, value: Any) -> bool:
+    """As a system takes it; null takes it away."""
+    if not name or "=" in name or "\0" in name:
+        return False
+    return value is None or isinstance(value, str) and "\0" not in value
+
+
+def _bad_agent(value: Any) -> str:
+    """The end of the sentence; never has the value of a variable, which may be a key."""
+    if not isinstance(value, Mapping):
+        return f"is {_shown(value)}."
+    id = next(id for id, entry in value.items() if not _is_agent(id, entry))
+    entry = value[id]
+    if not AGENT.fullmatch(id):
+        return f"has the name {_shown(id)}, which has to be of small letters, digits, . _ and -."
+    if not isinstance(entry, Mapping):
+        return f"has {_shown(entry)} for {_shown(id)}."
+    unknown = [name for name in entry if name not in ("command", "env")]
+    if unknown:
+        return f"has {_shown(unknown[0])} in {_shown(id)}."
+    env = entry.get("env", {})
+    if not isinstance(env, Mapping):
+        return f'has an "env" in {_shown(id)} that is no object of texts and null.'
+    bad = [name for name in env if not _is_variable(name, env[name])]
+    if bad:
+        return f'has {_shown(bad[0])} in the "env" of {_shown(id)} with no text and no null.'
+    return f"has {_shown(entry['command'])} as the command of {_shown(id)}."
 
 
 def _agent_commands(value: Mapping[str, Any]) -> tuple[AgentCommand, ...]:
-    return tuple(AgentCommand(id, tuple(entry.get("command", ()))) for id, entry in value.items())
+    return tuple(
+        AgentCommand(id, tuple(entry.get("command", ())), tuple(entry.get("env", {}).items()))
+        for id, entry in value.items()
+    )
 
 
 def _are_patterns(value: Any) -> bool:
@@ -248,9 +289,10 @@ KINDS: dict[str, SettingKind] = {
     "api_shows_chats": SettingKind("true or false", _is_switch, is_global=True),
     # A project, which may be somebody else's, starts no programs.
     "agents": SettingKind(
-        'an object of agents, such as {"my-agent": {"command": ["my-agent", "acp"]}}',
+        'an object of agents, such as {"my-agent": {"command": ["my-agent", "acp"], "env": {}}}',
         lambda value: isinstance(value, Mapping) and all(map(_is_agent, value, value.values())),
         is_global=True,
+        came=_bad_agent,
     ),
     "usual_agent": SettingKind(
         'the name of an agent, such as "gemini" or "claude"',

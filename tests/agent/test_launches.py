@@ -10,6 +10,7 @@ import unittest
 from unittest import mock
 
 from GeminiCompanion.companion.agent.agent import Agent, Options
+from GeminiCompanion.companion.agent.credentials import API_KEY, OPENAI, Credentials
 from GeminiCompanion.companion.agent.failure import CLIENT_NOT_INITIALIZED, AgentError
 from GeminiCompanion.companion.agent.launches import Chosen
 from GeminiCompanion.companion.agent.processes.runner import Launch
@@ -106,6 +107,17 @@ class Finding(unittest.TestCase):
         self.assertEqual(Chosen("mine", ("my-agent", "acp")).find_command(), (own, "acp"))
         self.assertEqual(Chosen("my-agent").find_command(), (own,))
 
+    def test_the_users_variables_for_an_agent_are_part_of_its_launch_and_of_its_login(self) -> None:
+        env = (("OPENAI_API_KEY", "theirs"), ("OPENAI_MODEL", None), ("A", "1"))
+        for variables in ({}, {"OPENAI_API_KEY": "the editor's", "OPENAI_MODEL": "m"}):
+            with mock.patch.dict(os.environ, variables):
+                launch = Chosen("qwen", env=env).launch
+            self.assertEqual(launch.env, dict(env))
+            self.assertEqual(launch.fallback, Credentials(OPENAI, "theirs"))
+        with mock.patch.dict(os.environ, OPENAI_API_KEY="the editor's"):
+            launch = Chosen("qwen", env=(("OPENAI_API_KEY", None),)).launch
+        self.assertIsNone(launch.fallback)
+
     def test_one_that_is_installed_later_is_found_then(self) -> None:
         os.unlink(os.path.join(self.bin, "gemini"))
         launch = Chosen("gemini").launch
@@ -142,3 +154,25 @@ class NotInstalled(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(caught.exception.code, CLIENT_NOT_INITIALIZED)
         if shutil.which("node"):
             self.assertIn("npm install -g @qwen-code/qwen-code", str(caught.exception))
+
+
+class Login(unittest.IsolatedAsyncioTestCase):
+    async def test_a_key_of_the_environment_counts_anew_until_somebody_logs_in_or_out(self) -> None:
+        folder = os.path.realpath(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, folder, True)
+        agent = Agent(Options(self.launch("one"), os.path.join(folder, "state")))
+        await agent.load_conversations()
+        self.addAsyncCleanup(agent.stop)
+        account = agent.backends[None].account
+        self.assertEqual(account.credentials.api_key, "one")
+        agent.backends.offer_launches([self.launch("two")])
+        self.assertEqual(account.credentials.api_key, "two")
+        await account.configure_credentials(Credentials(API_KEY, "own"))
+        agent.backends.offer_launches([self.launch("three")])
+        self.assertEqual(account.credentials.api_key, "own")
+        await account.logout()
+        agent.backends.offer_launches([self.launch("four")])
+        self.assertFalse(account.auth_status().is_authenticated)
+
+    def launch(self, key: str) -> Launch:
+        return Chosen("gemini", env=(("GEMINI_API_KEY", key),)).launch

@@ -178,6 +178,39 @@ class Rows(unittest.TestCase):
             self.assertEqual(cli.from_environment(variables), expected)
             self.assertIsNone(cli.from_environment({}))
 
+    def test_the_users_variables_for_an_agent_count_below_what_it_needs(self) -> None:
+        env = {"HTTPS_PROXY": "http://proxy", "HOME": "/other", "LANG": None, "MORE": "no"}
+        for cli, kind in ((ClaudeAgent, ANTHROPIC), (OpenCode, OPENAI), (Codex, OPENAI)):
+            made, ours = self.prepared(cli, kind)
+            above = dict.fromkeys(made.home_variables(Credentials(kind)), "theirs")
+            for credentials in (Credentials(kind, SECRET), Credentials(OWN)):
+                asking = {**made.own_variables()}
+                with self.subTest(cli.id, kind=credentials.kind):
+                    with mock.patch.dict(os.environ, LANG="C", HTTPS_PROXY="", MORE=""):
+                        environment = made.process_environment(
+                            credentials, {"MORE": "yes"}, {**env, **above, **asking}
+                        )
+                    self.assertEqual(environment["HTTPS_PROXY"], "http://proxy")
+                    self.assertEqual(environment["HOME"], "/other")
+                    self.assertNotIn("LANG", environment)
+                    self.assertEqual(environment["MORE"], "yes")
+                    for name, value in made.own_variables().items():
+                        self.assertEqual(environment[name], value)
+                    if credentials.kind != OWN:
+                        for name in above:
+                            self.assertEqual(environment.get(name), ours.get(name), name)
+
+    def test_a_key_among_the_users_variables_is_not_passed_on_to_the_commands(self) -> None:
+        for cli, kind in ((ClaudeAgent, ANTHROPIC), (OpenCode, OPENAI), (Codex, OPENAI)):
+            made, _ = self.prepared(cli, kind)
+            env = {name: SECRET for name in made.key_variables}
+            told = cli.from_environment(env)
+            assert told is not None
+            self.assertEqual(told.api_key, SECRET)
+            self.assertNotIn(SECRET, json.dumps(made.process_environment(told, {}, env)))
+            own = made.process_environment(Credentials(OWN), {}, env)
+            self.assertEqual({**own, **env}, own)
+
     def test_a_login_without_a_key_is_refused(self) -> None:
         for id, kind in (("claude", ANTHROPIC), ("opencode", OPENAI), ("codex", OPENAI)):
             with self.subTest(id), self.assertRaises(AgentError):

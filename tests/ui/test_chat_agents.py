@@ -232,10 +232,12 @@ class Failing(AgentCase):
     def test_an_agent_of_the_settings_logs_in_in_a_terminal(self) -> Steps:
         run = self.replace(terminus, "run_cli", mock.Mock(side_effect=ended))
         yield from self.failed(code=AUTH_REQUIRED, agent="mine")
-        self.set("agents", {"mine": {"command": ["mine", "--acp", "-v"]}})
+        env = {"A": "1", "B": None}
+        self.set("agents", {"mine": {"command": ["mine", "--acp", "-v"], "env": env}})
         self.assertEqual(terminal_command("mine"), ("mine", "-v"))
         self.press("log_in_in_terminal")
         yield lambda: run.called
+        self.assertEqual(run.call_args[0][2], {"A": "1"})
         self.assertEqual(run.call_args[0][4], ("mine", "-v"))
 
     def test_before_a_login_runs_the_terminal_of_a_project_the_user_is_asked(self) -> Steps:

@@ -72,7 +72,7 @@ class Parsing(unittest.TestCase):
         given = {"claude": {}, "my-agent": {"command": ["my-agent", "acp"]}}
         found, problems = parse({"agents": given})
         self.assertEqual(problems, ())
-        self.assertEqual(found.agents, (("claude", ()), ("my-agent", ("my-agent", "acp"))))
+        self.assertEqual(found.agents, (("claude", (), ()), ("my-agent", ("my-agent", "acp"), ())))
         bad: Any
         for bad in (
             [],
@@ -90,18 +90,59 @@ class Parsing(unittest.TestCase):
         found, problems = parse({}, {"agents": given, "usual_agent": "claude"})
         self.assertEqual((found, len(problems)), (Settings(), 2))
 
+    def test_an_agent_has_variables_and_a_null_takes_one_away(self) -> None:
+        given = {"gemini": {"env": {"GOOGLE_GEMINI_BASE_URL": "http://g", "GEMINI_API_KEY": None}}}
+        found, problems = parse({"agents": given})
+        self.assertEqual(problems, ())
+        env = (("GOOGLE_GEMINI_BASE_URL", "http://g"), ("GEMINI_API_KEY", None))
+        self.assertEqual(found.agent("gemini"), ("gemini", (), env))
+        self.assertEqual(found.agent("qwen"), ("qwen", (), ()))
+        found, problems = parse({}, {"agents": given})
+        self.assertEqual(found, Settings())
+        self.assertEqual(problems, ('"agents" counts for all windows: a project cannot set it.',))
+
+    def test_what_is_wrong_with_an_agent_is_told_and_no_value_of_a_variable(self) -> None:
+        bad: Any
+        for bad, words in (
+            ({"qwen": {}, "My Agent": {}}, 'the name "My Agent"'),
+            ({"qwen": {"comand": ["qwen"]}}, '"comand" in "qwen"'),
+            ({"qwen": {"command": "qwen"}}, '"qwen" as the command of "qwen"'),
+            ({"qwen": {"env": ["A=secret"]}}, '"env" in "qwen" that is no object'),
+            ({"qwen": {"env": {"A": "secret", "B": 1}}}, '"B" in the "env" of "qwen"'),
+            ({"qwen": {"env": {"B": ["secret"]}}}, '"B" in the "env" of "qwen"'),
+            ({"qwen": {"env": {"": "secret"}}}, '"" in the "env" of "qwen"'),
+            ({"qwen": {"env": {"A=B": "secret"}}}, '"A=B" in the "env" of "qwen"'),
+            ({"qwen": {"env": {"A": "secret\0"}}}, '"A" in the "env" of "qwen"'),
+            ({"qwen": []}, '[] for "qwen"'),
+            ([], "is []."),
+        ):
+            found, problems = parse({"agents": bad})
+            with self.subTest(bad):
+                self.assertEqual(found, Settings())
+                self.assertIn(words, problems[0])
+                self.assertNotIn("secret", problems[0])
+
     def test_the_usual_agent_comes_first_and_the_known_ones_are_always_there(self) -> None:
         stored = sublime.load_settings(settings.FILE)
-        for key, value in (
-            ("agents", {"zed": {"command": ["zed", "acp"]}, "qwen": {"command": ["/opt/qwen"]}}),
+        values: Any = (
+            (
+                "agents",
+                {
+                    "zed": {"command": ["zed", "acp"], "env": {"A": "1"}},
+                    "qwen": {"command": ["/opt/qwen"]},
+                },
+            ),
             ("usual_agent", "zed"),
             ("cli_command", ["/opt/bin/gemini", "--debug"]),
-        ):
+        )
+        for key, value in values:
             self.addCleanup(stored.erase, key)
             stored.set(key, value)
         found = {each.id: each.command for each in engines.chosen_agents()}
         self.assertEqual(list(found), ["zed", "gemini", "qwen", "claude", "opencode", "codex"])
         self.assertEqual(found["zed"], ("zed", "acp"))
+        variables = {each.id: each.env for each in engines.chosen_agents()}
+        self.assertEqual((variables["zed"], variables["qwen"]), ((("A", "1"),), ()))
         self.assertEqual(found["qwen"], ("/opt/qwen",))
         self.assertEqual(found["gemini"], ("/opt/bin/gemini", "--debug"))
         self.assertEqual(found["claude"], ())

@@ -50,6 +50,7 @@ class ClaudeAgent(AgentCli):
     """Its own folder in the home is `.claude`. It uses Anthropic's API, or one like it."""
 
     id = "claude"
+    key_variables = ("ANTHROPIC_API_KEY",)
     program = Program(
         "Claude Code",
         "claude-agent-acp",

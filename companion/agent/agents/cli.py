@@ -20,7 +20,13 @@ from ..open_files import NO_EDITOR, OpenFiles
 from ..sentence import sentence
 from ..turn_events import PastTurn, Usage
 from . import untrusted_workspace
-from .cli_home import forget_keys, inherited_variables, of_user, without_git_programs
+from .cli_home import (
+    forget_keys,
+    inherited_variables,
+    of_user,
+    with_changes,
+    without_git_programs,
+)
 from .known_versions import KnownVersions
 from .message_text import BLANKS, after_slash
 from .program import Program
@@ -31,6 +37,7 @@ NOT_FOUND = -32002
 NO_MARK = re.compile(r"(?!)")
 # Seconds after which nobody waits any longer for the CLI to record something.
 PATIENCE = 0.15
+NO_CHANGES: Mapping[str, str | None] = {}
 
 
 @dataclass(frozen=True)
@@ -143,9 +150,10 @@ class AgentCli:
     permission requests that are known to be harmless: the outcome of each by its id. Of others,
     none is offered that lasts. `harmless_commands` are those of its own, as they are written behind
     the slash, that only show something or change nothing but the conversation. `key_files` are the
-    files that have the key, as paths in its home; each is written again when it is needed. If it
-    `shows_headers`, those of its tool servers stand on a command line, which all users of the
-    computer can read. It `starts_git` if it does so by itself, as soon as it opens a folder.
+    files that have the key, as paths in its home; each is written again when it is needed.
+    `key_variables` are those from which `from_environment` has the key. If it `shows_headers`,
+    those of its tool servers stand on a command line, which all users of the computer can read. It
+    `starts_git` if it does so by itself, as soon as it opens a folder.
 
     Each method is one difference between the CLIs.
     """
@@ -161,6 +169,7 @@ class AgentCli:
     starts_git = False
     asking_mode = asks_for_messages = ""
     key_files: tuple[str, ...] = ()
+    key_variables: tuple[str, ...] = ()
     own_mark = NO_MARK
     options: Mapping[str, str] = {}
     harmless_commands: tuple[str, ...] = ()
@@ -199,14 +208,21 @@ class AgentCli:
         """Write its settings in our home, which exists, for credentials that it keeps there."""
 
     def process_environment(
-        self, credentials: Credentials, more: Mapping[str, str]
+        self,
+        credentials: Credentials,
+        more: Mapping[str, str],
+        env: Mapping[str, str | None] = NO_CHANGES,
     ) -> dict[str, str]:
         """The whole environment of the process; `more` takes precedence. With the user's own login
-        it is theirs, as if they had started it."""
+        it is theirs, as if they had started it. `env` are their variables for this agent (None
+        takes one away), which change nothing that leads it to our home or makes it ask; a key among
+        them is passed on in the way of its kind."""
         if credentials.kind == OWN:
-            found = {**of_user(), **self.own_variables(), **more}
+            found = {**with_changes(of_user(), env), **self.own_variables(), **more}
         else:
-            found = {**inherited_variables(), **self.home_variables(credentials), **more}
+            env = {name: env[name] for name in env if name not in self.key_variables}
+            ours = self.home_variables(credentials)
+            found = {**with_changes(inherited_variables(), env), **ours, **more}
         return found if self.trusted else without_git_programs(found)
 
     def home_variables(self, credentials: Credentials) -> Mapping[str, str]:

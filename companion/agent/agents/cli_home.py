@@ -41,6 +41,14 @@ def of_user() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name not in LEFT_OUT}
 
 
+def with_changes(
+    environment: Mapping[str, str], changes: Mapping[str, str | None]
+) -> dict[str, str]:
+    """The environment with these variables; one whose value is None is taken away."""
+    result = {**environment, **changes}
+    return {name: value for name, value in result.items() if value is not None}
+
+
 def without_git_programs(environment: Mapping[str, str]) -> dict[str, str]:
     """The environment with what keeps git from starting programs by itself, after the settings
     that are in it already."""

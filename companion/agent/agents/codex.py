@@ -61,6 +61,7 @@ class Codex(AgentCli):
     """Its own folder is `.codex` in the home. It uses OpenAI's API for responses."""
 
     id = "codex"
+    key_variables = ("OPENAI_API_KEY",)
     program = Program("Codex", "codex-acp", "@agentclientprotocol/codex-acp", "dist/index.js")
     tested = KnownVersions("2.6.0")
     kinds = (OPENAI,)

@@ -68,6 +68,7 @@ class GeminiCli(AgentCli):
     own_mark = MODE_UPDATE
     options = OPTIONS
     harmless_commands = HARMLESS
+    key_variables = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
 
     def __init__(self, folder: str, trusted: bool) -> None:
         super().__init__(folder, trusted)

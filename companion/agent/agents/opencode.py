@@ -65,6 +65,7 @@ class OpenCode(AgentCli):
     writes them itself."""
 
     id = "opencode"
+    key_variables = ("OPENAI_API_KEY",)
     program = Program(
         "opencode",
         "opencode",

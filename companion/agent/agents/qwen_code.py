@@ -41,6 +41,7 @@ class QwenCode(AgentCli):
     """Its own folder in the home is `.qwen`. It uses an API like OpenAI's."""
 
     id = "qwen"
+    key_variables = ("OPENAI_API_KEY",)
     program = Program("Qwen Code", "qwen", "@qwen-code/qwen-code", "cli-entry.js")
     tested = KnownVersions("0.24.4")
     kinds = (OPENAI,)

@@ -33,7 +33,9 @@ class Account:
         turns: Turns,
     ) -> None:
         self._store = store
-        self._credentials = store.load() or fallback
+        stored = store.load()
+        self._credentials = stored or fallback
+        self._has_fallback = stored is None
         self._cli = cli
         self._pool = pool
         self._turns = turns
@@ -50,6 +52,12 @@ class Account:
             raise AgentError(failure.AUTH_NOT_SET, told)
         return self._credentials
 
+    def renew_fallback(self, fallback: Credentials | None) -> None:
+        """Another fallback, if one still counts; the next process gets it."""
+        if self._has_fallback and fallback != self._credentials:
+            self._credentials = fallback
+            self._is_refused = self._is_verified = False
+
     async def refresh_credentials(self) -> None:
         """Use what another server with the same folder has configured, if there is nothing here
         that counts."""
@@ -62,7 +70,7 @@ class Account:
             if self._credentials is not None:
                 # Whoever else asks waits: a process that they start now would end as well.
                 await self._pool.stop()
-            self._credentials = found
+            self._credentials, self._has_fallback = found, False
             self._is_refused = self._is_verified = False
 
     def auth_status(self) -> AuthStatus:
@@ -183,7 +191,7 @@ class Account:
         await self._use_credentials(None)
 
     async def _use_credentials(self, credentials: Credentials | None) -> None:
-        self._credentials = credentials
+        self._credentials, self._has_fallback = credentials, False
         self._is_refused = self._is_verified = False
         # Old sessions of the agent would keep the old credentials.
         self._turns.cancel_those_of(self._cli.id)

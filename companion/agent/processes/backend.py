@@ -117,6 +117,7 @@ class Backend:
         """The next processes are started in this way."""
         self.launch = launch
         self.pool.renew_launch(launch)
+        self.account.renew_fallback(launch.fallback)
 
     async def stop(self) -> None:
         """End a login and all processes, within about six seconds."""

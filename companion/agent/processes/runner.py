@@ -42,10 +42,11 @@ STARTING, AUTHENTICATING = 60.0, 60.0
 @dataclass(frozen=True)
 class Launch:
     """How the agent is started. `environment` and `settings` are the operator's own additions:
-    variables of the process, members of the CLI's settings.json. `model` is that of new sessions.
-    `agent` is the CLI's id. `processes` is the number of its processes that may run. `fallback`
-    counts until somebody configures, clears or logs out. `look` finds the command anew for each
-    process, in place of `command`; it may block, and raises AgentError."""
+    variables of the process, members of the CLI's settings.json. `env` are the variables that its
+    user has for it; one whose value is None is taken away. `model` is that of new sessions. `agent`
+    is the CLI's id. `processes` is the number of its processes that may run. `fallback` counts
+    until somebody configures, clears or logs out. `look` finds the command anew for each process,
+    in place of `command`; it may block, and raises AgentError."""
 
     command: tuple[str, ...]
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -55,6 +56,7 @@ class Launch:
     processes: int = 1
     fallback: Credentials | None = None
     look: Callable[[], tuple[str, ...]] | None = None
+    env: Mapping[str, str | None] = field(default_factory=dict)
 
     def find_command(self) -> tuple[str, ...]:
         """The command. Raises AgentError."""
@@ -189,7 +191,7 @@ class Runner:
         found = launch.command if launch.look is None else await in_thread(launch.find_command)
         try:
             cli.prepare_files(credentials, launch.settings)
-            environment = cli.process_environment(credentials, launch.environment)
+            environment = cli.process_environment(credentials, launch.environment, launch.env)
             command = (*found, *cli.program_arguments(launch.model))
             return await AgentProcess.start(command, environment, cli.folder, takes_error)
         except private_files.NotPrivate as error:

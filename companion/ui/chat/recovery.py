@@ -73,7 +73,9 @@ class Recovery:
             await agent_login.log_in(window, service, agent, name, self._tell)
         elif await _agrees_to_terminal(window):
             command = terminal_command(agent)
-            await terminus.run_cli(window, folder_of(window), {}, self._tell, command)
+            own = settings.of().agent(agent).env
+            env = {name: value for name, value in own if value is not None}
+            await terminus.run_cli(window, folder_of(window), env, self._tell, command)
 
     async def _retry(self, chat: ChatView, turn: str) -> None:
         from ...chat.retry_requests import Reopen, SendAgain
@@ -113,7 +115,7 @@ async def _agrees_to_terminal(window: sublime.Window) -> bool:
 
 def terminal_command(agent: str) -> tuple[str, ...]:
     """What starts an agent of the settings in a terminal, where it asks for a login."""
-    return settings.in_terminal(dict(settings.of().agents).get(agent) or (agent,))
+    return settings.in_terminal(settings.of().agent(agent).command or (agent,))
 
 
 def _has_other_folder(chat: ChatView) -> bool:
