@@ -26,7 +26,7 @@ from GeminiCompanion.companion.ide import diffs, disk_check
 from GeminiCompanion.companion.ui import settings
 from GeminiCompanion.companion.ui.review import (
     comments,
-    ending,
+    diff_kinds,
     large,
     open_diffs,
     single_changes,
@@ -430,7 +430,7 @@ class RandomReview:
         """Before it is accepted: the file has become another."""
         check(self.questions and not self.told_of(it, "Accepted"), "nothing is asked")
         items, answer, placeholder = self.questions.pop()
-        check(ending.CHANGED in placeholder, placeholder)
+        check(diff_kinds.FILE_CHANGED in placeholder, placeholder)
         reviews = plugin._host.running.diffs.reviews
         before = reviews.of(it.view)
         answer(items.index("See the difference"))

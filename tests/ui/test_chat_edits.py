@@ -35,7 +35,14 @@ from GeminiCompanion.companion.ui.chat.drafts import Drafts
 from GeminiCompanion.companion.ui.chat.edit_reviews import COMMAND_TOO, KEPT, OVER
 from GeminiCompanion.companion.ui.chat.turn_actions import NO_EDIT
 from GeminiCompanion.companion.ui.chat.waiting_questions import WaitingQuestion
-from GeminiCompanion.companion.ui.review import comments, ending, head, record, restoring
+from GeminiCompanion.companion.ui.review import (
+    comments,
+    diff_kinds,
+    ending,
+    head,
+    record,
+    restoring,
+)
 from GeminiCompanion.companion.ui.user_messages import PREFIX
 
 from ..support import PATIENCE
@@ -408,7 +415,7 @@ class Kept(EditCase):
         self.assertEqual(text_of(right), NEW)
         if running is not None:
             drawn = " ".join(phantoms(right, head.PHANTOM)).replace("<br>", " ")
-            self.assertIn(head.CUT_OFF.format("Agent"), drawn)
+            self.assertIn(diff_kinds.CUT_OFF.format("Agent"), drawn)
         yield from self.command(right, "accept_diff")
         yield lambda: self.on_disk() == NEW
         self.assertEqual(self.service.asked, [])
@@ -523,7 +530,7 @@ class InTheChat(EditCase):
         if running is None:
             self.skipTest("only the headless editor tells what is drawn")
         said = " ".join(phantoms(right, head.PHANTOM)).replace("<br>", " ")
-        self.assertIn(head.OF_TURN.format("Gemini CLI"), said)
+        self.assertIn(diff_kinds.OF_TURN.format("Gemini CLI"), said)
 
     def test_the_line_of_an_edit_that_was_not_made_opens_the_file(self) -> Steps:
         yield from self.wait_for()
@@ -608,7 +615,7 @@ class WithUnsavedChanges(EditCase):
         right = yield from self.right()
         self.run_command("accept_diff", id=record.waiting(right).id)  # type: ignore[union-attr]
         yield lambda: asked
-        self.assertIn(ending.SAVED_TOO, str(asked[-1]))
+        self.assertIn(diff_kinds.SAVED_TOO, str(asked[-1]))
         asked.pop()["on_select"](answer)
         yield from self.until_turn()
 

@@ -119,7 +119,8 @@ from .reviewing import Steps
         | c heard a.py rejected; groups: 1; +a.py is there: yes
     a file that changed on disk is asked about and can be seen
         c connects & proposes new for a.py; mine is typed into +a.py; a.py holds else
-        | +a.py has the keyboard; run accept_diff | it is asked: ending.CHANGED; c heard nothing
+        | +a.py has the keyboard; run accept_diff
+        | it is asked: diff_kinds.FILE_CHANGED; c heard nothing
         | the answer is See | -a.py reads else; +a.py reads new/mine
         | run accept_diff | c heard a.py accepted new/mine; questions: 0
     unsaved changes in another tab are asked about

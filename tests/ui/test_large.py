@@ -191,7 +191,7 @@ class LargeCase(DeskCase):
         | run accept_diff | it is asked: reviews.LOST
     a file that changed is compared anew
         OLD is to become 10=first 23999=changed 29000=again; change 1 is dropped
-        | the file becomes 10=first; run accept_diff | it is asked: ending.CHANGED
+        | the file becomes 10=first; run accept_diff | it is asked: diff_kinds.FILE_CHANGED
         | the answer is See | marked in +file.txt are again; 10=first 29000=again is accepted
     what changed in the file is taken over into the text behind the parts
         OLD is to become 10=first 23999=changed 29000=again; change 2 is dropped
@@ -424,7 +424,7 @@ class Strange(LargeCase):
             yield from self.until_rejected()
 
     def test_a_file_that_vanishes_is_asked_about_and_compared_as_a_new_one(self) -> Steps:
-        yield from self.accept_after(lambda: None, "ending.GONE")
+        yield from self.accept_after(lambda: None, "diff_kinds.FILE_GONE")
 
     def test_a_file_that_becomes_a_folder_is_asked_about_and_loses_no_proposal(self) -> Steps:
         yield from self.accept_after(lambda: os.mkdir(self.path), "a folder")

@@ -21,6 +21,7 @@ from GeminiCompanion.companion.ui import file_reading, texts
 from GeminiCompanion.companion.ui.changes.change_list import ChangeList
 from GeminiCompanion.companion.ui.review import (
     comments,
+    diff_kinds,
     ending,
     history,
     marks,
@@ -324,8 +325,8 @@ class ConflictCase(DeskCase):
         ),
     }
     seen = {
-        "the head says CHANGED:": lambda t: ending.CHANGED in t.notes(),
-        "the head says GONE:": lambda t: ending.GONE in t.notes(),
+        "the head says CHANGED:": lambda t: diff_kinds.FILE_CHANGED in t.notes(),
+        "the head says GONE:": lambda t: diff_kinds.FILE_GONE in t.notes(),
         "the head says UNSAVED:": lambda t: ending.UNSAVED in t.notes(),
         "the head counts": lambda t: "".join(
             re.findall(r"(\d) conflicts? (?:with your changes )?(?:is|are) marked", t.notes())
@@ -342,7 +343,8 @@ class ConflictCase(DeskCase):
 @rows("""
     a file that changes on disk is said at the head until it is as before
         file.txt is reviewed from old to new | file.txt holds else
-        | the head says CHANGED: yes; the user was told: ending.CHANGED | file.txt holds old
+        | the head says CHANGED: yes; the user was told: diff_kinds.FILE_CHANGED
+        | file.txt holds old
         | the head says CHANGED: no
     a file that vanishes is said
         file.txt is reviewed from old to new | file.txt is removed | the head says GONE: yes
@@ -373,7 +375,7 @@ class ConflictCase(DeskCase):
         | file.txt holds mine/2/mine,_too; the change is taken over | the head counts 2
     of a file that is gone nothing can be taken over
         file.txt is reviewed from 1/2 to 1/two; file.txt is removed | run accept_diff
-        | it is asked: ending.GONE; offered are See the difference, Accept anyway, Go back
+        | it is asked: diff_kinds.FILE_GONE; offered are See the difference, Accept anyway, Go back
         | accepting it anyway means Gemini CLI creates the file again.
 """)
 class Conflicts(ConflictCase):
@@ -397,7 +399,7 @@ class Conflicts(ConflictCase):
             self.run_command("accept_diff")
             yield lambda: self.asked
             self.assertEqual(self.asked[0]["placeholder"], f"file.txt: {file_content.LATE}")
-        yield from self.until_noted(ending.CHANGED)
+        yield from self.until_noted(diff_kinds.FILE_CHANGED)
 
     def test_lines_that_both_changed_stand_between_marks_and_are_asked_about(self) -> Steps:
         right = yield from self.propose("1\n2\n3\n", "1\nproposed\n3\n")
@@ -497,7 +499,7 @@ class Conflicts(ConflictCase):
         file.txt is open with 1/2/3; file.txt is reviewed from 1/2/3 to 1/2/three
         | 0 is put at the caret of file.txt; the change is taken over | +file.txt does undo
         | +file.txt reads 1/2/three; run accept_diff
-        | it is asked: ending.TAB_MERGED; offered are See the difference, Accept anyway, Go back
+        | it is asked: diff_kinds.TAB_MERGED; offered are See the difference, Accept anyway, Go back
     what the user types into the tab after that can be merged again
         file.txt is open with 1/2/3; file.txt is reviewed from 1/2/3 to 1/2/three
         | 0 is put at the caret of file.txt; the change is taken over | +file.txt reads 0/1/2/three
@@ -526,7 +528,7 @@ class DecidedInTheTerminal(ConflictCase, HistoryCase):
         self.replace(terminal_decisions, "LOOKS", (600_000,))
 
     seen = {
-        "the head says TAB_MERGED:": lambda t: ending.TAB_MERGED in t.notes(),
+        "the head says TAB_MERGED:": lambda t: diff_kinds.TAB_MERGED in t.notes(),
         "it was said that the CLI has written its own text:": lambda t: any(
             "has written its own text into file.txt" in each for each in t.sentences
         ),

@@ -6,10 +6,10 @@ from typing import Any, Generator
 
 import sublime
 from GeminiCompanion.companion.base.answer import Answer
-from GeminiCompanion.companion.ui.changes import deciding, sources
+from GeminiCompanion.companion.ui.changes import deciding
 from GeminiCompanion.companion.ui.changes.keeping import AGAIN, DECIDED, NOTHING
 from GeminiCompanion.companion.ui.changes.sheet_files import NOTHING as NO_CHANGES
-from GeminiCompanion.companion.ui.review import large, open_diffs
+from GeminiCompanion.companion.ui.review import diff_kinds, large, open_diffs
 from GeminiCompanion.companion.ui.review.record import is_diff, seen
 
 from .adapter import text_of
@@ -65,7 +65,7 @@ class Files(KeepingCase):
         drawn = text_of(self.view)
         self.decide(self.view, "drop_file", self.id(first))
         yield from self.until_equal(lambda: text_of(first), OLD)
-        yield from self.until_in(sources.DROPPED[False], lambda: text_of(self.view))
+        yield from self.until_in(diff_kinds.SESSION.all_dropped, lambda: text_of(self.view))
         self.assertEqual(self.asked, [])
         self.view.run_command("undo")
         yield from self.until_equal(lambda: text_of(first), NEW)
@@ -74,7 +74,7 @@ class Files(KeepingCase):
     def test_a_file_whose_changes_are_dropped_is_rejected_when_all_are_accepted(self) -> Steps:
         first, second = yield from self.two()
         self.decide(self.view, "drop_file", self.id(first))
-        yield from self.until_in(sources.DROPPED[False], lambda: text_of(self.view))
+        yield from self.until_in(diff_kinds.SESSION.all_dropped, lambda: text_of(self.view))
         self.decide(self.view, "accept_all")
         yield lambda: self.asked
         self.assertIn(deciding.DROPPED.format(1), str(self.asked[0]["items"][0]))
@@ -90,7 +90,7 @@ class Files(KeepingCase):
         (right,) = yield from self.propose_files((OLD, NEW))
         self.view = yield from self.show()
         self.decide(self.view, "drop_file", self.id(right))
-        yield from self.until_in(sources.DROPPED[False], lambda: text_of(self.view))
+        yield from self.until_in(diff_kinds.SESSION.all_dropped, lambda: text_of(self.view))
         self.decide(self.view, "accept_all")
         yield from self.confirmed("Reject 1 proposal in 1 file, 0 lines added, 0 removed?")
         yield from self.until_rejected()
@@ -138,7 +138,7 @@ class Files(KeepingCase):
         drawn = text_of(view)
         self.decide(view, "drop_file", self.id(right))
         yield lambda: "LINE" not in text_of(view)
-        self.assertIn(sources.DROPPED[False], text_of(view))
+        self.assertIn(diff_kinds.SESSION.all_dropped, text_of(view))
         view.run_command("undo")
         yield from self.until_equal(lambda: text_of(view), drawn)
 
@@ -225,7 +225,7 @@ class Unasked(KeepingCase, UnaskedCase):
         id = self.made("a.py", OLD, NEW)
         view = yield from self.show()
         self.decide(view, "drop_file", id)
-        yield from self.until_in(sources.DROPPED[True], lambda: text_of(view))
+        yield from self.until_in(diff_kinds.MADE.all_dropped, lambda: text_of(view))
         self.assertEqual(self.on_disk("a.py"), NEW)
         self.decide(view, "accept_file", id)
         yield from self.until_equal(lambda: text_of(view), f"{NO_CHANGES}\n\n")

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import sublime
 
 from .. import panels
-from ..review import head
+from ..review import diff_kinds
 from .sheet import ChangeSheet
 from .sheet_commands import AtCaret, SheetCommands
 
@@ -17,9 +17,9 @@ CAPTION = "Decide on changes"
 MEANS = {
     "Keep": "They are marked as seen; nothing is decided yet.",
     "Drop": "The file's own lines are put back; nothing is decided yet.",
-    head.ACCEPT: "What is proposed is written; edits that are made already stay.",
-    head.REJECT: "The CLIs are told; edits that are made already are undone.",
-    head.UNDO: "The file becomes what it was before.",
+    diff_kinds.ACCEPT: "What is proposed is written; edits that are made already stay.",
+    diff_kinds.REJECT: "The CLIs are told; edits that are made already are undone.",
+    diff_kinds.UNDO: "The file becomes what it was before.",
 }
 
 
@@ -58,8 +58,8 @@ def _of_file(found: AtCaret | None) -> list[ListedDecision]:
     if found is None:
         return []
     file = found.file
-    second = head.UNDO if file.is_written else head.REJECT
-    names = {head.ACCEPT: "accept_file", second: "reject_file"}
+    second = diff_kinds.UNDO if file.is_written else diff_kinds.REJECT
+    names = {diff_kinds.ACCEPT: "accept_file", second: "reject_file"}
     if file.comparison is not None and file.comparison.keys:
         names = {"Keep": "keep_file", "Drop": "drop_file", **names}
     return [
@@ -69,7 +69,9 @@ def _of_file(found: AtCaret | None) -> list[ListedDecision]:
 
 
 def _of_all(sheet: ChangeSheet) -> list[ListedDecision]:
-    names = ("Keep", "Drop", head.ACCEPT, head.REJECT) if sheet.model.sections[1:] else ()
+    names = (
+        ("Keep", "Drop", diff_kinds.ACCEPT, diff_kinds.REJECT) if sheet.model.sections[1:] else ()
+    )
     found = [ListedDecision(f"{name} all", MEANS[name], f"{name.lower()}_all") for name in names]
     if sheet.marking.undoable:
         found.append(

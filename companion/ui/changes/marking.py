@@ -20,7 +20,7 @@ from ...base.change_sheet import (
     Sheet,
 )
 from .. import queues
-from ..review import head, marks
+from ..review import diff_kinds, marks
 from ..review.head import link
 from ..review.open_diffs import is_on_top
 from ..review.sight import rows_in_sight
@@ -167,8 +167,8 @@ class Marking:
         linked: set[int] = set()
         for run in section.runs:
             if run.kind == HEADING:
-                second = head.UNDO if file.is_written else head.REJECT
-                names = {head.ACCEPT: "accept_file", second: "reject_file"}
+                second = diff_kinds.UNDO if file.is_written else diff_kinds.REJECT
+                names = {diff_kinds.ACCEPT: "accept_file", second: "reject_file"}
                 links = [self._link_to(*pair, file=file.id) for pair in names.items()]
                 yield run.start, "&nbsp; ".join([*self._of_changes(file, kept), *links])
             elif _is_changed(run) and run.change is not None and run.change not in linked:

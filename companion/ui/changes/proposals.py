@@ -9,6 +9,7 @@ import sublime
 
 from ..review.accepting import Accepting
 from ..review.actions import Actions
+from ..review.diff_kinds import kind_of
 from ..review.history import EditHistory
 from ..review.open_diffs import diffs
 from ..review.record import seen, waiting
@@ -42,7 +43,7 @@ class Proposals:
         """The proposals of the window, oldest first."""
         for view, record in diffs(window):
             review = self._reviews.with_id(record.id)
-            if review is None or record.edit_id:
+            if review is None or kind_of(record).is_made:
                 continue
             self._views[record.id] = view
             yield entry_of(record.id, view, record, review)

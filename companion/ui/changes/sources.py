@@ -12,19 +12,14 @@ from ...base.change_sheet import FileChanges
 from ...base.comparison import Comparison
 from ...base.shown_text import shown_line
 from ...base.text_digest import text_digest
-from ...ide.clis import name_of
 from .. import texts
 from ..review import head
+from ..review.diff_kinds import kind_of
 from ..review.history import EditHistory
 from ..review.record import DiffRecord
 from ..review.review import Review
 from ..review.reviews import not_compared
 
-# By whether the file has the changes already.
-DROPPED = {
-    False: "You have dropped all changes: Accept all rejects this.",
-    True: "You have dropped all changes: Accept undoes the edit.",
-}
 NO_CHANGES = "No line changes."
 NOT_UNDONE = "The others stay as they were."
 
@@ -83,11 +78,11 @@ class Source(Protocol):
 
 def entry_of(id: str, view: sublime.View, record: DiffRecord, review: Review) -> SheetEntry:
     """The entry of a file whose own review is open."""
-    comparison = review.comparison
+    comparison, kind = review.comparison, kind_of(record)
     notes = [] if review.is_compared else [not_compared(record)]
     notes += [head.DIGEST] if review.digest is not None else []
     is_dropped = _is_dropped(view, record, comparison)
-    notes += [DROPPED[bool(record.edit_id)]] if is_dropped else []
+    notes += [kind.all_dropped] if is_dropped else []
     is_same = comparison is not None and not comparison.keys and not is_dropped
     notes += [NO_CHANGES] if is_same else []
     note = shown_line(" ".join([*notes, *review.notes.values()]))
@@ -98,10 +93,10 @@ def entry_of(id: str, view: sublime.View, record: DiffRecord, review: Review) ->
         title(record.path, sublime.Window(record.window_id)),
         comparison,
         note,
-        _state(record),
+        state(kind.sheet_state(record), record.original_state.startswith("new file")),
         can_type=comparison is not None and review.digest is None,
-        is_written=bool(record.edit_id),
-        is_dropped=is_dropped and not record.edit_id,
+        is_written=kind.is_made,
+        is_dropped=is_dropped and not kind.is_made,
         made_of=made_of,
     )
     is_current = review.is_current(view) or not review.is_compared
@@ -145,15 +140,6 @@ def title(path: str, window: sublime.Window) -> str:
     return shown_line(path)
 
 
-def _state(record: DiffRecord) -> str:
-    is_new = record.original_state.startswith("new file")
-    said = state(record.client, bool(record.edit_id), is_new)
-    if record.is_returned:
-        said += ", its turn has ended" if record.chat else ", rejected once"
-    return said
-
-
-def state(client: str, is_written: bool, is_new: bool) -> str:
+def state(who: str, is_new: bool) -> str:
     """Who made the changes, behind the counts."""
-    who = f"{'written' if is_written else 'proposed'} by {name_of(client)}"
     return shown_line(f"new file, {who}" if is_new else who)

@@ -15,6 +15,7 @@ from ...base.digest import LARGE
 from ...base.file_content import Original
 from ...edits.edit import Edit, EditState
 from ...edits.ledger import EditBook
+from ...ide.clis import name_of
 from .. import file_reading
 from ..review import head, large
 from ..review.record import seen, waiting
@@ -174,7 +175,7 @@ def _changes(id: str, name: str, edit: Edit) -> FileChanges:
         id,
         name,
         None,
-        state=state(edit.client, True, not edit.before.exists),
+        state=state(f"written by {name_of(edit.client)}", not edit.before.exists),
         can_type=False,
         is_written=True,
         made_of=id,

@@ -2,7 +2,8 @@
 
 To be read in this order:
 
-- Its data: `record` is what a diff's views remember, `open_diffs` finds diffs.
+- Its data: `record` is what a diff's views remember, `diff_kinds` has what differs between kinds,
+  `open_diffs` finds diffs.
 - How a diff opens: `opening` shows a proposal in place of older ones, `pair` opens and fills its
   views, `layout` makes room for them, `large` shows parts of large texts, `restoring` takes up
   diffs that the editor has restored.

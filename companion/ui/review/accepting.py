@@ -20,11 +20,12 @@ from ..stories import computed
 from . import ending, pair
 from .actions import Actions
 from .conflicts import Conflicts
+from .diff_kinds import kind_of
 from .history import accepted_edit
 from .open_diffs import name_of
 from .record import is_diff, waiting
 from .reviews import FAILED, LOST, OVER, Reviews
-from .single_changes import FORGOTTEN, REJECT, ask_whether_to_reject
+from .single_changes import FORGOTTEN, ask_whether_to_reject
 
 # The possible answers to doubts about an acceptance, and what each does; the first shows the
 # doubts as its description. `{}` is who proposed the text.
@@ -158,8 +159,8 @@ class Accepting:
             return True
         if not asks:
             return False
-        decide = ACCEPT if present.exists else ANEW
-        answers = [SEE, REJECT if ending.is_emptied(view, record) else decide, GO_BACK]
+        decide, refuse = ACCEPT if present.exists else ANEW, kind_of(record).offer
+        answers = [SEE, refuse if ending.is_emptied(view, record) else decide, GO_BACK]
         if self._conflicts.can_take_over(view, present):
             answers.insert(2, MERGE)
         doubts = " ".join(found)
@@ -178,7 +179,7 @@ class Accepting:
             await self._see(window, view, present)
         elif chosen == MERGE:
             await self._conflicts.take_over(view, present)
-        elif chosen == REJECT:
+        elif chosen == refuse:
             self._actions.reject(view)
         return chosen == decide
 

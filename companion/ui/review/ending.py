@@ -13,6 +13,7 @@ from ...base.shown_text import shown_line
 from ...base.text_digest import text_digest
 from .. import texts
 from . import head, marks, pair
+from .diff_kinds import kind_of
 from .layout import take_room_back
 from .open_diffs import diffs, partner, set_listed
 from .record import DiffRecord, erase, erase_stamp, waiting
@@ -20,16 +21,7 @@ from .record import DiffRecord, erase, erase_stamp, waiting
 # In the window's settings: the id of the view that had the keyboard before the first diff.
 FOCUS_BEFORE = "gemini_companion_focus_before"
 
-CHANGED = "The file has changed on disk since the diff was opened."
-GONE = "The file has been removed since the diff was opened."
-CHANGED_SINCE = "The file has changed since this edit."
-GONE_SINCE = "The file has been removed since this edit."
 UNSAVED = "The file has unsaved changes in another tab, which will conflict."
-TAB_MERGED = (
-    "The unsaved changes of the file's tab are merged into the proposal. If you accept it, the tab"
-    " shows what is written; undo there brings them back."
-)
-SAVED_TOO = "The file has unsaved changes of yours: this shows them as well, and they are saved."
 EMPTIED = "You emptied the proposal; if you accept it, {} writes its own text."
 
 # Names of tabs that were proposals.
@@ -77,7 +69,7 @@ def doubts(
         found.append(EMPTIED.format(record.proposer))
     if record.has_conflicts and conflicts(view):
         found.append(conflicts_said(view))
-    if present.warning and not record.is_returned:
+    if present.warning and kind_of(record).writes_utf_8:
         found.append(f"{present.warning} {record.proposer} writes UTF-8 text over it.")
     return found
 
@@ -85,7 +77,7 @@ def doubts(
 def is_emptied(view: sublime.View, record: DiffRecord) -> bool:
     """Whether the diff's proposal is empty and means another one: a CLI does not accept an empty
     text as the user's (docs/protocol.md 1.4)."""
-    return view.size() == 0 and record.is_of_session and not record.was_empty
+    return view.size() == 0 and kind_of(record).has_no_empty_text and not record.was_empty
 
 
 def conflicts(view: sublime.View) -> list[sublime.Region]:
@@ -107,13 +99,12 @@ def what_changed(record: DiffRecord, present: Original) -> str:
     """How the file has changed since the diff was opened; empty if it has not."""
     if present.digest == record.file_digest:
         return ""
-    if record.edit_id and not present.is_late:
-        return CHANGED_SINCE if present.exists else GONE_SINCE
+    kind = kind_of(record)
     if not present.exists:
-        return GONE
+        return kind.file_gone
     if present.is_late:
         return present.note
-    return " ".join([CHANGED, present.note]).rstrip()
+    return kind.file_changed if kind.is_made else f"{kind.file_changed} {present.note}".rstrip()
 
 
 def unsaved(record: DiffRecord) -> str:
@@ -122,7 +113,7 @@ def unsaved(record: DiffRecord) -> str:
         return ""
     if unmerged_view(record) is not None:
         return UNSAVED
-    return SAVED_TOO if record.chat else TAB_MERGED
+    return kind_of(record).unsaved_shown
 
 
 def unmerged_view(record: DiffRecord) -> sublime.View | None:
@@ -134,9 +125,9 @@ def unmerged_view(record: DiffRecord) -> sublime.View | None:
 
 
 def merged_view(record: DiffRecord) -> sublime.View | None:
-    """The tab whose unsaved changes were merged into the proposal. The agent of a chat writes
-    through the tab."""
-    is_other = bool(record.chat) or unmerged_view(record) is not None
+    """The tab whose unsaved changes were merged into the proposal, and which would hide what is
+    written."""
+    is_other = kind_of(record).is_written_in_tab or unmerged_view(record) is not None
     return None if is_other else texts.unsaved_view(record.path)
 
 

@@ -5,27 +5,20 @@ from __future__ import annotations
 import html
 import json
 import os
-import time
 from dataclasses import dataclass
 from typing import Sequence
 
 import sublime
 
 from ...base.shown_text import shown_line
-from ...ide.clis import GEMINI_CLI
 from .. import texts
 from ..wrapping import Piece, columns, piece, rows, words
+from .diff_kinds import ACCEPT, kind_of, opened_at
 from .open_diffs import partner
 from .record import DiffRecord
 
 PHANTOM = "gemini_companion_diff"
-ACCEPT, REJECT, RELEASE, UNDO = "Accept", "Reject", "Release", "Undo"
-GONE = "{cli} has left; a decision waits for the next one."
-WRITTEN = "{} wrote this at {} without asking. If you close the tab, nothing changes."
-OF_TURN = "{} wrote this. If you close the tab, nothing changes."
-ASKS_IN_CHAT = "{} has been asking in its chat since {}."
-RETURNED = "You rejected this, which {} was told. If you accept it now, it is written here."
-CUT_OFF = "{} asked for this, and its turn has ended. If you accept it now, it is written here."
+RELEASE = "Release"
 PART = "Too large to be edited here: only the beginning is shown. Accepting writes all of it. "
 DIGEST = (
     "Too large to be edited here: only the changed parts are shown. Accepting writes all of it,"
@@ -65,7 +58,7 @@ def draw(
 ) -> None:
     """Draw the name and the links for what the user can do now. Without a summary, the changes are
     not known yet. The left side gets as many lines at its head, to stay level."""
-    texts.name_tab(view, record.path, _state(record))
+    texts.name_tab(view, record.path, kind_of(record).tab_state(record))
     left, width = partner(view), columns(view)
     parts = [_first(record, summary, not left.is_valid()), _second(record)]
     if not record.is_whole:
@@ -87,34 +80,17 @@ def _first(record: DiffRecord, summary: DiffSummary | None, is_alone: bool) -> l
 
 
 def _second(record: DiffRecord) -> list[Piece]:
-    """Release is always offered, because a CLI that was interrupted tells nobody
-    (docs/protocol.md 1.7)."""
-    if record.edit_id:
-        said = WRITTEN if record.opened_at else OF_TURN
-        return words(said.format(record.proposer, _clock(record)))
-    if record.is_returned:
-        return words((CUT_OFF if record.chat else RETURNED).format(record.proposer))
-    if record.chat:
-        return words(ASKS_IN_CHAT.format(record.proposer, _clock(record)))
-    release = link(RELEASE, "release_diff", id=record.id), len(RELEASE)
-    if record.is_orphaned:
-        return [*words(GONE.format(cli=record.proposer)), release]
-    since = f" has been waiting since {_clock(record)}." if record.opened_at else " is waiting."
-    return [*words(record.proposer + since), release, *words("if interrupted.")]
-
-
-def _state(record: DiffRecord) -> str:
-    if record.edit_id:
-        return f"written by {record.proposer}"
-    if record.is_orphaned:
-        return "proposed, CLI gone"
-    # Only the names of several connected CLIs have a number.
-    return f"proposed by {record.client}" if record.proposer != GEMINI_CLI.name else "proposed"
+    kind = kind_of(record)
+    said = words(kind.says(record))
+    if kind.can_be_released:
+        said.append((link(RELEASE, "release_diff", id=record.id), len(RELEASE)))
+        said += [] if record.is_orphaned else words("if interrupted.")
+    return said
 
 
 def decision_links(record: DiffRecord) -> dict[str, str]:
     """The links that end the diff, by their names."""
-    commands = {ACCEPT: "accept_diff", UNDO if record.edit_id else REJECT: "reject_diff"}
+    commands = {ACCEPT: "accept_diff", kind_of(record).refusal: "reject_diff"}
     return {name: link(name, command, id=record.id) for name, command in commands.items()}
 
 
@@ -135,12 +111,8 @@ def origin(record: DiffRecord) -> list[str]:
     """The CLI that asks for the edit, and since when, if that is known."""
     found = [record.client] if record.client else []
     if record.opened_at:
-        found.append("since " + _clock(record))
+        found.append("since " + opened_at(record))
     return found
-
-
-def _clock(record: DiffRecord) -> str:
-    return time.strftime("%H:%M", time.localtime(record.opened_at))
 
 
 def erase(view: sublime.View) -> None:

@@ -10,6 +10,7 @@ import sublime
 
 from ...base.file_content import Original
 from ...edits.edit import Edit, EditState
+from .diff_kinds import GIVEN_BACK, kind_of
 from .record import PATH, DiffRecord, read, read_original, waiting
 
 # In the window's settings: the ids of its right views, so that ten thousand tabs need no search.
@@ -29,8 +30,9 @@ def diffs(window: sublime.Window) -> Iterator[tuple[sublime.View, DiffRecord]]:
 def asked_edits(window_id: int) -> Iterator[Edit]:
     """The proposals among them, as the ledger has them: their views have the texts."""
     for _view, record in diffs(sublime.Window(window_id)):
-        if not record.edit_id:
-            state = EditState.RETURNED if record.is_returned else EditState.ASKED
+        kind = kind_of(record)
+        if not kind.is_made:
+            state = EditState.RETURNED if kind is GIVEN_BACK else EditState.ASKED
             before = Original("", exists=not record.original_state.startswith("new file"))
             made = record.client, record.opened_at
             yield Edit(window_id, record.path, before, None, *made, state=state, id=record.id)

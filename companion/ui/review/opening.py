@@ -10,6 +10,7 @@ from ...base.file_content import Original
 from ...ide.editor import Proposal
 from .. import texts
 from . import comments, ending, head, pair, sight
+from .diff_kinds import SESSION, kind_of
 from .layout import take_room_back
 from .open_diffs import diffs, set_listed
 from .record import OF_SESSION, DiffRecord, Origin, stamp, update, waiting
@@ -77,7 +78,7 @@ def set_orphaned(window: sublime.Window, session_id: str, orphaned: bool) -> lis
 
 
 def _makes_way(record: DiffRecord, proposal: Proposal) -> bool:
-    if not record.is_of_session or record.path != proposal.path:
+    if kind_of(record) is not SESSION or record.path != proposal.path:
         return False
     is_gone = record.session_id not in proposal.live_sessions
     return record.session_id == proposal.session_id or is_gone

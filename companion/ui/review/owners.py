@@ -22,6 +22,7 @@ from ...ide.service import Companion
 from .. import application
 from ..stories import Stories, sleep
 from ..terminals.cli_terminals import TextTarget, hand_over, terminals, where_to
+from .diff_kinds import CHAT, GIVEN_BACK, SESSION, DiffKind, kind_of
 from .ending import ClaimedDiff
 from .record import DiffRecord
 
@@ -143,11 +144,11 @@ class Owners:
     """Finds the owner of a diff."""
 
     def __init__(self, sessions: CliSessions, chats: Owner, returned: Owner) -> None:
-        self._sessions = sessions
-        self._chats = chats
-        self._returned = returned
+        self._owners: dict[DiffKind, Owner] = {
+            SESSION: sessions,
+            CHAT: chats,
+            GIVEN_BACK: returned,
+        }
 
     def of(self, record: DiffRecord) -> Owner:
-        if record.is_returned:
-            return self._returned
-        return self._chats if record.chat else self._sessions
+        return self._owners[kind_of(record)]

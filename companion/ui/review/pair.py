@@ -14,12 +14,10 @@ from ...base.text_digest import text_digest
 from ...ide.editor import Proposal
 from .. import settings, texts
 from . import comments, head, large
+from .diff_kinds import kind_of
 from .layout import make_room
 from .open_diffs import is_on_top, partner
 from .record import DiffRecord, Origin, OriginalRecord, read, update, write, write_original
-
-# The left side of an edit that is made already.
-BEFORE = "before the edit"
 
 
 def create(
@@ -104,8 +102,9 @@ def show_original(right: sublime.View, original: Original, is_digest: bool = Fal
     record, left = read(right), partner(right)
     if record is None:
         return
-    place = BEFORE if record.edit_id else "on disk"
-    state = ", ".join((place if original.exists else "new file", *original.traits))
+    state = ", ".join(
+        (kind_of(record).left_side if original.exists else "new file", *original.traits)
+    )
     if left.is_valid():
         texts.name_tab(left, record.path, state)
         left.set_read_only(False)

@@ -73,11 +73,6 @@ class DiffRecord:
     unsaved_digest: str = ""
 
     @property
-    def is_of_session(self) -> bool:
-        """Whether it is the proposal of a CLI's session, which the companion knows."""
-        return not (self.edit_id or self.chat or self.is_returned)
-
-    @property
     def proposer(self) -> str:
         """The name of the CLI or agent, for a sentence."""
         return name_of(self.client)

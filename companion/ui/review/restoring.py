@@ -9,6 +9,7 @@ import sublime
 from ...base.text_digest import text_digest
 from .. import texts
 from . import comments, ending, pair
+from .diff_kinds import SESSION, kind_of
 from .open_diffs import listed, set_listed
 from .record import STAMP, DiffRecord, is_diff, read, read_original, update, waiting
 
@@ -33,7 +34,7 @@ def adopt(window: sublime.Window) -> list[tuple[str, str]]:
     set_listed(window, found)
     records = [record for record in map(waiting, found) if record is not None]
     # No CLI and no book know of the others.
-    own = (record for record in records if record.is_of_session)
+    own = (record for record in records if kind_of(record) is SESSION)
     return [(record.session_id, record.path) for record in own]
 
 

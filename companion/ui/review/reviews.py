@@ -20,6 +20,7 @@ from .. import file_reading, queues, texts
 from ..presses import Presses
 from ..stories import Stories, computed
 from . import large, pair
+from .diff_kinds import kind_of
 from .drawing import Drawing
 from .marks import Marks
 from .open_diffs import diffs, ids, ids_anywhere, partner
@@ -105,7 +106,7 @@ class Reviews:
             left = partner(right)
             if left.is_valid():
                 self.begin(right, texts.text_of(left))
-            elif record.is_whole and not record.edit_id:
+            elif record.is_whole and not kind_of(record).is_made:
                 # The original is not in a view.
                 self._stories.begin(self._read_again(right, record.path), right)
 

@@ -10,6 +10,7 @@ import sublime
 
 from ...base.comparison import Comparison
 from .. import panels, settings, texts
+from .diff_kinds import kind_of
 from .open_diffs import name_of
 from .record import DiffRecord, seen, waiting
 from .review import Drawn
@@ -24,10 +25,6 @@ ONLY = "There is no other change."
 ABOVE = "All changes below are decided on: continue with those above."
 ALL_DECIDED = "All changes are decided on: accept the proposal now, or reject it."
 NO_CHANGES = "The proposal changes nothing."
-# The possible answers when nothing is left of a proposal, and what each does. `{}` is who
-# proposed it.
-REJECT = ("Reject the proposal", "{} is told that the file stays as it is.")
-UNDO = ("Undo the edit", "The file becomes what it was before.")
 
 
 @dataclass
@@ -269,7 +266,7 @@ async def ask_whether_to_reject(
     if window is None or record is None:
         return
     undo = "Take back" if right.is_read_only() else "Undo"
-    name, detail = UNDO if record.edit_id else REJECT
+    name, detail = kind_of(record).offer
     first = [name, detail.format(record.proposer)]
     items = [first, ["Go on editing", f"{undo} brings the changes back."]]
     placeholder = f"{name_of(right)}: {ALL_DROPPED}"

@@ -1,0 +1,146 @@
+"""The kinds of diffs, and all that the user reads of one that is not the same for every kind: the
+proposal of a CLI's session, the edit that a chat asks about, a proposal for which nobody waits any
+more, and an edit that is made already. A new kind is one class here, and its owner (`owners`)."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+
+from ...ide.clis import GEMINI_CLI
+from .record import DiffRecord
+
+ACCEPT, REJECT, UNDO = "Accept", "Reject", "Undo"
+GONE = "{cli} has left; a decision waits for the next one."
+WRITTEN = "{} wrote this at {} without asking. If you close the tab, nothing changes."
+OF_TURN = "{} wrote this. If you close the tab, nothing changes."
+ASKS_IN_CHAT = "{} has been asking in its chat since {}."
+RETURNED = "You rejected this, which {} was told. If you accept it now, it is written here."
+CUT_OFF = "{} asked for this, and its turn has ended. If you accept it now, it is written here."
+# What has become of the file meanwhile.
+FILE_CHANGED = "The file has changed on disk since the diff was opened."
+FILE_GONE = "The file has been removed since the diff was opened."
+CHANGED_SINCE = "The file has changed since this edit."
+GONE_SINCE = "The file has been removed since this edit."
+TAB_MERGED = (
+    "The unsaved changes of the file's tab are merged into the proposal. If you accept it, the tab"
+    " shows what is written; undo there brings them back."
+)
+SAVED_TOO = "The file has unsaved changes of yours: this shows them as well, and they are saved."
+
+
+class DiffKind(ABC):
+    """What counts for a proposal, unless its kind says otherwise."""
+
+    # Whether its file has the edit already.
+    is_made = False
+    # Whether it can be released: a CLI that was interrupted tells nobody (docs/protocol.md 1.7).
+    can_be_released = False
+    # Whether whoever proposed it takes an empty text for its own one (docs/protocol.md 1.4).
+    has_no_empty_text = False
+    # Whether whoever proposed it writes over the file in UTF-8.
+    writes_utf_8 = True
+    # Whether it is written through the file's tab.
+    is_written_in_tab = False
+    # The link that refuses it; what is offered where no change is left, and what that does.
+    refusal = REJECT
+    offer = ("Reject the proposal", "{} is told that the file stays as it is.")
+    # What a sheet says then, and what the left side is.
+    all_dropped = "You have dropped all changes: Accept all rejects this."
+    left_side = "on disk"
+    # What is said of a file that is another by now, and of one that is gone.
+    file_changed, file_gone = FILE_CHANGED, FILE_GONE
+    # What is said of unsaved changes that it was made of.
+    unsaved_shown = TAB_MERGED
+
+    @abstractmethod
+    def says(self, record: DiffRecord) -> str:
+        """Who waits for the decision, or what it does, below the first line."""
+
+    def tab_state(self, record: DiffRecord) -> str:
+        """What the name of the tab says of it."""
+        # Only the names of several connected CLIs have a number.
+        is_usual = record.proposer == GEMINI_CLI.name
+        return "proposed" if is_usual else f"proposed by {record.client}"
+
+    def sheet_state(self, record: DiffRecord) -> str:
+        """Who made the changes, in a sheet."""
+        return f"proposed by {record.proposer}"
+
+
+class SessionDiff(DiffKind):
+    """The proposal of a CLI's session, which the companion knows."""
+
+    can_be_released = True
+    has_no_empty_text = True
+
+    def says(self, record: DiffRecord) -> str:
+        if record.is_orphaned:
+            return GONE.format(cli=record.proposer)
+        if not record.opened_at:
+            return f"{record.proposer} is waiting."
+        return f"{record.proposer} has been waiting since {opened_at(record)}."
+
+    def tab_state(self, record: DiffRecord) -> str:
+        return "proposed, CLI gone" if record.is_orphaned else super().tab_state(record)
+
+
+class ChatDiff(DiffKind):
+    """The edit for which the agent of a chat asks permission. It writes through the file's tab."""
+
+    is_written_in_tab = True
+    unsaved_shown = SAVED_TOO
+
+    def says(self, record: DiffRecord) -> str:
+        return ASKS_IN_CHAT.format(record.proposer, opened_at(record))
+
+
+class ReturnedDiff(DiffKind):
+    """A proposal for which nobody waits any more: it was rejected, and that was taken back; or the
+    editor ended before the chat's turn did. It is written here."""
+
+    writes_utf_8 = False
+
+    def says(self, record: DiffRecord) -> str:
+        return (CUT_OFF if record.chat else RETURNED).format(record.proposer)
+
+    def sheet_state(self, record: DiffRecord) -> str:
+        since = "its turn has ended" if record.chat else "rejected once"
+        return f"{super().sheet_state(record)}, {since}"
+
+
+class MadeDiff(DiffKind):
+    """An edit that is made already: refusing it undoes it, and closing it decides nothing."""
+
+    is_made = True
+    refusal = UNDO
+    offer = ("Undo the edit", "The file becomes what it was before.")
+    all_dropped = "You have dropped all changes: Accept undoes the edit."
+    left_side = "before the edit"
+    file_changed, file_gone = CHANGED_SINCE, GONE_SINCE
+
+    def says(self, record: DiffRecord) -> str:
+        said = WRITTEN if record.opened_at else OF_TURN
+        return said.format(record.proposer, opened_at(record))
+
+    def tab_state(self, record: DiffRecord) -> str:
+        return self.sheet_state(record)
+
+    def sheet_state(self, record: DiffRecord) -> str:
+        return f"written by {record.proposer}"
+
+
+SESSION, CHAT, GIVEN_BACK, MADE = SessionDiff(), ChatDiff(), ReturnedDiff(), MadeDiff()
+
+
+def kind_of(record: DiffRecord) -> DiffKind:
+    if record.edit_id:
+        return MADE
+    if record.is_returned:
+        return GIVEN_BACK
+    return CHAT if record.chat else SESSION
+
+
+def opened_at(record: DiffRecord) -> str:
+    """When it was asked for, or made."""
+    return time.strftime("%H:%M", time.localtime(record.opened_at))
