@@ -79,8 +79,8 @@ class GeminiCompanionListener(sublime_plugin.EventListener):
             _host.running.base.notices.activated()
             _host.running.diffs.next_edit.activated(view)
             _host.running.changes.sheets.activated(view)
-            _host.running.chat.actions.tabs.activated(view)
-            _host.running.chat.actions.composing.texts.activated(view)
+            _host.running.chat.actions.tabs.activate_view(view)
+            _host.running.chat.actions.composing.texts.add_view(view)
 
     def on_deactivated(self, view: sublime.View) -> None:
         if _host.running is not None:
@@ -93,7 +93,7 @@ class GeminiCompanionListener(sublime_plugin.EventListener):
     def on_reload(self, view: sublime.View) -> None:
         if _host.running is not None:
             _host.running.editor.edit_diagnostics.loaded(view)
-            _host.running.chat.actions.context.loaded(view)
+            _host.running.chat.actions.context.note_loaded_view(view)
 
     def on_post_save(self, view: sublime.View) -> None:
         if _host.running is not None:
@@ -110,14 +110,14 @@ class GeminiCompanionListener(sublime_plugin.EventListener):
 
     def on_clone(self, view: sublime.View) -> None:
         if _host.running is not None:
-            _host.running.chat.actions.tabs.cloned(view)
+            _host.running.chat.actions.tabs.decorate_clone(view)
 
     def on_selection_modified_async(self, view: sublime.View) -> None:
         running = _host.running
         if running is not None:
             running.editor.files.changed(view)
             running.diffs.resting.moved(view)
-            running.chat.actions.tabs.selected(view)
+            running.chat.actions.tabs.follow_selection(view)
 
     def on_modified_async(self, view: sublime.View) -> None:
         running = _host.running
@@ -147,7 +147,7 @@ class GeminiCompanionListener(sublime_plugin.EventListener):
         running = _host.running
         if running is None:
             return None
-        return running.chat.actions.composing.completing.offered(view, prefix, locations)
+        return running.chat.actions.composing.completing.offer_completions(view, prefix, locations)
 
     def on_window_command(
         self, window: sublime.Window, name: str, args: dict[str, Any] | None
@@ -169,4 +169,4 @@ class GeminiCompanionListener(sublime_plugin.EventListener):
         self, view: sublime.View, name: str, args: dict[str, Any] | None
     ) -> None:
         if _host.running is not None:
-            _host.running.chat.actions.tabs.done(name, args, view)
+            _host.running.chat.actions.tabs.follow_click(name, args, view)

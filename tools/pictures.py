@@ -284,11 +284,11 @@ def chat(stage: Stage) -> None:
     async def nobody() -> None:
         """No agent is started."""
 
-    chats.needed = nobody
+    chats.ensure_service = nobody
     view = stage.window.new_file()
     stage.editor.ui(view.settings().set, "gemini_companion_chat", "picture")
-    stage.editor.ui(chats.tabs.appeared, view)
-    chats.drawing.updated(told("picture", stage.path))
+    stage.editor.ui(chats.tabs.adopt_view, view)
+    chats.drawing.draw_soon(told("picture", stage.path))
     wait(lambda: "Shell?" in view.substr(sublime.Region(0, view.size())))
     stage.window.focus_view(view)
     # From the message on.

@@ -134,7 +134,7 @@ def growing(lines: str) -> Dict[str, Any]:
     # Nobody keeps an update that is drawn.
     first = [ChatUpdate("", READY, patches=document.take(), is_anew=True)]
     own = OwnTime()
-    opened = [own.of(lambda: chats[0].update(first.pop()))]
+    opened = [own.of(lambda: chats[0].show_update(first.pop()))]
     while not chats[0].is_whole:
         opened.append(own.of(lambda: chats[0].go_on()))
     collected = collections.longest
@@ -150,7 +150,7 @@ def growing(lines: str) -> Dict[str, Any]:
         update = ChatUpdate("", READY, patches=document.take())
         added.append(time.perf_counter() - began)
         sum(much)
-        patches.append(own.of(partial(chats[0].update, update)))
+        patches.append(own.of(partial(chats[0].show_update, update)))
     return {
         "lines": view.rowcol(view.size())[0],
         "opened": opened,
@@ -308,7 +308,7 @@ def _has(view: sublime.View, words: str) -> bool:
 
 
 def _is_ready(view: sublime.View) -> bool:
-    chat = _chats().tabs.of(view)
+    chat = _chats().tabs.chat_of(view)
     told = chat.told if chat is not None else None
     if told is not None and told.state == FAILED:
         raise RuntimeError(told.problem)

@@ -156,7 +156,7 @@ class Failing(AgentCase):
         yield from self.failed(code=CLIENT_NOT_INITIALIZED)
         self.type(self.view, "do it")
         selection = Attached(SELECTION, "of a.py (1 line)", text="@a.py#L1")
-        self.chats.tabs.of(self.view).above.attach([selection])
+        self.chats.tabs.chat_of(self.view).above.attach([selection])
         self.press("other_agent")
         yield from self.answer(ROWS)
         yield lambda: self.shown
@@ -165,7 +165,7 @@ class Failing(AgentCase):
         view = self.window.active_view()
         self.assertEqual(self.unsent(view), "do it")
         yield lambda: self.agents.get(self.id_of(view)) == "qwen"
-        self.assertEqual(self.chats.tabs.of(view).above.attached, (selection,))
+        self.assertEqual(self.chats.tabs.chat_of(view).above.attached, (selection,))
 
     def test_a_chat_in_which_something_was_said_keeps_its_agent(self) -> Steps:
         yield from self.failed(code=CLIENT_NOT_INITIALIZED, title="hello")

@@ -31,7 +31,9 @@ class CompletingCase(AttachingCase):
     def asked(self, view: sublime.View, prefix: str) -> Any:
         """What is offered at the caret, a list that may still be filled; None for nothing."""
         points = [it.b for it in view.sel()]
-        return plugin._host.running.chat.actions.composing.completing.offered(view, prefix, points)
+        return plugin._host.running.chat.actions.composing.completing.offer_completions(
+            view, prefix, points
+        )
 
     def offered(
         self, view: sublime.View, text: str, prefix: str
@@ -206,7 +208,7 @@ class Symbols(CompletingCase):
         read: list[sublime.View] = []
         self.replace(symbol_index, "symbols_in", lambda of: read.append(of) or [])
         self.replace(stories, "SLICE", -1.0)
-        story = tab_symbols.TabSymbols().of(self.window)
+        story = tab_symbols.TabSymbols().symbols_of(self.window)
         counts, found = [], None
         while found is None:
             try:

@@ -43,7 +43,7 @@ def queued(id: str, text: str, **members: Any) -> QueuedMessage:
 
 class ComposerCase(ChatCase):
     def of(self, view: sublime.View) -> ChatView:
-        chat = self.chats.tabs.of(view)
+        chat = self.chats.tabs.chat_of(view)
         assert chat is not None
         return chat
 
@@ -67,7 +67,7 @@ class ComposerCase(ChatCase):
 
     def kept(self, view: sublime.View) -> str | None:
         """The unsent text that a crash now would leave."""
-        return drafts.Drafts(self.chats.drafts._path).text(self.id_of(view))
+        return drafts.Drafts(self.chats.drafts._path).text_of(self.id_of(view))
 
     def caret(self, view: sublime.View, point: int) -> None:
         view.sel().clear()
@@ -118,7 +118,7 @@ class GoingAlong(ComposerCase):
         view = yield from self.chat()
         self.type(view, "do it")
         # The editor may tell late of what was typed.
-        self.of(view).look()
+        self.of(view).catch_up()
         self.chats.drafts.save()
         yield lambda: self.kept(view) == "do it"
         self.run_command("send")
@@ -267,14 +267,14 @@ class TheQueue(ComposerCase):
     def test_a_changed_one_is_on_the_disk_before_it_does_not_wait_any_more(self) -> Steps:
         self.replace(drafts, "SOON", 1_000_000)
         view = yield from self.waiting(queued("1", "first"))
-        written = self.chats.drafts._write
+        written = self.chats.drafts._write_file
         kept: list[tuple[int, str | None]] = []
 
         def write() -> None:
             written()
             kept.append((len(self.service.asked), self.kept(view)))
 
-        self.replace(self.chats.drafts, "_write", write)
+        self.replace(self.chats.drafts, "_write_file", write)
         self.press(view, "change 1")
         yield lambda: self.service.asked
         self.assertEqual(kept[0], (0, "first"))

@@ -102,7 +102,7 @@ class Context(ChatCase):
         now = datetime.now(timezone.utc)
         message = QueuedMessage("1", sent.text, now, additions=sent.additions)
         yield from self.update(view, state=WORKING, queue=Queue((message,), False))
-        chat = self.chats.tabs.of(view)
+        chat = self.chats.tabs.chat_of(view)
         assert chat is not None
         self.chats.tabs.presses.emit((chat, link))
         yield lambda: isinstance(self.service.asked[-1][0], TakeBack)

@@ -142,10 +142,10 @@ class EditCase(ChatCase):
 
     def allow(self) -> None:
         """What follows from a link, a key or a command of the question."""
-        chat = self.chats.tabs.of(self.view)
+        chat = self.chats.tabs.chat_of(self.view)
         asked = WaitingQuestion(chat, self.question)  # type: ignore[arg-type]
         replies = self.chats.answering._replies
-        self.running().stories.begin(replies.decide(asked, self.question.options[0]))
+        self.running().stories.begin(replies.decide_call(asked, self.question.options[0]))
 
     def edits(self) -> Drafts:
         return self.running().chat_edits.reviews._typed
@@ -189,7 +189,7 @@ class Deciding(EditCase):
         for looks, is_unseen in ((1, True), (2, False)):
             for front in (*[in_front] * looks, set()):
                 with mock.patch.object(edit_reviews, "_on_top", lambda views, front=front: front):
-                    own.look()
+                    own.settle_leftovers()
                     is_shown = own.shows_unseen(*key) if not front else None
             self.assertEqual(is_shown, is_unseen)
 
@@ -308,10 +308,10 @@ class WithACommand(EditCase):
 
     def test_keeps_what_was_accepted_until_it_is_allowed(self) -> Steps:
         yield from self.accepted()
-        self.assertEqual([it[2] for it in self.edits().others(())], [NEW + "four\n"])
+        self.assertEqual([it[2] for it in self.edits().other_drafts(())], [NEW + "four\n"])
         yield from self.waits()
         yield from self.until_given_back(NEW + "four\n")
-        self.assertEqual(self.edits().others(()), [])
+        self.assertEqual(self.edits().other_drafts(()), [])
 
 
 class GivenBack(EditCase):
@@ -347,7 +347,7 @@ class GivenBack(EditCase):
         self.service.asked[-1][1].give(())
         yield from self.waits()
         yield from self.until_turn()
-        self.running().chat_edits.reviews.look()
+        self.running().chat_edits.reviews.settle_leftovers()
         yield from self.until_turn()
         self.assertEqual(self.tabs(), {})
 
@@ -373,16 +373,16 @@ class GivenBack(EditCase):
 
     def test_a_review_from_before_a_restart_is_a_tab_with_what_was_typed_last(self) -> Steps:
         right = yield from self.asked_right("four\n")
-        yield lambda: self.edits().others(())
+        yield lambda: self.edits().other_drafts(())
         edits = self.running().chat_edits.reviews
         # What a restart leaves: the tab with an older text, and what was typed in a file.
         self.replace(edits, "_asked", {})
         edits.typed(record.waiting(right), NEW + "five\n")  # type: ignore[arg-type]
         yield from self.until_given_back(NEW + "five\n")
-        self.assertEqual(self.edits().others(()), [])
+        self.assertEqual(self.edits().other_drafts(()), [])
 
     def test_what_was_typed_in_a_review_whose_tab_did_not_come_back_is_a_tab(self) -> Steps:
-        self.edits().put("gone", "typed\n", self.path)
+        self.edits().keep_text("gone", "typed\n", self.path)
         yield from self.until_given_back("typed\n")
 
 
@@ -424,14 +424,14 @@ class Kept(EditCase):
     def test_have_what_was_typed_last(self) -> Steps:
         right = yield from self.restored(NEW + "five\n")
         self.assertEqual(text_of(right), NEW + "five\n")
-        self.assertEqual(self.edits().others(()), [])
+        self.assertEqual(self.edits().other_drafts(()), [])
         yield from self.command(right, "accept_diff")
         yield lambda: self.on_disk() == NEW + "five\n"
 
     def test_have_what_was_typed_into_the_text_that_was_saved_last(self) -> Steps:
         right = yield from self.restored(NEW, early="early\n")
         self.assertEqual(text_of(right), NEW + "early\n")
-        self.assertEqual(self.edits().others(()), [])
+        self.assertEqual(self.edits().other_drafts(()), [])
 
     def test_what_was_typed_into_an_older_text_is_a_tab(self) -> Steps:
         right = yield from self.restored(NEW + "five\n", early="early\n")
@@ -449,7 +449,7 @@ class Kept(EditCase):
     def test_are_found_by_the_line_of_the_edit_in_the_chat(self) -> Steps:
         right = yield from self.restored()
         self.window.focus_view(self.view)
-        self.assertTrue(asked_edits.go(self.id, "call", self.path))
+        self.assertTrue(asked_edits.go_to_review(self.id, "call", self.path))
         yield lambda: self.window.active_view() == right
 
     def test_make_way_where_the_agent_waits_after_all(self) -> Steps:
@@ -488,7 +488,7 @@ class InTheChat(EditCase):
         self.view.sel().add(1)
 
     def follow(self) -> Steps:
-        self.chats.tabs.follow(self.view)
+        self.chats.tabs.follow_link(self.view)
         yield from self.until_turn()
 
     def test_the_line_of_an_edit_opens_its_review(self) -> Steps:
@@ -694,7 +694,7 @@ class WithUnsavedChanges(EditCase):
 
     def test_an_acceptance_is_over_though_the_disk_did_not_answer_when_it_was_used(self) -> Steps:
         file = yield from self.ask_about_typed()
-        self.open_tabs.accept(self.path)
+        self.open_tabs.accept_edit(self.path)
 
         async def silent(path: str) -> str:
             raise asyncio.TimeoutError
@@ -714,7 +714,7 @@ class WithUnsavedChanges(EditCase):
         file = yield from self.ask_about_typed()
         right = yield from self.right()
         self.assertEqual(text_of(right), NEW)
-        self.open_tabs.accept(os.path.join(link, "a.txt"))
+        self.open_tabs.accept_edit(os.path.join(link, "a.txt"))
         found = yield from self.on_loop(self.open_tabs.save_text(os.path.join(link, "a.txt"), NEW))
         self.assertEqual(found, Saved("one\nunsaved\n", NEW))
         self.assertEqual((text_of(file), file.is_dirty()), (NEW, False))

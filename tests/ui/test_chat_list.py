@@ -216,7 +216,7 @@ class Acting(ListCase):
         self.assertTrue(view.is_valid())
         yield from self.answer(None)
         yield lambda: not view.is_valid()
-        self.assertIsNone(self.chats.drafts.text(conversation))
+        self.assertIsNone(self.chats.drafts.text_of(conversation))
 
     def test_a_deletion_says_whether_the_agent_keeps_its_session(self) -> Steps:
         for agent, words in (

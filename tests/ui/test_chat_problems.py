@@ -141,7 +141,7 @@ class Problems(ChatCase):
         now = datetime.now(timezone.utc)
         message = QueuedMessage("1", sent.text, now, additions=sent.additions)
         yield from self.update(self.view, state=WORKING, queue=Queue((message,), False))
-        chat = self.chats.tabs.of(self.view)
+        chat = self.chats.tabs.chat_of(self.view)
         assert chat is not None
         self.chats.tabs.presses.emit((chat, "take_back 1"))
         self.service.asked[-1][1].give(message)

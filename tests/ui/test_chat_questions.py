@@ -70,7 +70,7 @@ class QuestionCase(ChatCase):
         members = {"state": WORKING, "agent_name": "Gemini CLI", "patience": 600.0, **members}
         waiting, patches = transcript.waiting, transcript.take()
         update = ChatUpdate(id, patches=patches, waiting=waiting, **members)
-        self.chats.drawing.updated(update)
+        self.chats.drawing.draw_soon(update)
         yield from self.until_turn()
 
     def asks(
@@ -223,7 +223,7 @@ class Commands(QuestionCase):
         self.moments += question_sight.MOMENT
         yield from self.press("allow")
         (request,) = [it for it in self.requests() if isinstance(it, Decide)]
-        waiting = self.chats.questions.all[0].question
+        waiting = self.chats.questions.all_questions[0].question
         self.assertEqual((request.revision, waiting.text), (waiting.revision, "rm -r /"))
 
     def test_an_answer_on_its_way_to_a_question_that_was_changed_answers_no_other(self) -> Steps:
@@ -252,7 +252,7 @@ class Commands(QuestionCase):
         shown = text_of(view)
         self.assertIn("\nsql:\n    SELECT <U+202E>1\n    row 0\n", shown)
         self.assertIn("\n    DROP TABLE users\n", shown)
-        start, end = self.chats.questions.all[0].place or (0, 0)
+        start, end = self.chats.questions.all_questions[0].place or (0, 0)
         place = sublime.Region(start, end)
         self.assertFalse([it for it in view.folded_regions() if it.intersects(place)])
         view.show(start)
@@ -318,7 +318,9 @@ class Commands(QuestionCase):
         view = yield from self.chat()
         yield from self.tell(view, Content("line\n" * 500))
         yield from self.asks(view)
-        self.assertTrue(self.chats.questions.is_seen(self.chats.questions.all[0], self.window))
+        self.assertTrue(
+            self.chats.questions.is_seen(self.chats.questions.all_questions[0], self.window)
+        )
         view.set_viewport_position((0.0, 0.0), False)
         yield from self.press("deny")
         self.assertEqual(self.decided(), [])

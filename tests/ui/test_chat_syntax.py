@@ -20,7 +20,7 @@ class ChatSyntax(AdapterTestCase):
         view = self.window.new_file()
         self.chat = ChatView(view, "c", f"# mine\n{MESSAGE} no message\n", lambda it: None)
         self.addCleanup(self.chat.close)
-        self.chat.draw([Patch("b", 0, 0, Rendered(TRANSCRIPT))])
+        self.chat.draw_patches([Patch("b", 0, 0, Rendered(TRANSCRIPT))])
         self.view = self.chat.views[0]
 
     def scope(self, words: str) -> str:

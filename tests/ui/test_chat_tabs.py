@@ -113,7 +113,7 @@ class ChatCase(ReviewCase):
     def update(self, view: sublime.View, **members: Any) -> Steps:
         """The service tells this of the conversation."""
         members = {"state": READY, **members}
-        self.chats.drawing.updated(ChatUpdate(self.id_of(view), **members))
+        self.chats.drawing.draw_soon(ChatUpdate(self.id_of(view), **members))
         yield from self.until_turn()
 
     def until_told(self, part: str) -> Steps:
@@ -218,8 +218,8 @@ class Opening(ChatCase):
         view = yield from self.chat()
         yield from self.update(view, agent_name="A", mode="yolo", model="model " * 20)
         before = len(rows_of(view))
-        self.replace(state_line, "columns", lambda view: 30)
-        self.chats.questions.look()
+        self.replace(state_line, "narrowest_columns", lambda view: 30)
+        self.chats.questions.look_at_questions()
         self.assertGreater(len(rows_of(view)), before)
 
     def test_a_start_and_a_silence_that_last_say_how_long_and_can_be_stopped(self) -> Steps:
@@ -235,10 +235,10 @@ class Opening(ChatCase):
                 yield from self.update(view, state=READY)
                 yield from self.update(view, state=state)
                 now[0] += long - 1
-                self.chats.questions.look()
+                self.chats.questions.look_at_questions()
                 self.assertNotIn(words, self.state_of(view))
                 now[0] += 1
-                self.chats.questions.look()
+                self.chats.questions.look_at_questions()
                 self.assertIn(words, self.state_of(view))
                 self.assertIn(">Stop<", self.state_of(view))
         self.window.run_command(
@@ -253,7 +253,7 @@ class Opening(ChatCase):
         view.sel().clear()
         view.sel().add(sublime.Region(0))
         yield lambda: composer_carets.END in view.get_status(composer_carets.KEY)
-        self.chats.tabs.of(view).composer.go_to_end(view)
+        self.chats.tabs.chat_of(view).composer.go_to_end(view)
         self.assertEqual(view.get_status(composer_carets.KEY), "")
 
     def test_texts_that_cannot_be_saved_are_told_once_and_stay_in_their_tab(self) -> Steps:
@@ -293,7 +293,7 @@ class Opening(ChatCase):
         view = yield from self.chat()
         patches = tuple(Patch(f"b{it}", it * 2, it * 2, Rendered("a\n")) for it in range(900))
         yield from self.update(view, patches=patches, is_anew=True)
-        chat = self.chats.tabs.of(view)
+        chat = self.chats.tabs.chat_of(view)
         counts = [chat.document.count]
         self.assertLess(counts[0], 900)
         while not chat.is_whole:
@@ -484,7 +484,7 @@ class Keys(ChatCase):
         view = yield from self.chat()
         yield from self.update(view, patches=(Patch("a", 0, 0, Rendered("answer\n")),))
         self.type(view, "ac")
-        composer = self.chats.tabs.of(view).composer
+        composer = self.chats.tabs.chat_of(view).composer
         key, asked = "gemini_companion_in_transcript", plugin._host.running.key_context
         for place, typed, expected in (
             ((composer.start + 1,) * 2, "b", "abc"),
@@ -508,7 +508,7 @@ class Keys(ChatCase):
         view = yield from self.chat()
         yield from self.update(view, patches=(Patch("a", 0, 0, Rendered("answer\n")),))
         self.type(view, "ac")
-        composer = self.chats.tabs.of(view).composer
+        composer = self.chats.tabs.chat_of(view).composer
         for point in (composer.start + 1, 2):
             view.sel().clear()
             view.sel().add(point)
@@ -592,7 +592,7 @@ class Lasting(ChatCase):
                 ids.append(self.id_of(view))
                 self.addCleanup(self.chats.drafts.forget, ids[-1])
             else:
-                self.chats.open(self.window, ids[0])
+                self.chats.open_chat(self.window, ids[0])
                 view = self.window.active_view()
             self.type(view, words)
             view.close()
@@ -611,11 +611,11 @@ class Lasting(ChatCase):
             view.close()
             yield from self.until_turn()
             if is_opened_again:
-                self.chats.open(self.window, conversation)
+                self.chats.open_chat(self.window, conversation)
             _, answer = self.service.asked.pop()
             answer.give(None)
             yield from self.until_turn()
-            self.chats.open(self.window, conversation)
+            self.chats.open_chat(self.window, conversation)
             view = self.window.active_view()
             self.assertEqual(self.unsent(view), "")
             view.close()
@@ -623,15 +623,15 @@ class Lasting(ChatCase):
     def test_a_tab_that_comes_back_from_before_its_draft_does_not_replace_it(self) -> Steps:
         yield from self.chat()
         drafts = self.chats.drafts
-        drafts.put("restored", "newer", "")
+        drafts.keep_text("restored", "newer", "")
         self.addCleanup(drafts.forget, "restored")
         view = self.window.new_file()
         view.run_command("append", {"characters": COMPOSER + "older"})
         view.settings().set(UNSENT, text_digest("older"))
         view.settings().set(LEFT, time.time() - 60)
         view.settings().set(CONVERSATION, "restored")
-        self.chats.tabs.appeared(view)
-        self.assertEqual((self.unsent(view), drafts.text("restored")), ("newer", "newer"))
+        self.chats.tabs.adopt_view(view)
+        self.assertEqual((self.unsent(view), drafts.text_of("restored")), ("newer", "newer"))
         view.close()
         yield from self.until_turn()
 
@@ -688,7 +688,7 @@ class Lasting(ChatCase):
                     patches = (Patch("a", 0, 0, Rendered(said)),)
                     yield from self.update(view, patches=patches, is_anew=True)
                     self.type(view, "draft")
-                    self.chats.tabs.of(view).look()
+                    self.chats.tabs.chat_of(view).catch_up()
                     leave()
                     view.sel().clear()
                     view.sel().add(sublime.Region(start, end))
@@ -701,8 +701,8 @@ class Lasting(ChatCase):
                     yield from self.update(view, patches=patches, is_anew=True)
                     expected = f"{said}{COMPOSER}draft\n{words}!"
                     yield from self.until_equal(lambda: text_of(view), expected)  # noqa: B023
-                    self.chats.tabs.of(view).look()
-                    kept = self.chats.drafts.text(self.id_of(view))
+                    self.chats.tabs.chat_of(view).catch_up()
+                    kept = self.chats.drafts.text_of(self.id_of(view))
                     self.assertEqual(kept, f"draft\n{words}!")
                     view.close()
                     self.chats.drafts.forget(self.id_of(view))
@@ -732,11 +732,11 @@ class Lasting(ChatCase):
         yield from self.update(first, patches=(Patch("a", 0, 0, Rendered("one\n")),), is_anew=True)
         second = self.window.new_file()
         second.settings().set(CONVERSATION, self.id_of(first))
-        self.chats.tabs.appeared(second)
+        self.chats.tabs.adopt_view(second)
         patch = Patch("b", 4, 4, Rendered("two\n"))
         yield from self.update(first, patches=(patch,))
         self.assertEqual(text_of(second), COMPOSER)
-        self.chats.tabs.activated(second)
+        self.chats.tabs.activate_view(second)
         yield lambda: self.service.opens == 2
         all_of_it = Patch("a", 0, 0, Rendered("one\ntwo\n"))
         yield from self.update(first, patches=(all_of_it,), is_anew=True)

@@ -15,7 +15,7 @@ from GeminiCompanion.companion.chat.rendered import Fold, Link, Mark, Patch, Ren
 from GeminiCompanion.companion.ui.chat import drafts
 from GeminiCompanion.companion.ui.chat.drafts import Drafts
 from GeminiCompanion.companion.ui.chat.drawn import DrawnDocument, Misplaced
-from GeminiCompanion.companion.ui.chat.unsent import Unsent, difference
+from GeminiCompanion.companion.ui.chat.unsent import Unsent, text_difference
 
 
 def patch(block: str, start: int, end: int, text: str) -> Patch:
@@ -46,17 +46,17 @@ class Documents(unittest.TestCase):
                     start = begin + chance.randint(0, sizes[name])
                     end = chance.randint(start, begin + sizes[name])
                 new = "xyz\n"[: chance.randint(1, 4)]
-                document.apply(patch(name, start, end, new))
+                document.apply_patch(patch(name, start, end, new))
                 sizes[name] += len(new) - (end - start)
                 text = text[:start] + new + text[end:]
                 self.assertEqual((document.text, document.size), (text, len(text)), seed)
 
     def test_marks_folds_and_links_move_with_what_comes_before_them(self) -> None:
         document = DrawnDocument()
-        document.apply(patch("a", 0, 0, "one\n"))
-        document.apply(patch("b", 4, 4, "two\n"))
-        document.apply(patch("a", 4, 4, "more\n"))
-        document.apply(patch("a", 0, 4, "changed\n"))
+        document.apply_patch(patch("a", 0, 0, "one\n"))
+        document.apply_patch(patch("b", 4, 4, "two\n"))
+        document.apply_patch(patch("a", 4, 4, "more\n"))
+        document.apply_patch(patch("a", 0, 4, "changed\n"))
         self.assertEqual([it.argument for it in document.links_at(8)], ["more\n"])
         self.assertEqual([it.argument for it in document.links_at(13)], ["two\n"])
         self.assertEqual([it.argument for it in document.links_at(0)], ["changed\n"])
@@ -64,10 +64,10 @@ class Documents(unittest.TestCase):
 
     def test_a_patch_that_does_not_fit_is_refused(self) -> None:
         document = DrawnDocument()
-        document.apply(patch("a", 0, 0, "one\n"))
+        document.apply_patch(patch("a", 0, 0, "one\n"))
         for bad in (patch("a", 0, 9, "x"), patch("b", 2, 2, "x"), patch("b", 7, 7, "x")):
             with self.assertRaises(Misplaced):
-                document.apply(bad)
+                document.apply_patch(bad)
             self.assertEqual(document.text, "one\n")
 
 
@@ -78,7 +78,7 @@ class Kept(unittest.TestCase):
             for damaged in (b'{"a": {"text": "half', b"\0" * 40, b"[" * 200_000):
                 with open(path, "wb") as file:
                     file.write(damaged)
-                self.assertIsNone(Drafts(path).text("a"))
+                self.assertIsNone(Drafts(path).text_of("a"))
                 with open(path + ".damaged", "rb") as file:
                     self.assertEqual(file.read(), damaged)
                 self.assertFalse(os.path.exists(path))
@@ -89,7 +89,7 @@ class Kept(unittest.TestCase):
             with open(path, "w", encoding="utf-8") as file:
                 json.dump({"a": {"text": "kept", "attached": 5}, "b": {"text": 5}, "c": 7}, file)
             found = Drafts(path)
-            self.assertEqual([found.text(id) for id in "abc"], ["kept", None, None])
+            self.assertEqual([found.text_of(id) for id in "abc"], ["kept", None, None])
 
     def test_long_unsent_texts_are_written_out_on_the_writers_thread(self) -> None:
         threads: list[threading.Thread] = []
@@ -105,10 +105,10 @@ class Kept(unittest.TestCase):
             later = mock.patch.object(drafts, "SOON", 1 << 30)
             with later, mock.patch.object(drafts, "json", mock.Mock(dumps=dumps)):
                 for number in range(3):
-                    kept.put(f"c{number}", "text" * number, folder)
+                    kept.keep_text(f"c{number}", "text" * number, folder)
                 kept.finish()
             self.assertEqual(
-                [Drafts(path).text(f"c{n}") for n in range(3)], ["", "text", "text" * 2]
+                [Drafts(path).text_of(f"c{n}") for n in range(3)], ["", "text", "text" * 2]
             )
         self.assertNotIn(threading.current_thread(), threads)
 
@@ -116,13 +116,13 @@ class Kept(unittest.TestCase):
 class Undo(unittest.TestCase):
     def type(self, unsent: Unsent, text: str) -> None:
         for character in text:
-            unsent.edited(unsent.text + character)
+            unsent.record_edit(unsent.text + character)
 
     def test_a_difference_makes_the_new_text_of_the_old_one(self) -> None:
         for seed in range(500):
             chance = random.Random(seed)
             old, new = ("".join(chance.choices("ab", k=chance.randrange(9))) for _ in range(2))
-            found = difference(old, new)
+            found = text_difference(old, new)
             if found is None:
                 self.assertEqual(old, new)
             else:
@@ -142,7 +142,7 @@ class Undo(unittest.TestCase):
     def test_deleted_characters_are_one_step(self) -> None:
         unsent = Unsent("word")
         for size in (3, 2, 1):
-            unsent.edited("word"[:size])
+            unsent.record_edit("word"[:size])
         unsent.undo()
         self.assertEqual(unsent.text, "word")
 
@@ -157,7 +157,7 @@ class Undo(unittest.TestCase):
                     + unsent.text[at + 2 :]
                 )
                 if new != unsent.text:
-                    unsent.edited(new)
+                    unsent.record_edit(new)
                     texts.append(new)
             walked = [unsent.text]
             while unsent.undo() is not None:

@@ -163,7 +163,7 @@ class Rewinding(TurnCase):
         yield lambda: self.window.active_view().settings().get(CONVERSATION) == "f" * 32
         view = self.window.active_view()
         self.assertEqual(self.unsent(view), "message of t2")
-        chat = self.chats.tabs.of(view)
+        chat = self.chats.tabs.chat_of(view)
         self.assertEqual(chat and chat.above.attached, (image,))
         # Also where the conversation has still to be begun.
         yield lambda: ("f" * 32, "qwen", "/other") in self.service.wanted
@@ -263,8 +263,8 @@ class InTheSheet(SheetCase):
             self.run_command("accept_diff", id=waiting(right).id)  # type: ignore[union-attr]
             yield lambda: not list(open_diffs.diffs(self.window))
             yield from self.until_turn()
-            self.assertIn(f"{self.path}#L1: {words}", self.chats.drafts.text(self.id) or "")
-        self.assertIn("Why?", self.chats.drafts.text(self.id) or "")
+            self.assertIn(f"{self.path}#L1: {words}", self.chats.drafts.text_of(self.id) or "")
+        self.assertIn("Why?", self.chats.drafts.text_of(self.id) or "")
         self.assertFalse([it for it in asked if isinstance(it, WordsOnUnasked)])
 
 

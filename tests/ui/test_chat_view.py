@@ -42,7 +42,7 @@ class ChatViewCase(AdapterTestCase):
     def setUp(self) -> None:
         super().setUp()
         # The tab of these tests has one owner.
-        patched(self, mock.patch.object(ChatTabs, "appeared"))
+        patched(self, mock.patch.object(ChatTabs, "adopt_view"))
         self.typed: list[str] = []
         self.chat = self.adopt(self.window.new_file())
         self.view = self.chat.views[0]
@@ -62,7 +62,7 @@ class ChatViewCase(AdapterTestCase):
 
     def append(self, text: str, block: str = "b", **more: Any) -> None:
         end = self.chat.document.size
-        self.chat.draw([Patch(block, end, end, Rendered(text, **more))])
+        self.chat.draw_patches([Patch(block, end, end, Rendered(text, **more))])
 
     def type(self, text: str) -> None:
         """As a person does, one character after the other."""
@@ -114,20 +114,24 @@ class Drawing(ChatViewCase):
     def test_marks_follow_their_block_and_go_with_it(self) -> None:
         self.append("one\n", "a", marks=(Mark("error", 0, 3),))
         self.append("two\n", "b", marks=(Mark("error", 0, 3),))
-        self.chat.draw([Patch("a", 0, 0, Rendered("first\n"))])
+        self.chat.draw_patches([Patch("a", 0, 0, Rendered("first\n"))])
         key = "gemini_companion_chat_{}_error"
         self.assertEqual(self.view.get_regions(key.format(1)), [sublime.Region(6, 9)])
         self.assertEqual(self.view.get_regions(key.format(2)), [sublime.Region(10, 13)])
-        self.chat.draw([Patch("a", 6, 10, Rendered("fine\n"))])
+        self.chat.draw_patches([Patch("a", 6, 10, Rendered("fine\n"))])
         self.assertEqual(self.view.get_regions(key.format(1)), [])
 
     def test_what_the_user_has_unfolded_is_not_folded_by_the_next_patch(self) -> None:
         self.append("call\noutput\n", folds=(Fold(5, 11),))
         self.assertTrue(self.view.is_folded(sublime.Region(5, 11)))
-        self.chat.draw([Patch("b", 0, 12, Rendered("done\noutput\n", folds=(Fold(5, 11),)))])
+        self.chat.draw_patches(
+            [Patch("b", 0, 12, Rendered("done\noutput\n", folds=(Fold(5, 11),)))]
+        )
         self.assertTrue(self.view.is_folded(sublime.Region(5, 11)))
         self.view.unfold(sublime.Region(0, self.view.size()))
-        self.chat.draw([Patch("b", 0, 12, Rendered("told\noutput\n", folds=(Fold(5, 11),)))])
+        self.chat.draw_patches(
+            [Patch("b", 0, 12, Rendered("told\noutput\n", folds=(Fold(5, 11),)))]
+        )
         self.assertFalse(self.view.is_folded(sublime.Region(5, 11)))
 
     def test_the_end_is_followed_while_it_is_in_sight_and_not_otherwise(self) -> None:
@@ -175,7 +179,7 @@ class Drawing(ChatViewCase):
         self.append("".join(f"line {number}\n" for number in range(300)))
         self.view.set_viewport_position((0.0, 500.0), False)
         first = self.view.substr(self.view.line(self.view.visible_region().begin()))
-        self.chat.draw([Patch("a", 5, 5, Rendered("output\n" * 40))])
+        self.chat.draw_patches([Patch("a", 5, 5, Rendered("output\n" * 40))])
         now = self.view.substr(self.view.line(self.view.visible_region().begin()))
         self.assertEqual(now, first)
 
@@ -207,9 +211,9 @@ class Drawing(ChatViewCase):
         self.at_end()
         self.type("mine")
         count = self.view.change_count()
-        self.chat.reset([Patch("x", 0, 0, Rendered("one\ntwo\n"))])
+        self.chat.reset_transcript([Patch("x", 0, 0, Rendered("one\ntwo\n"))])
         self.assertEqual(self.view.change_count(), count)
-        self.chat.reset([Patch("x", 0, 0, Rendered("one\n2\n"))])
+        self.chat.reset_transcript([Patch("x", 0, 0, Rendered("one\n2\n"))])
         self.assertEqual(self.parts(), ("one\n2\n", "mine"))
 
 
@@ -230,7 +234,7 @@ class LongTranscripts(ChatViewCase):
         return [late - early for early, late in zip(counts, counts[1:])]
 
     def test_the_end_is_there_at_once_and_the_rest_in_parts_of_a_few_blocks(self) -> None:
-        self.chat.reset(self.blocks)
+        self.chat.reset_transcript(self.blocks)
         transcript, _ = self.parts()
         self.assertTrue(transcript)
         self.assertTrue(self.text.endswith(transcript))
@@ -241,12 +245,12 @@ class LongTranscripts(ChatViewCase):
         self.assertTrue(self.view.visible_region().contains(self.view.size()))
 
     def test_it_has_the_marks_folds_and_links_of_one_that_was_drawn_bit_by_bit(self) -> None:
-        self.chat.reset(self.blocks[:700])
+        self.chat.reset_transcript(self.blocks[:700])
         self.steps()
         other = self.window.new_file()
         chat = ChatView(other, "d", None, lambda it: None)
         self.addCleanup(chat.close)
-        chat.draw(self.blocks[:700])
+        chat.draw_patches(self.blocks[:700])
         self.assertEqual(self.view.folded_regions(), other.folded_regions())
         marked = [self.chat.document.links_at(it) for it in range(0, 20_000, 7)]
         self.assertEqual(marked, [chat.document.links_at(it) for it in range(0, 20_000, 7)])
@@ -254,16 +258,16 @@ class LongTranscripts(ChatViewCase):
         self.assertEqual(len(_regions(other, 700)), 700 // 3 + 1)
 
     def test_what_a_restored_tab_has_already_is_not_written_again(self) -> None:
-        self.chat.reset(self.blocks)
+        self.chat.reset_transcript(self.blocks)
         self.steps()
         self.chat.close()
         self.chat = self.adopt(self.view, "mine")
         count = self.view.change_count()
-        self.chat.reset(self.blocks)
+        self.chat.reset_transcript(self.blocks)
         self.assertLessEqual(max(self.steps()), undrawn.BLOCKS)
         self.assertEqual(self.view.change_count(), count)
         more = _block(len(self.blocks), len(self.text))
-        self.chat.reset([*self.blocks, more])
+        self.chat.reset_transcript([*self.blocks, more])
         self.assertEqual(self.view.change_count(), count + 1)
         self.steps()
         self.assertEqual(self.parts(), (self.text + more.rendered.text, "mine"))
@@ -279,26 +283,26 @@ class LongTranscripts(ChatViewCase):
             )
             self.view.settings().erase(TRANSCRIPT)
             self.chat = self.adopt(self.view)
-            self.chat.reset(self.blocks)
+            self.chat.reset_transcript(self.blocks)
             self.steps()
             self.assertEqual(self.parts(), (self.text, "mine"))
 
     def test_patches_that_come_meanwhile_are_in_their_places(self) -> None:
-        self.chat.reset(self.blocks)
+        self.chat.reset_transcript(self.blocks)
         size = len(self.text)
-        self.chat.draw([Patch("new", size, size, Rendered("more\n"))])
+        self.chat.draw_patches([Patch("new", size, size, Rendered("more\n"))])
         self.assertEqual(self.parts()[0][-5:], "more\n")
         self.assertFalse(self.chat.is_whole)
         # What is not there yet comes before it is changed.
         first = self.blocks[4]
         end = first.start + len(first.rendered.text)
-        self.chat.draw([Patch(first.block, first.start, end, Rendered("changed\n"))])
+        self.chat.draw_patches([Patch(first.block, first.start, end, Rendered("changed\n"))])
         self.steps()
         wanted = self.text[: first.start] + "changed\n" + self.text[end:] + "more\n"
         self.assertEqual(self.parts()[0], wanted)
 
     def test_what_is_read_meanwhile_stays_in_its_place(self) -> None:
-        self.chat.reset(self.blocks)
+        self.chat.reset_transcript(self.blocks)
         self.view.set_viewport_position((0.0, 500.0), False)
         point = self.view.visible_region().begin()
         first = self.view.substr(self.view.line(point))
@@ -307,12 +311,12 @@ class LongTranscripts(ChatViewCase):
         self.assertEqual(now, first)
 
     def test_a_clone_gets_its_marks_in_parts(self) -> None:
-        self.chat.reset(self.blocks[:700])
+        self.chat.reset_transcript(self.blocks[:700])
         self.steps()
         self.window.focus_view(self.view)
         self.window.run_command("clone_file")
         clone = self.window.active_view()
-        self.chat.decorate(clone)
+        self.chat.decorate_view(clone)
         found = len(_regions(clone, 700))
         self.assertGreater(found, 0)
         self.assertLessEqual(found, undrawn.BLOCKS)
@@ -320,9 +324,9 @@ class LongTranscripts(ChatViewCase):
         self.assertEqual(_regions(clone, 700), _regions(self.view, 700))
 
     def test_marks_of_a_transcript_that_is_gone_go_with_it(self) -> None:
-        self.chat.reset(self.blocks[:700])
+        self.chat.reset_transcript(self.blocks[:700])
         self.steps()
-        self.chat.reset([Patch("x", 0, 0, Rendered("one\n"))])
+        self.chat.reset_transcript([Patch("x", 0, 0, Rendered("one\n"))])
         self.steps()
         self.assertEqual(_regions(self.view, 2_000), [])
 
@@ -333,7 +337,7 @@ class LongTranscripts(ChatViewCase):
             [self.blocks[0], replace(self.blocks[1], start=0)],
         ):
             with self.assertRaises(Misplaced):
-                self.chat.reset(bad)
+                self.chat.reset_transcript(bad)
                 self.steps()
 
 
@@ -440,7 +444,7 @@ class AtItsWorst(ChatViewCase):
         self.play(selections_drawn_late=True)
         self.at_end()
         self.type("mine")
-        self.chat.composer.select(self.view)
+        self.chat.composer.select_all(self.view)
         state = running.current().view(self.view.id())
         self.assertEqual(state.drawn_selection, [(self.chat.composer.start, self.view.size())])
 
@@ -501,7 +505,7 @@ class ToldLate(ChatViewCase):
         self.type("one two")
         self.chat.composer.insert(self.view, "three")
         self.assertEqual(self.parts()[1], "one two three")
-        self.chat.look()
+        self.chat.catch_up()
         self.type("\n!")
         self.chat.composer.undo(self.view)
         self.assertEqual(self.parts()[1], "one two three")
@@ -549,7 +553,7 @@ class TypedBefore(ChatViewCase):
 
     def test_an_older_text_that_the_editor_restores_counts_less_than_the_draft(self) -> None:
         self.type("older")
-        self.chat.look()
+        self.chat.catch_up()
         self.chat.close()
         self.assertEqual(
             self.adopt(self.view, "newer, or shorter").composer.text, "newer, or shorter"
@@ -586,10 +590,10 @@ class TypedAbove(ChatViewCase):
 
     def left(self, *selected: tuple[int, int]) -> None:
         """The package has left a tab with a draft; these are selected there."""
-        self.chat.reset([Patch("b", 0, 0, Rendered(SAID))])
+        self.chat.reset_transcript([Patch("b", 0, 0, Rendered(SAID))])
         self.at_end()
         self.type("draft")
-        self.chat.look()
+        self.chat.catch_up()
         self.chat.close()
         self.view.sel().clear()
         self.view.sel().add_all([sublime.Region(*it) for it in selected])
@@ -610,7 +614,7 @@ class TypedAbove(ChatViewCase):
 
     def read(self, text: str = SAID) -> None:
         """The transcript comes."""
-        self.chat.reset([Patch("b", 0, 0, Rendered(text))])
+        self.chat.reset_transcript([Patch("b", 0, 0, Rendered(text))])
 
     def test_one_text_is_in_the_composer_at_once_wherever_it_was_typed(self) -> None:
         rows = "first\n\nsecond\n"
@@ -666,7 +670,7 @@ class TypedAbove(ChatViewCase):
         for typed in ("", "!", "!?"):
             self.come("draft" + typed)
             self.type("!?"[len(typed) :][:1])
-            self.chat.look()
+            self.chat.catch_up()
         self.read()
         self.assertEqual(self.parts(), (SAID, "draft!?\nword"))
 
@@ -701,7 +705,7 @@ class TypedAbove(ChatViewCase):
             ("a", 0, 4, ""),
             ("b", 6, 11, ""),
         ):
-            self.chat.draw([Patch(block, start, end, Rendered(text))])
+            self.chat.draw_patches([Patch(block, start, end, Rendered(text))])
             expected = signature_of(self.chat.document.text)
             self.assertEqual(self.view.settings().get(TRANSCRIPT), expected)
 
@@ -749,7 +753,7 @@ class Restored(ChatViewCase):
         answer = f"look:\n{COMPOSER}rm -rf /\n> {COMPOSER}rm\n"
         transcript.add(TurnEvent(1, TIME, "", "t", Content(answer, True)))
         patches = transcript.take()
-        self.chat.draw(patches)
+        self.chat.draw_patches(patches)
         self.at_end()
         for typed in ("", "mine\n" + COMPOSER + "too"):
             self.view.run_command("insert", {"characters": typed})
@@ -770,7 +774,7 @@ class Restored(ChatViewCase):
         self.window.focus_view(self.view)
         self.window.run_command("clone_file")
         clone = self.window.active_view()
-        self.chat.decorate(clone)
+        self.chat.decorate_view(clone)
         self.append("more\n", "c", marks=(Mark("error", 0, 4),))
         self.assertEqual(text_of(clone), "call\noutput\nmore\n" + COMPOSER)
         for view in (self.view, clone):

@@ -117,7 +117,7 @@ class Messages(CutChat):
                 yield lambda: self.asked_for(Send)
                 yield lambda: self.unsent(view) == ""
 
-        yield from self.each_await("MessageSending._send", go, 2, [1])
+        yield from self.each_await("MessageSending._send_message", go, 2, [1])
 
     def chat_with_secret(self) -> Generator[Any, Any, sublime.View]:
         """A chat in a folder with an excluded file, about which a message asks."""
@@ -145,8 +145,8 @@ class Messages(CutChat):
             late(1)  # type: ignore[misc]
             yield from self.until_turn()
             self.assertEqual(self.asked_for(Send), [])
-            self.assertEqual(self.chats.drafts.text(conversation), SECRET)
-            self.chats.open(self.window, conversation)
+            self.assertEqual(self.chats.drafts.text_of(conversation), SECRET)
+            self.chats.open_chat(self.window, conversation)
             self.run_command("send")
             yield lambda: self.panels_open.open
             self.panels_open.answer(-1)
@@ -159,21 +159,21 @@ class Messages(CutChat):
         self.answers[TakeBack] = None
 
         def press() -> None:
-            chat = self.chats.tabs.of(view)
+            chat = self.chats.tabs.chat_of(view)
             assert chat is not None
-            chat.composer.take(chat.composer.text)
-            self.chats.composing.queued.pressed(chat, "change q")
+            chat.composer.remove_sent(chat.composer.text)
+            self.chats.composing.queued.follow_link(chat, "change q")
 
         def holds(cut: Cut) -> None:
             if self.asked_for(TakeBack):
                 self.assertIn("later", self.unsent(view))
 
-        yield from self.everywhere("Queued.act", press, 2, (), holds)
+        yield from self.everywhere("Queued.act_on_message", press, 2, (), holds)
 
     def test_an_attachment_is_there_or_can_be_attached_again(self) -> Steps:
         path = self.write(".env", "KEY=1")
         view = yield from self.chat()
-        chat = self.chats.tabs.of(view)
+        chat = self.chats.tabs.chat_of(view)
         assert chat is not None
 
         def press() -> None:
@@ -183,7 +183,7 @@ class Messages(CutChat):
         def holds(cut: Cut) -> None:
             self.assertEqual(len(chat.above.attached), not cut.is_cut)
 
-        yield from self.everywhere("Attaching.attach", press, 2, [1], holds)
+        yield from self.everywhere("Attaching.attach_item", press, 2, [1], holds)
 
 
 class Questions(CutChat):
@@ -191,8 +191,8 @@ class Questions(CutChat):
         view = yield from self.chat()
         self.answers.update({Decide: None, Send: Sent("", "q"), SendNow: None})
         for command, name, awaits, panels in (
-            ("allow", "Replies.decide", 1, ()),
-            ("deny", "Replies.decide", 1, ()),
+            ("allow", "Replies.decide_call", 1, ()),
+            ("deny", "Replies.decide_call", 1, ()),
             ("deny_with_note", "Replies.deny_with_note", 3, ["no"]),
         ):
             go = partial(self.decided_once, view, command)
@@ -206,7 +206,7 @@ class Questions(CutChat):
         cut.next_story()
         self.run_command(command)
         yield from self.until_over(cut)
-        (asked,) = self.chats.questions.all
+        (asked,) = self.chats.questions.all_questions
         is_answered = self.chats.answering._replies.is_answered(asked)
         self.assertEqual(is_answered, bool(self.decided()), f"{command} after await {cut.at}")
         if command == "deny_with_note" and cut.at > 0:
@@ -242,7 +242,7 @@ class Edits(CuttingCase, EditCase):
             self.assertIn(NEW + "typed\n", [*sent, *self.tabs().values()], f"await {cut.at}")
             yield from self.waits()
 
-        yield from self.each_await("EditReviews._send", go, 1)
+        yield from self.each_await("EditReviews._send_decisions", go, 1)
 
 
 class Turns(CutChat, TurnCase):
@@ -258,9 +258,9 @@ class Turns(CutChat, TurnCase):
             }
         )
         for command, name, awaits, panels in (
-            ("undo_turn", "TurnActions.undo", 4, ()),
-            ("turn_changes", "TurnActions.show", 2, ()),
-            ("rewind", "TurnActions.rewind", 4, [0, 0]),
+            ("undo_turn", "TurnActions.undo_turn", 4, ()),
+            ("turn_changes", "TurnActions.show_turn", 2, ()),
+            ("rewind", "TurnActions.rewind_chat", 4, [0, 0]),
         ):
             press = partial(self.press, command)
             yield from self.everywhere(name, press, awaits, panels, self.undo_goes_on)
@@ -288,7 +288,7 @@ class Lists(CutChat):
             ("fork", 3, [1], Fork),
         ):
             yield from self.everywhere(
-                "ConversationList.show",
+                "ConversationList.show_list",
                 partial(self.run_command, "chats", action=action),
                 awaits,
                 panels,
@@ -304,7 +304,7 @@ class Lists(CutChat):
         view = yield from self.chat()
         yield from self.update(view, options=OPTIONS, agent_name="A")
         yield from self.everywhere(
-            "OptionPanels.choose",
+            "OptionPanels.choose_option",
             lambda: self.run_command("mode"),
             2,
             [1],
@@ -328,7 +328,7 @@ class Lists(CutChat):
         self.answers.update({Agents: (row("claude", THEIRS),), OwnSessions: sessions})
         self.answers[TakeOver] = "ef" * 16
         yield from self.everywhere(
-            "TakingOver.show",
+            "TakingOver.show_sessions",
             lambda: self.run_command("take_over_session"),
             3,
             [0],

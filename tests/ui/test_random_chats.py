@@ -139,7 +139,7 @@ class RandomChat:
         self.replaced(below, text)
         texts.pending.put(self.view, [(sublime.Region(*it), text) for it in regions])
         if len(below) < len(regions):
-            self.chat.look()
+            self.chat.catch_up()
             found = self.chat.composer.text
             # Beside the same characters nobody can tell what of them was written, least of all of
             # the line that is above what is unsent.
@@ -161,7 +161,7 @@ class RandomChat:
             last = self.chance.randint(first, len(old))
             self.blocks[place] = (id, old[:first] + text + old[last:])
             start, end = begin + first, begin + last
-        self.chat.draw([Patch(id, start, end, Rendered(text))])
+        self.chat.draw_patches([Patch(id, start, end, Rendered(text))])
 
     def go_on(self) -> None:
         self.chat.go_on()
@@ -180,21 +180,21 @@ class RandomChat:
         for id, text in self.blocks:
             patches.append(Patch(id, at, at, Rendered(text)))
             at += len(text)
-        self.chat.reset(patches)
+        self.chat.reset_transcript(patches)
 
 
 class RandomChats(AdapterTestCase):
     def test_what_is_typed_is_there_and_the_transcript_is_its_document(self) -> None:
         patched(self, mock.patch.object(undrawn, "BLOCKS", 2))
         # The tabs of this test have one owner.
-        patched(self, mock.patch.object(ChatTabs, "appeared"))
+        patched(self, mock.patch.object(ChatTabs, "adopt_view"))
         for seed in range(90):
             view = self.window.new_file()
             played = RandomChat(view, seed)
             for _ in range(STEPS):
                 played.step()
                 # What Sublime's queue would do next.
-                played.chat.look()
+                played.chat.catch_up()
                 self.check(view, played, f"seed {seed}: {played.said}")
             while not played.chat.is_whole:
                 played.chat.go_on()

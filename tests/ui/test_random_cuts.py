@@ -279,7 +279,7 @@ class RandomCuts(CuttingCase, ChatCase, UnaskedCase):  # type: ignore[misc]
         found += [it["content"] for it in self.cli.received("ide/diffAccepted")]
         found += [it.words for it, _answer in self.service.asked if isinstance(it, Send)]
         drafts = self.running().chat.actions.drafts
-        return [*found, drafts.text(self.chat_id) or ""]
+        return [*found, drafts.text_of(self.chat_id) or ""]
 
     def heard(self) -> set[str]:
         """The files on which the CLI heard a decision."""

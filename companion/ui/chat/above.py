@@ -14,7 +14,7 @@ from ...base.shown_text import shown_line
 from ...chat.amounts import many
 from ...chat.attached import Attached, added, words_of
 from .. import wrapping
-from .one_phantom import OnePhantom, columns
+from .one_phantom import OnePhantom, narrowest_columns
 
 KEY = "gemini_companion_chat_above"
 # The most characters of a text in one line, and the most lines of each kind.
@@ -57,72 +57,74 @@ class Above:
         self._phantom = OnePhantom(KEY, drawing, pressed)
 
     def attach(self, new: Iterable[Attached]) -> None:
-        self._set(added(self.attached, new))
+        self._set_attached(added(self.attached, new))
 
     def detach(self, gone: Iterable[Attached]) -> None:
         left = set(gone)
-        self._set(tuple(attachment for attachment in self.attached if attachment not in left))
+        self._set_attached(
+            tuple(attachment for attachment in self.attached if attachment not in left)
+        )
 
-    def _set(self, attached: tuple[Attached, ...]) -> None:
+    def _set_attached(self, attached: tuple[Attached, ...]) -> None:
         if attached != self.attached:
             self.attached = attached
-            self.show()
+            self.draw_lines()
             self._changed()
 
-    def show(self) -> None:
+    def draw_lines(self) -> None:
         """Draw the lines where they are others."""
-        rows, views = _rows(self.queue, self.attached), self._views()
-        content = _html(rows, columns(views)) if rows else ""
+        rows, views = _link_rows(self.queue, self.attached), self._views()
+        content = _lines_html(rows, narrowest_columns(views)) if rows else ""
         # Before the place of the state, so that the two keep their order.
         self._phantom.show(views, self._composer() - 2, content)
 
-    def leave(self, view: sublime.View) -> None:
+    def leave_view(self, view: sublime.View) -> None:
         """The view is being closed."""
-        self._phantom.leave(view)
+        self._phantom.leave_view(view)
 
 
-def _rows(queue: Queue, attached: Sequence[Attached]) -> tuple[LinkRow, ...]:
-    rows = [_waiting(message, queue) for message in queue.messages[:MOST]]
+def _link_rows(queue: Queue, attached: Sequence[Attached]) -> tuple[LinkRow, ...]:
+    rows = [_waiting_row(message, queue) for message in queue.messages[:MOST]]
     if len(queue.messages) > MOST:
         rows.append(LinkRow(MORE.format(len(queue.messages) - MOST)))
     if queue.problem:
         rows.append(LinkRow(str(queue.problem)))
-    return (*rows, *(_attached(place, attachment) for place, attachment in enumerate(attached)))
+    return (*rows, *(_attached_row(place, attachment) for place, attachment in enumerate(attached)))
 
 
-def summary(message: QueuedMessage) -> str:
+def message_summary(message: QueuedMessage) -> str:
     """A message that waits, in a line."""
     words, count = words_of(message), len(message.given) + len(message.attachments)
     more = f" (with {many(count, 'file')})" if count else ""
-    return short(words or message.text) + more
+    return short_line(words or message.text) + more
 
 
-def short(text: str) -> str:
+def short_line(text: str) -> str:
     """The first line that is not blank."""
     line = next(filter(None, map(str.strip, text[: 4 * LONGEST].split("\n"))), "")
     is_cut = len(line) > LONGEST or len(text.strip()) > len(line)
     return shown_line(line[:LONGEST]) + (" …" if is_cut else "")
 
 
-def _waiting(message: QueuedMessage, queue: Queue) -> LinkRow:
+def _waiting_row(message: QueuedMessage, queue: Queue) -> LinkRow:
     state = PASSING if message.id == queue.passing else HELD if queue.is_held else WAITS
     links = (("change", CHANGE), ("take back", TAKE_BACK), ("send now", SEND_NOW))
     labels = tuple((label, f"{action} {message.id}") for label, action in links)
-    return LinkRow(f"{state}: {summary(message)}", labels)
+    return LinkRow(f"{state}: {message_summary(message)}", labels)
 
 
-def _attached(place: int, attached: Attached) -> LinkRow:
+def _attached_row(place: int, attached: Attached) -> LinkRow:
     back = ("take back", f"{DETACH} {place}")
     links = (("put into the text", f"{PUT_IN} {place}"), back) if attached.text else (back,)
     return LinkRow(f"With it: {attached.kind}, {shown_line(attached.name)}", links)
 
 
-def _html(rows: Sequence[LinkRow], columns: int) -> str:
-    paragraphs = "".join(_paragraph(row, columns) for row in rows)
+def _lines_html(rows: Sequence[LinkRow], columns: int) -> str:
+    paragraphs = "".join(_row_html(row, columns) for row in rows)
     return f'<body id="gemini-companion-chat">{STYLE}{paragraphs}</body>'
 
 
-def _paragraph(row: LinkRow, columns: int) -> str:
+def _row_html(row: LinkRow, columns: int) -> str:
     links = [
         (f'· <a href="{html.escape(href)}">{label}</a>', len(label) + 2)
         for label, href in row.links

@@ -23,24 +23,24 @@ def are_several() -> bool:
     return bool({each.id for each in found.agents} - {found.usual_agent})
 
 
-async def chosen(window: sublime.Window, chats: ChatActions) -> str | None:
+async def choose_agent(window: sublime.Window, chats: ChatActions) -> str | None:
     """The id of the agent that the user chooses; None for none. Raises Unanswered."""
-    row = await chosen_row(window, chats)
+    row = await choose_agent_row(window, chats)
     return row.id if row is not None else None
 
 
-async def chosen_row(window: sublime.Window, chats: ChatActions) -> AgentRow | None:
+async def choose_agent_row(window: sublime.Window, chats: ChatActions) -> AgentRow | None:
     """The agent that the user chooses; None for none. Raises Unanswered."""
-    found = await rows(chats)
-    return await chosen_of(window, found) if found else None
+    found = await agent_rows(chats)
+    return await choose_from_rows(window, found) if found else None
 
 
-async def rows(chats: ChatActions) -> Sequence[AgentRow]:
+async def agent_rows(chats: ChatActions) -> Sequence[AgentRow]:
     """All agents, those of the user's settings first; none if there is no service, which the user
     is told. Raises Unanswered."""
     from ...chat.requests import Agents
 
-    service = await chats.needed()
+    service = await chats.ensure_service()
     if service is None:
         return ()
     # Those of the settings as they are now.
@@ -50,13 +50,13 @@ async def rows(chats: ChatActions) -> Sequence[AgentRow]:
     return sorted(found, key=lambda row: (not row.is_usual, row.id not in named, not row.is_there))
 
 
-async def chosen_of(window: sublime.Window, found: Sequence[AgentRow]) -> AgentRow | None:
+async def choose_from_rows(window: sublime.Window, found: Sequence[AgentRow]) -> AgentRow | None:
     """The one of these that the user chooses; None for none."""
-    number = await panels.choice(window, [_item(row) for row in found], WHICH)
+    number = await panels.choice(window, [_agent_item(row) for row in found], WHICH)
     return found[number] if number >= 0 else None
 
 
-def _item(row: AgentRow) -> sublime.QuickPanelItem:
+def _agent_item(row: AgentRow) -> sublime.QuickPanelItem:
     if not row.is_there:
         return sublime.QuickPanelItem(row.name, row.problem, NOT_INSTALLED)
     details = (row.login.account or "") if row.login.is_authenticated else NEEDS_LOGIN

@@ -50,45 +50,45 @@ class Answering:
         self._stories = stories
         self._tell = tell
 
-    def updated(self, chat: ChatView) -> None:
+    def follow_update(self, chat: ChatView) -> None:
         """An update of the chat was drawn."""
-        self._replies.updated(chat)
-        self._questions.updated(chat)
+        self._replies.withdraw_stale_panels(chat)
+        self._questions.update_questions(chat)
 
-    def closing(self, chat: ChatView) -> None:
+    def close_questions(self, chat: ChatView) -> None:
         """The user closes its last view: nobody would see its questions any more."""
-        self._replies.closing(chat)
-        self._questions.closed(chat)
+        self._replies.decline_all(chat)
+        self._questions.forget_chat(chat)
 
-    def show(self, window: sublime.Window) -> None:
+    def show_question(self, window: sublime.Window) -> None:
         """Go to the question that a command would be about."""
-        asked = self._questions.meant(window)
+        asked = self._questions.current_question(window)
         if asked is None:
             self._tell(NONE_WAITS)
             return
         view = asked.view_in(window)
         if view is not None:
             window.focus_view(view)
-        self._questions.show(asked, window)
+        self._questions.show_question(asked, window)
 
-    def decide(self, window: sublime.Window, decision: str) -> None:
+    def decide_question(self, window: sublime.Window, decision: str) -> None:
         """`decision` is one of OUTCOMES."""
-        asked = self._questions.meant(window)
+        asked = self._questions.current_question(window)
         if asked is None:
             self._tell(NONE_WAITS)
-        elif self._may(asked, window, decision):
+        elif self._may_decide(asked, window, decision):
             if asked.question.kind == PERMISSION:
-                self._choose(asked, window, decision)
+                self._choose_outcome(asked, window, decision)
             else:
-                self._answer(asked, window, decision)
+                self._answer_question(asked, window, decision)
 
-    def follow(self, view: sublime.View, chat: ChatView, action: str, told: Any) -> None:
+    def follow_link(self, view: sublime.View, chat: ChatView, action: str, told: Any) -> None:
         """A link of a question: DECIDE, ANSWER or DECLINE of `chat/rendered`, and the members of
         its argument."""
         window, id = view.window(), told.get("call") or told.get("elicitation")
         found = [
             question
-            for question in chat.waiting
+            for question in chat.waiting_questions
             if (question.turn, question.id) == (told.get("turn"), id)
         ]
         if action == rendered.DECIDE:
@@ -99,7 +99,7 @@ class Answering:
         asked = WaitingQuestion(chat, found[0])
         if asked.question.kind != PERMISSION:
             if self._is_open(asked):
-                self._answer(asked, window, ALLOW if action == rendered.ANSWER else DENY)
+                self._answer_question(asked, window, ALLOW if action == rendered.ANSWER else DENY)
             return
         options = [
             option for option in asked.question.options if option.outcome == told.get("outcome")
@@ -107,22 +107,26 @@ class Answering:
         for option in options:
             is_no = option.outcome == CANCEL
             if option.outcome == MODIFY:
-                self._replies.edit(asked)
-            elif self._is_open(asked) if is_no else self._may(asked, window, str(option.label)):
-                self._stories.begin(self._replies.decide(asked, option), window)
+                self._replies.go_to_review(asked)
+            elif (
+                self._is_open(asked)
+                if is_no
+                else self._may_decide(asked, window, str(option.label))
+            ):
+                self._stories.begin(self._replies.decide_call(asked, option), window)
 
     def show_all(self, view: sublime.View, chat: ChatView, told: Any) -> bool:
         """The link below a command that is too long for the chat; False if that waits no more."""
-        window, asked = view.window(), _waiting(chat, told)
+        window, asked = view.window(), _find_waiting_question(chat, told)
         if window is None or asked is None:
             return False
-        self._replies.whole_texts.show(asked, window)
+        self._replies.whole_texts.show_text(asked, window)
         return True
 
     def show_edit(self, view: sublime.View, chat: ChatView, told: Any) -> bool:
         """The link of an edit: its review, or all edits of a call that has no reviews. False if
         that waits no more."""
-        asked = _waiting(chat, told)
+        asked = _find_waiting_question(chat, told)
         if asked is None or self._replies.go_to_edit(asked, str(told.get("path"))):
             return asked is not None
         # A review that is not there yet is about to open.
@@ -130,11 +134,11 @@ class Answering:
 
     def show_call(self, conversation: str, call: str) -> None:
         """Bring the question about the call into sight."""
-        for asked in self._questions.all:
+        for asked in self._questions.all_questions:
             window = asked.chat.views[0].window()
             is_it = (asked.chat.conversation, asked.question.id) == (conversation, call)
             if is_it and window is not None:
-                self._questions.show(asked, window)
+                self._questions.show_question(asked, window)
 
     def _is_open(self, asked: WaitingQuestion) -> bool:
         if self._replies.is_answered(asked):
@@ -142,13 +146,15 @@ class Answering:
             return False
         return True
 
-    def _may(self, asked: WaitingQuestion, window: sublime.Window, decision: str) -> bool:
+    def _may_decide(self, asked: WaitingQuestion, window: sublime.Window, decision: str) -> bool:
         """Whether it can be decided now; else the user is told, and sees it."""
         if not self._is_open(asked):
             return False
         if not self._questions.is_seen(asked, window):
-            self._questions.show(asked, window)
-        elif OUTCOMES.get(decision) != NO and self._replies.whole_texts.shows(asked, window):
+            self._questions.show_question(asked, window)
+        elif OUTCOMES.get(decision) != NO and self._replies.whole_texts.show_if_needed(
+            asked, window
+        ):
             self._tell(TOO_LONG)
             return False
         elif OUTCOMES.get(decision) == NO or not self._replies.shows_unseen_edit(asked):
@@ -157,7 +163,9 @@ class Answering:
         self._tell(SHOWN.format(title, decision))
         return False
 
-    def _choose(self, asked: WaitingQuestion, window: sublime.Window, decision: str) -> None:
+    def _choose_outcome(
+        self, asked: WaitingQuestion, window: sublime.Window, decision: str
+    ) -> None:
         offered = asked.question.options
         fitting = [option for option in offered if option.outcome in OUTCOMES[decision]]
         if not fitting:
@@ -165,26 +173,28 @@ class Answering:
         elif decision == DENY_WITH_NOTE:
             self._stories.begin(self._replies.deny_with_note(asked, fitting[0], window), window)
         elif len(fitting) == 1:
-            self._stories.begin(self._replies.decide(asked, fitting[0]), window)
+            self._stories.begin(self._replies.decide_call(asked, fitting[0]), window)
         else:
             self._stories.begin(self._replies.decide_one_of(asked, fitting, window), window)
 
-    def _answer(self, asked: WaitingQuestion, window: sublime.Window, decision: str) -> None:
+    def _answer_question(
+        self, asked: WaitingQuestion, window: sublime.Window, decision: str
+    ) -> None:
         if decision == ALLOW:
-            self._stories.begin(self._replies.answer(asked, window), window)
+            self._stories.begin(self._replies.answer_question(asked, window), window)
         elif decision == DENY:
-            self._stories.begin(self._replies.decline(asked), window)
+            self._stories.begin(self._replies.decline_question(asked), window)
         else:
             self._tell(NO_SUCH.format(decision, f"{ALLOW}, {DENY}"))
 
 
-def _waiting(chat: ChatView, told: Mapping[str, Any]) -> WaitingQuestion | None:
+def _find_waiting_question(chat: ChatView, told: Mapping[str, Any]) -> WaitingQuestion | None:
     """The question that a link is about; None if it waits no more."""
     key = told.get("turn"), told.get("call")
     return next(
         (
             WaitingQuestion(chat, question)
-            for question in chat.waiting
+            for question in chat.waiting_questions
             if (question.turn, question.id) == key
         ),
         None,

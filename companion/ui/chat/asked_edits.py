@@ -72,23 +72,25 @@ class AskedCall:
     def is_enough(self) -> bool:
         """Whether these decisions can be told to the agent. A review does not show what else the
         call does, so that is allowed in the chat alone."""
-        is_refused = not any(self.wanted)
+        is_refused = not any(self.wanted_edits)
         return self.is_decided and (self.question.is_edit or self.is_allowed or is_refused)
 
     @property
-    def wanted(self) -> Iterator[Diff]:
+    def wanted_edits(self) -> Iterator[Diff]:
         """The edits that are accepted, as the user wants them."""
         for path, text in self.decided.items():
             if text is not None:
                 yield Diff(path, self.shown[path].before, text)
 
     @property
-    def changed(self) -> list[Diff]:
+    def changed_edits(self) -> list[Diff]:
         """The wanted edits that the user has changed."""
-        return [edit for edit in self.wanted if edit.new_text != self.shown[edit.path].proposed]
+        return [
+            edit for edit in self.wanted_edits if edit.new_text != self.shown[edit.path].proposed
+        ]
 
 
-def reviews(are_kept: bool = False) -> Iterator[tuple[sublime.View, DiffRecord]]:
+def open_reviews(are_kept: bool = False) -> Iterator[tuple[sublime.View, DiffRecord]]:
     """All open reviews of chats whose agent waits, with their records; or those that were kept when
     the editor ended before their turns did."""
     for window in sublime.windows():
@@ -97,7 +99,7 @@ def reviews(are_kept: bool = False) -> Iterator[tuple[sublime.View, DiffRecord]]
                 yield view, record
 
 
-def keep(view: sublime.View, record: DiffRecord) -> None:
+def keep_review(view: sublime.View, record: DiffRecord) -> None:
     """No agent waits for the edit any more, and the user can accept it all the same. Unsaved
     changes of theirs that it was made of are not saved with it."""
     update(view, record, is_returned=True, unsaved_digest="", is_restored=False)
@@ -107,9 +109,9 @@ def key_of(record: DiffRecord) -> Key:
     return record.chat, record.call
 
 
-def go(chat: str, call: str, path: str) -> bool:
+def go_to_review(chat: str, call: str, path: str) -> bool:
     """Show the review of an edit; False if it has none."""
-    for view, record in (*reviews(), *reviews(are_kept=True)):
+    for view, record in (*open_reviews(), *open_reviews(are_kept=True)):
         if (*key_of(record), record.path) == (chat, call, path):
             show(view)
             return True
@@ -125,7 +127,7 @@ def is_special(view: sublime.View) -> bool:
     return is_typed or record.has_drops
 
 
-def whole(
+def shown_file(
     edits: Sequence[Diff], present: Original, unsaved: str | None = None
 ) -> tuple[Original, Shown]:
     """The file, and how the edits are shown: within the file, also with what is `unsaved` in its

@@ -57,7 +57,7 @@ class Attaching:
         self._lists = lists
         self._tell = tell
 
-    async def attach(
+    async def attach_item(
         self, window: sublime.Window, chat: ChatView, what: str | None, path: str | None
     ) -> None:
         """Attach one of WHAT; asks for what is not given, and about excluded files."""
@@ -71,16 +71,16 @@ class Attaching:
         elif what == "open_files":
             await self._attach_open(window, chat)
         elif what in WHAT:
-            path = path or await self._chosen(window, what)
+            path = path or await self._choose_path(window, what)
             if path:
                 await self._attach_path(window, chat, what, path)
         else:
             self._tell(UNKNOWN.format(", ".join(WHAT), what))
 
     async def _attach_text(self, window: sublime.Window, chat: ChatView, what: str) -> None:
-        view = self._texts.of(window)
+        view = self._texts.last_text_in(window)
         path = view.file_name() if view is not None and what != "build_results" else None
-        if path is not None and not await self._may(window, path):
+        if path is not None and not await self._may_attach(window, path):
             return
         folder = await workspace_of(chat, window)
         text = Text(window, view, [folder], maps=PathMaps())
@@ -102,7 +102,7 @@ class Attaching:
         if not told:
             self._tell(sending.NO_FILES)
             return
-        chat.above.attach([_of("file", path, window) for path in told])
+        chat.above.attach([_attached_path("file", path, window) for path in told])
         if len(told) < len(paths):
             self._tell(WITHOUT.format(len(paths) - len(told)))
 
@@ -113,22 +113,22 @@ class Attaching:
         is_there = os.path.isdir if what == "folder" else os.path.isfile
         if not await background.start_work(partial(is_there, path)):
             self._tell(NO_SUCH.format(what, path))
-        elif await self._may(window, path):
-            chat.above.attach([_of(what, path, window)])
+        elif await self._may_attach(window, path):
+            chat.above.attach([_attached_path(what, path, window)])
 
-    async def _may(self, window: sublime.Window, path: str) -> bool:
+    async def _may_attach(self, window: sublime.Window, path: str) -> bool:
         """Asks if the rules exclude it."""
         if not await background.start_work(partial(sharing_settings.excluder(window), path)):
             return True
         question = sending.EXCLUDED.format(os.path.basename(path))
         return await panels.choice(window, [sending.NO, sending.YES], question) == 1
 
-    async def _chosen(self, window: sublime.Window, what: str) -> str | None:
+    async def _choose_path(self, window: sublime.Window, what: str) -> str | None:
         """A path; None for none."""
         folder, near = folder_of(window), sending.open_paths(window)
-        listing = await self._lists.of(window, folder)
+        listing = await self._lists.listing_of(window, folder)
         is_excluded = sharing_settings.excluder(window)
-        look = partial(_offered, what, listing.names, near, folder, is_excluded)
+        look = partial(_offered_names, what, listing.names, near, folder, is_excluded)
         names = await background.start_work(look)
         chosen = await panels.choice(window, [OTHER, *names], WHAT[what], selected_index=1)
         if chosen == 0:
@@ -138,7 +138,7 @@ class Attaching:
         return names[chosen - 1] if chosen > 0 else None
 
 
-def _offered(
+def _offered_names(
     what: str,
     names: Sequence[str],
     near: Sequence[str],
@@ -159,6 +159,6 @@ def _offered(
     return [name for name in each if not is_excluded(os.path.join(folder, name))]
 
 
-def _of(what: str, path: str, window: sublime.Window) -> Attached:
+def _attached_path(what: str, path: str, window: sublime.Window) -> Attached:
     top = os.path.join(folder_of(window), "")
     return Attached(what, path[len(top) :] if path.startswith(top) else path, path)

@@ -67,22 +67,25 @@ class ChatActions:
         self.context = context
         self.stories = self._stories = stories
         self._tell = tell
-        self.tabs = ChatTabs(drafts, self.seen, self.left, self._follow)
+        self.tabs = ChatTabs(drafts, self.load_transcript, self.leave_chat, self._follow_link)
         self.questions = WaitingQuestions(self.tabs, notify)
-        self.access, self.needed = access, access.needed
-        replies = Replies(stories, tell, warn, access.needed, edits, accept)
+        self.access, self.ensure_service = access, access.ensure_service
+        replies = Replies(stories, tell, warn, access.ensure_service, edits, accept)
         self.answering = Answering(self.questions, replies, stories, tell)
         self.drawing = ChatDrawing(
-            lambda: self.tabs.chats, stories.begin, self._updated, (self.left, self.seen)
+            lambda: self.tabs.chats,
+            stories.begin,
+            self._follow_update,
+            (self.leave_chat, self.load_transcript),
         )
-        access.updates.subscribe(self.drawing.updated)
-        access.failures.subscribe(self._fail)
-        self.tabs.views_added.subscribe(self.drawing.finish)
-        self.tabs.closings.subscribe(self._closing)
+        access.updates.subscribe(self.drawing.draw_soon)
+        access.failures.subscribe(self._show_failure)
+        self.tabs.views_added.subscribe(self.drawing.finish_transcript)
+        self.tabs.closings.subscribe(self._close_chat)
         self.composing = Composing(
-            self.tabs, self._followed, context.taken_back, drafts, stories, tell
+            self.tabs, self._open_in_service, context.taken_back, drafts, stories, tell
         )
-        shown = self.tabs, self._followed, self.composing
+        shown = self.tabs, self._open_in_service, self.composing
         self._sending = MessageSending(*shown, context, drafts, stories)
         self._edits, self._unasked = edits, unasked
         edits.wanted_questions.subscribe(lambda key: self.answering.show_call(*key))
@@ -105,16 +108,16 @@ class ChatActions:
 
     # Tabs
 
-    def show(self, window: sublime.Window) -> None:
+    def show_chat(self, window: sublime.Window) -> None:
         """Go to the chat of the window, or open one: that with an unsent text, or a new one."""
         view = self.tabs.in_window(window)
-        chat = self.tabs.of(view) if view is not None else None
+        chat = self.tabs.chat_of(view) if view is not None else None
         if chat is not None:
-            self.open(window, chat.conversation)
+            self.open_chat(window, chat.conversation)
         else:
-            self.open(window, self.drafts.latest(folder_of(window)) or new_id())
+            self.open_chat(window, self.drafts.latest_conversation(folder_of(window)) or new_id())
 
-    def new(
+    def open_new_chat(
         self,
         window: sublime.Window,
         agent: str = "",
@@ -125,10 +128,10 @@ class ChatActions:
         the words stand in its composer, with what is attached to them."""
         conversation = new_id()
         if words or attached:
-            self.drafts.put(conversation, words, folder_of(window), attached)
-        self.open(window, conversation, agent)
+            self.drafts.keep_text(conversation, words, folder_of(window), attached)
+        self.open_chat(window, conversation, agent)
 
-    def open(
+    def open_chat(
         self, window: sublime.Window, conversation: str, agent: str = "", workspace: str = ""
     ) -> None:
         """Go to the tab of the conversation, wherever it is, or open one. `agent` and `workspace`
@@ -136,82 +139,82 @@ class ChatActions:
         view = chat_places.view_of(conversation, window)
         if view is None:
             if agent or workspace:
-                self.drafts.want(conversation, agent, workspace)
-            view = self._open(window, conversation)
+                self.drafts.keep_start_options(conversation, agent, workspace)
+            view = self._open_tab(window, conversation)
         home = view.window() or window
         if home != window:
             home.bring_to_front()
         home.focus_view(view)
-        chat = self.tabs.of(view)
+        chat = self.tabs.chat_of(view)
         if chat is not None:
             chat.composer.go_to_end(view)
 
-    def _open(self, window: sublime.Window, conversation: str) -> sublime.View:
+    def _open_tab(self, window: sublime.Window, conversation: str) -> sublime.View:
         window.focus_group(open_diffs.group_without_diff(window))
         view = window.new_file()
         view.set_name(NAME)
         view.settings().set(CONVERSATION, conversation)
-        self.tabs.activated(view)
+        self.tabs.activate_view(view)
         return view
 
-    def seen(self, chat: ChatView) -> None:
+    def load_transcript(self, chat: ChatView) -> None:
         """Have its transcript come, once for each tab."""
         if chat.conversation not in self._opened or chat.told is None:
             chat.show_state()
-            self._stories.begin(self._followed(chat))
+            self._stories.begin(self._open_in_service(chat))
 
-    async def _followed(self, chat: ChatView) -> ChatService | None:
+    async def _open_in_service(self, chat: ChatView) -> ChatService | None:
         """The service, in which the chat is open; None if there is none, or no tab any more."""
-        service = await self.needed()
+        service = await self.ensure_service()
         window = chat.views[0].window() if chat.views else None
         if service is None or window is None:
             return None
         if chat.told is None and chat.conversation in self._opened:
             # Another tab shows it: all of it comes anew for both.
-            self.left(chat)
-        tools = () if chat.conversation in self._opened else await self.context.tools(window)
+            self.leave_chat(chat)
+        tools = () if chat.conversation in self._opened else await self.context.tool_servers(window)
         if chat.conversation not in self._opened and chat.views:
             self._opened.add(chat.conversation)
-            agent, workspace = self.drafts.wanted(chat.conversation)
+            agent, workspace = self.drafts.start_options(chat.conversation)
             folder = workspace or folder_of(window)
-            chat.update(service.open(folder, agent, chat.conversation, tools))
+            chat.show_update(service.open(folder, agent, chat.conversation, tools))
         return service
 
-    def left(self, chat: ChatView) -> None:
-        """It is not shown any more, until it is `seen` again."""
+    def leave_chat(self, chat: ChatView) -> None:
+        """It is not shown any more, until `load_transcript`."""
         self._opened.discard(chat.conversation)
         if self.access.service is not None:
             self.access.service.close(chat.conversation)
 
-    def _updated(self, chat: ChatView) -> None:
+    def _follow_update(self, chat: ChatView) -> None:
         window = chat.views[0].window()
         if window is not None and chat.told is not None:
-            self.context.heard(chat.told)
-            self._edits.heard(window, chat.told)
-            self._unasked.heard(window, chat.told)
-        self.answering.updated(chat)
+            self.context.follow_update(chat.told)
+            self._edits.follow_update(window, chat.told)
+            self._unasked.follow_update(window, chat.told)
+        self.answering.follow_update(chat)
 
-    def _closing(self, chat: ChatView) -> None:
-        self.composing.closing(chat)
-        self.answering.closing(chat)
-        self._edits.closed(chat.conversation)
-        self.context.closed(chat.conversation)
+    def _close_chat(self, chat: ChatView) -> None:
+        self.composing.withdraw_panel(chat)
+        self.answering.close_questions(chat)
+        self._edits.forget_chat(chat.conversation)
+        self.context.forget_conversation(chat.conversation)
 
-    def _fail(self, problem: str) -> None:
+    def _show_failure(self, problem: str) -> None:
         """There is no service: say so in the chats of which nothing else is known."""
         for chat in self.tabs.chats:
             if chat.told is None or chat.told.state == FAILED:
-                chat.update(ChatUpdate(chat.conversation, FAILED, problem))
+                chat.show_update(ChatUpdate(chat.conversation, FAILED, problem))
 
     # Messages
 
-    def send(self, window: sublime.Window, text: str | None) -> None:
+    def send_message(self, window: sublime.Window, text: str | None) -> None:
         """Send the text, or what is in the composer, to the chat of the window."""
         view = self.tabs.in_window(window)
         if view is None:
-            self.show(window)
+            self.show_chat(window)
             view = self.tabs.in_window(window)
-        chat = self.tabs.of(view) if view is not None else None
+        chat = self.tabs.chat_of(view) if view is not None else None
         if chat is None:
             return
         if self._sending.is_under_way(chat.conversation):
@@ -221,45 +224,45 @@ class ChatActions:
         attached = chat.above.attached if text is None else ()
         if words.strip() or any(attachment.text.strip() for attachment in attached):
             written = words if text is None else ""
-            self._sending.begin(window, chat, words, written, attached)
+            self._sending.begin_sending(window, chat, words, written, attached)
         else:
             self._tell(NO_WORDS if attached else NOTHING)
 
     def stop_turn(self, window: sublime.Window) -> None:
         """End the turn that runs in the chat of the window."""
         view = self.tabs.in_window(window)
-        chat = self.tabs.of(view) if view is not None else None
+        chat = self.tabs.chat_of(view) if view is not None else None
         if chat is not None and self.access.service is not None:
             from ...chat.requests import Stop
 
-            story = self.ask(chat, Stop(chat.conversation))
+            story = self.ask_service(chat, Stop(chat.conversation))
             self._stories.begin(story)
 
-    async def ask(self, chat: ChatView, request: ChatRequest[T]) -> T | None:
+    async def ask_service(self, chat: ChatView, request: ChatRequest[T]) -> T | None:
         """The answer to a request about the chat, which is opened before; None if there can be no
         service, which the user is told. Raises Unanswered."""
-        service = await self._followed(chat)
+        service = await self._open_in_service(chat)
         if service is None:
             return None
         answer: Answer[T] = service.ask(request)
         return await answer
 
-    def _follow(self, view: sublime.View, chat: ChatView, link: Link) -> None:
+    def _follow_link(self, view: sublime.View, chat: ChatView, link: Link) -> None:
         argument = link_actions.argument_of(link)
         if link.action in QUESTION_ACTIONS:
-            self.answering.follow(view, chat, link.action, argument)
+            self.answering.follow_link(view, chat, link.action, argument)
             return
         if link.action == SHOW_OUTPUT and self.answering.show_all(view, chat, argument):
             return
         if link.action == OPEN_EDIT and self.answering.show_edit(view, chat, argument):
             return
         followed = Followed(view, chat.conversation, argument, self._tell)
-        self._stories.begin(self._act(chat, followed, link.action), view)
+        self._stories.begin(self._follow_action(chat, followed, link.action), view)
 
-    async def _act(self, chat: ChatView, followed: Followed, action: str) -> None:
-        service = await self._followed(chat)
+    async def _follow_action(self, chat: ChatView, followed: Followed, action: str) -> None:
+        service = await self._open_in_service(chat)
         if service is not None:
-            await link_actions.follow(followed, service, action)
+            await link_actions.follow_link(followed, service, action)
 
 
 def new_id() -> str:

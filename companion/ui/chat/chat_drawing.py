@@ -1,4 +1,4 @@
-"""Draws what is told of conversations into their tabs. UI thread only, but for `updated`."""
+"""Draws what is told of conversations into their tabs. UI thread only, but for `draw_soon`."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class ChatDrawing:
         # Those of which a story draws the rest.
         self._unfinished: set[ChatView] = set()
 
-    def updated(self, update: ChatUpdate) -> None:
+    def draw_soon(self, update: ChatUpdate) -> None:
         """Draw an update soon; may be called from any thread."""
         self._updates.append(update)
-        queues.on_ui_thread(self._draw)
+        queues.on_ui_thread(self._draw_updates)
 
-    def _draw(self) -> None:
+    def _draw_updates(self) -> None:
         """Whatever has come meanwhile is drawn at once."""
         while self._updates:
             update = self._updates.popleft()
@@ -45,22 +45,22 @@ class ChatDrawing:
                 # One that nobody has looked at yet cannot know where a part belongs.
                 is_known = chat.told is not None or update.is_anew
                 if chat.conversation == update.conversation_id and is_known:
-                    self._show(chat, update)
+                    self._show_update(chat, update)
 
-    def _show(self, chat: ChatView, update: ChatUpdate) -> None:
+    def _show_update(self, chat: ChatView, update: ChatUpdate) -> None:
         try:
-            chat.update(update)
+            chat.show_update(update)
             self._on_update(chat)
         except Misplaced as error:
             self._load_again(chat, error)
-        self.finish(chat)
+        self.finish_transcript(chat)
 
-    def finish(self, chat: ChatView) -> None:
+    def finish_transcript(self, chat: ChatView) -> None:
         """Draw what is left of its transcript, in parts."""
         if not chat.is_whole and chat not in self._unfinished:
-            self._begin(self._finish(chat))
+            self._begin(self._draw_rest(chat))
 
-    async def _finish(self, chat: ChatView) -> None:
+    async def _draw_rest(self, chat: ChatView) -> None:
         self._unfinished.add(chat)
         try:
             is_more = True

@@ -30,7 +30,7 @@ def in_front(
 ) -> ChatView | None:
     """The chat of the window, by `ChatTabs.in_window`; without one, `tell` gets a sentence."""
     view = tabs.in_window(window)
-    chat = tabs.of(view) if view is not None else None
+    chat = tabs.chat_of(view) if view is not None else None
     if chat is None:
         tell(NO_CHAT)
     return chat

@@ -57,9 +57,9 @@ class ChatTabs:
         """Adopt the tabs that are there already."""
         for window in sublime.windows():
             for view in window.views():
-                self.appeared(view)
+                self.adopt_view(view)
             for view in _in_sight(window):
-                self.activated(view)
+                self.activate_view(view)
 
     def stop(self) -> None:
         """Leave the tabs as they are for the next start."""
@@ -67,7 +67,7 @@ class ChatTabs:
             chat.close(is_unload=True)
         self._chats.clear()
 
-    def of(self, view: sublime.View) -> ChatView | None:
+    def chat_of(self, view: sublime.View) -> ChatView | None:
         return self._chats.get(view.buffer_id()) if self._chats else None
 
     @property
@@ -78,73 +78,73 @@ class ChatTabs:
     def in_window(self, window: sublime.Window) -> sublime.View | None:
         """The chat in front, else the one that was opened last; None if the window has none."""
         front = window.active_view()
-        if front is not None and self.of(front) is not None:
+        if front is not None and self.chat_of(front) is not None:
             return front
-        found = [view for view in window.views() if self.of(view) is not None]
+        found = [view for view in window.views() if self.chat_of(view) is not None]
         return max(found, key=lambda view: view.id()) if found else None
 
     def in_sight(self, window: sublime.Window) -> sublime.View | None:
         """A chat that is in front in its group; None if none is."""
-        return next((view for view in _in_sight(window) if self.of(view) is not None), None)
+        return next((view for view in _in_sight(window) if self.chat_of(view) is not None), None)
 
     # What happens to views
 
-    def appeared(self, view: sublime.View) -> None:
+    def adopt_view(self, view: sublime.View) -> None:
         """Adopt the view, if it is a chat."""
         conversation = view.settings().get(CONVERSATION)
-        if not isinstance(conversation, str) or self.of(view) is not None:
+        if not isinstance(conversation, str) or self.chat_of(view) is not None:
             return
         if view.element() is None and view.window() is not None:
-            draft = self._drafts.text(conversation)
+            draft = self._drafts.text_of(conversation)
             chat = ChatView(
                 view,
                 conversation,
                 draft,
-                self._typed,
+                self._keep_draft,
                 lambda *press: self.presses.emit(press),
-                self._drafts.at(conversation),
+                self._drafts.typed_at(conversation),
             )
             self._chats[view.buffer_id()] = chat
             if chat.composer.known_text != (draft or ""):
                 # It was typed before anybody looked.
-                self._typed(chat)
-            chat.above.attached = self._drafts.attached(conversation)
-            chat.above.show()
+                self._keep_draft(chat)
+            chat.above.attached = self._drafts.attached_to(conversation)
+            chat.above.draw_lines()
 
-    def activated(self, view: sublime.View) -> None:
+    def activate_view(self, view: sublime.View) -> None:
         """The view has the keyboard."""
-        self.appeared(view)
-        chat = self.of(view)
+        self.adopt_view(view)
+        chat = self.chat_of(view)
         if chat is not None:
             chat.composer.follow_carets(view)
             self._seen(chat)
 
-    def selected(self, view: sublime.View) -> None:
+    def follow_selection(self, view: sublime.View) -> None:
         """The carets of a view have moved; called on the worker. Within the event nothing of the
         view may be set (docs/sublime.md 4.14)."""
         if self._chats:
             queues.on_ui_thread(partial(self._follow_carets, view))
 
     def _follow_carets(self, view: sublime.View) -> None:
-        chat = self.of(view) if view.is_valid() else None
+        chat = self.chat_of(view) if view.is_valid() else None
         if chat is not None:
             # What was typed before they moved may not have been told yet.
-            chat.look()
+            chat.catch_up()
             chat.composer.follow_carets(view)
 
-    def cloned(self, view: sublime.View) -> None:
-        chat = self.of(view)
+    def decorate_clone(self, view: sublime.View) -> None:
+        chat = self.chat_of(view)
         if chat is not None:
-            chat.decorate(view)
+            chat.decorate_view(view)
             self.views_added.emit(chat)
 
-    def closing(self, view: sublime.View) -> None:
+    def handle_close(self, view: sublime.View) -> None:
         """The user closes a view. What is unsent in it is a draft."""
-        chat = self.of(view)
+        chat = self.chat_of(view)
         if chat is None:
             return
         if len(chat.views) > 1:
-            chat.leave(view)
+            chat.leave_view(view)
             return
         del self._chats[view.buffer_id()]
         chat.close()
@@ -156,10 +156,12 @@ class ChatTabs:
             self._drafts.forget(chat.conversation)
         self._left(chat)
 
-    def _typed(self, chat: ChatView) -> None:
+    def _keep_draft(self, chat: ChatView) -> None:
         window = chat.views[0].window() if chat.views else None
         folder = folder_of(window) if window is not None else ""
-        self._drafts.put(chat.conversation, chat.composer.known_text, folder, chat.above.attached)
+        self._drafts.keep_text(
+            chat.conversation, chat.composer.known_text, folder, chat.above.attached
+        )
         self.typings.emit(chat)
 
     # What the user does in them
@@ -168,52 +170,58 @@ class ChatTabs:
         self, name: str, arguments: Mapping[str, Any] | None, view: sublime.View
     ) -> tuple[str, dict[str, Any]] | None:
         """The command to run in a chat instead of this one; None for the same."""
-        chat = self.of(view)
+        chat = self.chat_of(view)
         if chat is not None and name == "cut" and chat.composer.is_left(view):
             return "copy", {}
-        work = self._work(name, arguments or {}, view, chat) if chat is not None else None
+        work = (
+            self._work_instead_of(name, arguments or {}, view, chat) if chat is not None else None
+        )
         if work is None:
             return None
         # Not now: nothing in a command can clear the view's undo.
         queues.on_ui_thread(work)
         return DONE_ALREADY
 
-    def _work(
+    def _work_instead_of(
         self, name: str, arguments: Mapping[str, Any], view: sublime.View, chat: ChatView
     ) -> Callable[[], object] | None:
         """What to do instead of the command; None if it is to be run."""
         is_left = chat.composer.is_left(view)
         if name == "insert" and arguments.get("characters") == "\n" and is_left:
-            return partial(self.follow, view)
+            return partial(self.follow_link, view)
         if name in UNDO:
             return partial(chat.composer.undo, view)
         if name in REDO:
             return partial(chat.composer.redo, view)
         if name in (*BACKWARDS, *FORWARDS) and is_left:
-            return chat.look
+            return chat.catch_up
         if name in BACKWARDS and not arguments.get("forward") and chat.composer.is_at_start(view):
-            return chat.look
+            return chat.catch_up
         if name == "select_all" and not is_left and not chat.composer.is_selected(view):
-            return partial(chat.composer.select, view)
+            return partial(chat.composer.select_all, view)
         if name in WRITING and is_left:
             # Whoever reads and begins to write means the composer.
             chat.composer.return_to(view)
         if name == "save":
             # It would become a file that answers are written into.
-            return chat.look
+            return chat.catch_up
         return None
 
-    def done(self, name: str, arguments: Mapping[str, Any] | None, view: sublime.View) -> None:
+    def follow_click(
+        self, name: str, arguments: Mapping[str, Any] | None, view: sublime.View
+    ) -> None:
         """A command was run. A click on a link follows it, unless it begins a drag."""
-        chat = self.of(view)
+        chat = self.chat_of(view)
         if chat is not None and name == "drag_select" and set(arguments or {}) == {"event"}:
-            queues.on_ui_thread(partial(self.follow, view, chat.waiting), CLICK)
+            queues.on_ui_thread(partial(self.follow_link, view, chat.waiting_questions), CLICK)
 
-    def follow(self, view: sublime.View, waiting: tuple[ChatQuestion, ...] | None = None) -> None:
+    def follow_link(
+        self, view: sublime.View, waiting: tuple[ChatQuestion, ...] | None = None
+    ) -> None:
         """Follow the link at the caret, if there is one. With what was `waiting` at a click, only
         if that still waits: another question may be in its place now."""
-        chat = self.of(view) if view.is_valid() else None
-        if chat is None or waiting not in (None, chat.waiting):
+        chat = self.chat_of(view) if view.is_valid() else None
+        if chat is None or waiting not in (None, chat.waiting_questions):
             return
         link = _link_at_caret(chat, view)
         if link is not None:

@@ -29,20 +29,20 @@ class ChatUnasked:
         self._stories = stories
         self._gather = gather
 
-    def heard(self, window: sublime.Window, update: ChatUpdate) -> None:
+    def follow_update(self, window: sublime.Window, update: ChatUpdate) -> None:
         """A chat of the window is now like this."""
         if update.unasked and settings.of(window).show_unasked_edits:
-            self._stories.begin(self._look(window.id(), update))
+            self._stories.begin(self._gather_changes(window.id(), update))
 
-    async def _look(self, window_id: int, update: ChatUpdate) -> None:
+    async def _gather_changes(self, window_id: int, update: ChatUpdate) -> None:
         for change in update.unasked:
             present = await file_reading.content(change.diff.path)
-            found = await computed(partial(_originals, change.diff, present))
+            found = await computed(partial(_before_and_after, change.diff, present))
             if found is not None:
-                self._gather(window_id, _edit(update, change, *found))
+                self._gather(window_id, _unasked_edit(update, change, *found))
 
 
-def _edit(
+def _unasked_edit(
     update: ChatUpdate, change: UnaskedChange, before: Original, after: Original
 ) -> UnaskedEdit:
     turn = turn_id(update.conversation_id, change.turn)
@@ -50,7 +50,7 @@ def _edit(
     return UnaskedEdit(path, before, after, name, turn, update.title, time.time())
 
 
-def _originals(diff: Diff, present: Original) -> tuple[Original, Original]:
+def _before_and_after(diff: Diff, present: Original) -> tuple[Original, Original]:
     """The file before and after the edit; where it is another by now, the edit alone. Runs in a
     thread."""
     if present.data is not None:

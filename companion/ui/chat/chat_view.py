@@ -83,7 +83,7 @@ class ChatView:
         self.told: ChatUpdate | None = None
         _set_up(view, conversation)
         self._surface = Surface(view.buffer(), lambda changes: self._repair.accept_changes(changes))
-        restored = _read(self._surface.text, view, draft, draft_at)
+        restored = _read_restored_chat(self._surface.text, view, draft, draft_at)
         # What was typed into the transcript, until that is known.
         self._typed_above, text = restored.typed_above, restored.transcript
         self._drawing = DrawnTranscript(self._surface, text, lambda: self.composer.start)
@@ -91,7 +91,7 @@ class ChatView:
             self._surface,
             restored.unsent,
             lambda: self.document.size + len(COMPOSER),
-            self.look,
+            self.catch_up,
             lambda: self._accept_typed(typed),
         )
         self._repair = ViewRepair(
@@ -104,7 +104,7 @@ class ChatView:
             lambda link: pressed(self, link),
             self._keep_end,
         )
-        self._repair.restore()
+        self._repair.restore_view()
         if restored.is_typed_in:
             self._repair.return_carets()
         self._sign_unsent()
@@ -115,8 +115,8 @@ class ChatView:
         it, and Sublime may bring the view back later, after a crash."""
         if is_unload:
             # What was typed just now may not have been told yet.
-            self.look()
-            _sign(self.views, LEFT, time.time())
+            self.catch_up()
+            _set_signature(self.views, LEFT, time.time())
         self._surface.close()
 
     @property
@@ -129,76 +129,76 @@ class ChatView:
         return self._surface.views
 
     @property
-    def waiting(self) -> tuple[ChatQuestion, ...]:
+    def waiting_questions(self) -> tuple[ChatQuestion, ...]:
         """The agent's questions to the user, the oldest first."""
         return self.told.waiting if self.told is not None else ()
 
-    def name(self, title: str) -> None:
+    def set_title(self, title: str) -> None:
         for view in self.views:
             if view.name() != title:
                 view.set_name(title)
 
     # The transcript
 
-    def update(self, update: ChatUpdate) -> None:
+    def show_update(self, update: ChatUpdate) -> None:
         """Show the conversation as it is now. Raises Misplaced."""
         if update.is_anew:
-            self.reset(update.patches)
+            self.reset_transcript(update.patches)
         else:
-            self.draw(update.patches)
+            self.draw_patches(update.patches)
         if update.title:
-            self.name(shown_line(update.title)[:TITLE])
+            self.set_title(shown_line(update.title)[:TITLE])
         self.told = replace(update, patches=())
-        self._patience.heard(update)
+        self._patience.follow_update(update)
         self.above.queue = update.queue
         self.show_state()
 
     def show_state(self) -> None:
         """What is above the composer may change with the time, and with the size of a view. Before
         anything was told, the chat is starting: the engine is being imported."""
-        self._surface.look()
-        self.above.show()
+        self._surface.keep_ends_in_sight()
+        self.above.draw_lines()
         told = self.told or ChatUpdate(self.conversation, STARTING)
-        patience = "" if told.waiting else self._patience.words
+        patience = "" if told.waiting else self._patience.waiting_words
         words = words_of(told, patience, not self.document.size)
-        links = failure_words.links(told, bool(patience))
+        links = failure_words.failure_links(told, bool(patience))
         self._state.show(self.views, self.composer.start, words, links)
         self._keep_end()
 
-    def leave(self, view: sublime.View) -> None:
+    def leave_view(self, view: sublime.View) -> None:
         """The user closes the view, and others stay."""
-        self.above.leave(view)
-        self._state.leave(view)
+        self.above.leave_view(view)
+        self._state.leave_view(view)
         queues.on_ui_thread(self.show_state)
 
     def _keep_end(self) -> None:
         """What is drawn above the composer does not push it out of sight. How high that is may be
         known only later (docs/sublime.md 7.12)."""
         for delay in (0, LAID_OUT):
-            queues.on_ui_thread(self._surface.look, delay)
-        self._surface.look()
+            queues.on_ui_thread(self._surface.keep_ends_in_sight, delay)
+        self._surface.keep_ends_in_sight()
 
-    def draw(self, patches: Iterable[Patch]) -> None:
+    def draw_patches(self, patches: Iterable[Patch]) -> None:
         """Draw what has changed in the transcript. Raises Misplaced."""
-        with self._repair.pause():
+        with self._repair.pause_repair():
             for patch in patches:
-                self._drawing.draw(patch)
+                self._drawing.draw_patch(patch)
         self._sign_transcript()
 
-    def reset(self, patches: Sequence[Patch]) -> None:
+    def reset_transcript(self, patches: Sequence[Patch]) -> None:
         """The whole transcript anew, its end at once and the rest by `go_on`. Raises Misplaced."""
-        with self._repair.pause():
-            self._drawing.reset(patches)
+        with self._repair.pause_repair():
+            self._drawing.reset_transcript(patches)
         typed, self._typed_above = self._typed_above, None
         if typed is not None:
             transcript = "".join(patch.rendered.text for patch in patches)
-            self._repair.keep(typed.add_to(self.composer.known_text, transcript))
+            self._repair.keep_unsent(typed.add_to(self.composer.known_text, transcript))
         self._sign_transcript()
 
     def go_on(self) -> bool:
         """Draw a part of what is left of the transcript; whether there is more. Raises
         Misplaced."""
-        with self._repair.pause():
+        with self._repair.pause_repair():
             is_more = self._drawing.go_on()
         self._sign_transcript()
         return is_more
@@ -207,17 +207,17 @@ class ChatView:
     def is_whole(self) -> bool:
         return self._drawing.is_whole
 
-    def decorate(self, view: sublime.View) -> None:
+    def decorate_view(self, view: sublime.View) -> None:
         """Draw the marks in a view that has none: a clone; most of them by `go_on`."""
-        self._drawing.clone(view)
-        self.above.show()
+        self._drawing.add_clone(view)
+        self.above.draw_lines()
 
     def links_at(self, point: int) -> list[Link]:
         return self.document.links_at(point)
 
-    def look(self) -> None:
+    def catch_up(self) -> None:
         """Repair what has been damaged, and read what Sublime has not told yet."""
-        self._repair.look()
+        self._repair.catch_up()
 
     def _accept_typed(self, tell: Callable[[ChatView], None]) -> None:
         self._sign_unsent()
@@ -226,16 +226,18 @@ class ChatView:
     def _sign_unsent(self) -> None:
         """Sublime keeps the digest of the unsent text together with that: what a restored tab has
         beyond it was typed while nobody looked."""
-        _sign(self.views, UNSENT, text_digest(self.composer.known_text))
+        _set_signature(self.views, UNSENT, text_digest(self.composer.known_text))
 
     def _sign_transcript(self) -> None:
         """Sign the transcript in the views, as the unsent text is signed, but not before the
         transcript itself is known."""
         if self._typed_above is None and self.document.signature is not None:
-            _sign(self.views, TRANSCRIPT, self.document.signature)
+            _set_signature(self.views, TRANSCRIPT, self.document.signature)
 
 
-def _read(text: str, view: sublime.View, draft: str | None, draft_at: float) -> RestoredChat:
+def _read_restored_chat(
+    text: str, view: sublime.View, draft: str | None, draft_at: float
+) -> RestoredChat:
     carets, settings = [region.end() for region in view.sel()], view.settings()
     left = settings.get(LEFT)
     if isinstance(left, (int, float)) and draft_at <= left and COMPOSER in text:
@@ -246,7 +248,7 @@ def _read(text: str, view: sublime.View, draft: str | None, draft_at: float) -> 
     return read_restored(text, COMPOSER, carets, draft, *digests)
 
 
-def _sign(views: Iterable[sublime.View], name: str, signature: str | float) -> None:
+def _set_signature(views: Iterable[sublime.View], name: str, signature: str | float) -> None:
     for view in views:
         if view.settings().get(name) != signature:
             view.settings().set(name, signature)

@@ -27,7 +27,7 @@ def code_at(chat: ChatView, view: sublime.View) -> str | None:
     blocks = chat.document.blocks
     for begin, block in blocks:
         if begin <= caret < begin + block.size:
-            found = _at(code_blocks(block.drawn.text), caret - begin)
+            found = _block_at(code_blocks(block.drawn.text), caret - begin)
             if found is not None:
                 return found.code
     for _, block in reversed(blocks):
@@ -46,17 +46,17 @@ class CodeTaking:
         self._last = last
         self._tell = tell
 
-    def copy(self, view: sublime.View, chat: ChatView) -> None:
+    def copy_code(self, view: sublime.View, chat: ChatView) -> None:
         code = code_at(chat, view)
         if code is None:
             self._tell(NO_CODE)
         else:
             application.copy(code)
-            self._tell(COPIED.format(*_lines(code)))
+            self._tell(COPIED.format(*_line_count_words(code)))
 
-    def insert(self, window: sublime.Window, view: sublime.View, chat: ChatView) -> None:
+    def insert_code(self, window: sublime.Window, view: sublime.View, chat: ChatView) -> None:
         """Insert the code in the place of each selection of the text that was worked on last."""
-        code, target = code_at(chat, view), self._last.of(window)
+        code, target = code_at(chat, view), self._last.last_text_in(window)
         if code is None or target is None:
             self._tell(NO_CODE if code is None else NO_TEXT)
             return
@@ -66,13 +66,13 @@ class CodeTaking:
             return
         texts.pending.put(target, [(region, code) for region in target.sel()])
         window.focus_view(target)
-        self._tell(INSERTED.format(*_lines(code), name))
+        self._tell(INSERTED.format(*_line_count_words(code), name))
 
 
-def _at(blocks: list[CodeBlock], offset: int) -> CodeBlock | None:
+def _block_at(blocks: list[CodeBlock], offset: int) -> CodeBlock | None:
     return next((block for block in blocks if block.start <= offset < block.end), None)
 
 
-def _lines(code: str) -> tuple[str, str]:
+def _line_count_words(code: str) -> tuple[str, str]:
     count = code.count("\n")
     return many(count, "line"), "is" if count == 1 else "are"

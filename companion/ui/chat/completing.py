@@ -58,14 +58,14 @@ class Completing:
         # Of the unsent texts, by their conversations.
         self._sizes: dict[str, int] = {}
 
-    def offered(
+    def offer_completions(
         self, view: sublime.View, prefix: str, points: Sequence[int]
     ) -> sublime.CompletionList | None:
         """What to offer for the word before the carets; None for what other packages do."""
-        chat, window = self._tabs.of(view), view.window()
+        chat, window = self._tabs.chat_of(view), view.window()
         if chat is None or window is None or any(point < chat.composer.start for point in points):
             return None
-        before = {_before(chat, view, point) for point in points}
+        before = {_text_before(chat, view, point) for point in points}
         if len(before) != 1:
             return None
         (text,) = before
@@ -73,33 +73,33 @@ class Completing:
         if name is not None and name.group(1).endswith(prefix):
             found = sublime.CompletionList(None, FLAGS)
             asked = TypedWord(_without_end(name.group(1), prefix), prefix)
-            self._stories.begin(self._find(chat, window, asked, found), view)
+            self._stories.begin(self._find_items(chat, window, asked, found), view)
             return found
         is_first = all(point - chat.composer.start < REACH for point in points)
         if command is not None and is_first and command.group(1).endswith(prefix):
-            return _commands(chat, _without_end(command.group(1), prefix))
+            return _command_list(chat, _without_end(command.group(1), prefix))
         return None
 
-    def typed(self, chat: ChatView) -> None:
+    def open_while_typing(self, chat: ChatView) -> None:
         """Open the list while such a word is being written: in a text Sublime does not. What comes
         from elsewhere than the keys has more or fewer characters than one."""
         before, size = self._sizes.get(chat.conversation, 0), len(chat.composer.known_text)
         self._sizes[chat.conversation] = size
         if size == before + 1:
-            queues.on_ui_thread(partial(self._open, chat))
+            queues.on_ui_thread(partial(self._open_list, chat))
 
-    def _open(self, chat: ChatView) -> None:
+    def _open_list(self, chat: ChatView) -> None:
         for view in chat.views:
             window = view.window()
             if window is None or window.active_view() != view or not chat.composer.has_caret(view):
                 continue
             if view.settings().get("auto_complete") is False or view.is_auto_complete_visible():
                 continue
-            text = _before(chat, view, view.sel()[0].b)
+            text = _text_before(chat, view, view.sel()[0].b)
             if NAME.search(text) or COMMAND.fullmatch(text):
                 view.run_command("auto_complete", {"disable_auto_insert": True})
 
-    async def _find(
+    async def _find_items(
         self,
         chat: ChatView,
         window: sublime.Window,
@@ -109,22 +109,22 @@ class Completing:
         items: Sequence[sublime.CompletionItem] = ()
         try:
             folder = await workspace_of(chat, window)
-            names = (await self._lists.of(window, folder)).names
-            symbols = [] if asked.fixed else await self._symbols(window, asked.typed)
+            names = (await self._lists.listing_of(window, folder)).names
+            symbols = [] if asked.fixed else await self._find_symbols(window, asked.typed)
             is_excluded = sharing_settings.excluder(window)
-            look = partial(_items, names, symbols, asked, folder, is_excluded)
+            look = partial(_fitting_items, names, symbols, asked, folder, is_excluded)
             items = await background.start_work(look)
         finally:
             # A list that is never filled would keep the others waiting.
             offered.set_completions(items, FLAGS)
 
-    async def _symbols(self, window: sublime.Window, typed: str) -> list[FoundCode]:
+    async def _find_symbols(self, window: sublime.Window, typed: str) -> list[FoundCode]:
         """What the project defines by just this name, and all of the tabs."""
         found = symbol_index.definitions(window, typed) if len(typed) > 1 else []
-        return found + await self._tab_symbols.of(window)
+        return found + await self._tab_symbols.symbols_of(window)
 
 
-def _before(chat: ChatView, view: sublime.View, point: int) -> str:
+def _text_before(chat: ChatView, view: sublime.View, point: int) -> str:
     """The end of the unsent text before the point."""
     return view.substr(sublime.Region(max(chat.composer.start, point - REACH), point))
 
@@ -133,7 +133,7 @@ def _without_end(text: str, end: str) -> str:
     return text[: len(text) - len(end)]
 
 
-def _commands(chat: ChatView, fixed: str) -> sublime.CompletionList:
+def _command_list(chat: ChatView, fixed: str) -> sublime.CompletionList:
     """The commands that begin so; what the agent is not allowed to be told is not among them."""
     told = chat.told.commands if chat.told is not None else ()
     fitting = [command for command in told if command.is_allowed and command.name.startswith(fixed)]
@@ -150,7 +150,7 @@ def _commands(chat: ChatView, fixed: str) -> sublime.CompletionList:
     return sublime.CompletionList(items, sublime.INHIBIT_WORD_COMPLETIONS)
 
 
-def _items(
+def _fitting_items(
     names: Sequence[str],
     symbols: Sequence[FoundCode],
     asked: TypedWord,
@@ -164,15 +164,17 @@ def _items(
         return not is_excluded(os.path.join(folder, name))
 
     best = matching(names, asked.fixed, asked.typed, is_offered, MOST)
-    items = [_name(path, asked.fixed) for path in best]
+    items = [_name_item(path, asked.fixed) for path in best]
     letters = in_order(asked.typed)
     named = (symbol for symbol in symbols if symbol.name)
     fitting = [symbol for symbol in named if letters.match(symbol.name.lower())][:MOST]
     excluded = {path for path in {each.path for each in fitting} if is_excluded(path)}
-    return items + [_symbol(symbol, folder) for symbol in fitting if symbol.path not in excluded]
+    return items + [
+        _symbol_item(symbol, folder) for symbol in fitting if symbol.path not in excluded
+    ]
 
 
-def _name(name: str, fixed: str) -> sublime.CompletionItem:
+def _name_item(name: str, fixed: str) -> sublime.CompletionItem:
     whole = escaped(name)
     # What stands before the word stays, so it is no part of what is put there.
     rest = whole[len(fixed) :] if whole.startswith(fixed) else escaped(name[len(fixed) :])
@@ -180,7 +182,7 @@ def _name(name: str, fixed: str) -> sublime.CompletionItem:
     return sublime.CompletionItem(rest, completion=rest, kind=kind)
 
 
-def _symbol(found: FoundCode, folder: str) -> sublime.CompletionItem:
+def _symbol_item(found: FoundCode, folder: str) -> sublime.CompletionItem:
     path = path_in(folder, found.path).replace(os.sep, "/")
     place = f"{escaped(path)}#L{found.line}"
     name = shown_line(found.name)

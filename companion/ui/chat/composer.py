@@ -8,7 +8,7 @@ import sublime
 
 from .composer_carets import ComposerCarets
 from .surface import Surface
-from .unsent import ComposerChange, Unsent, difference
+from .unsent import ComposerChange, Unsent, text_difference
 
 
 class Composer(ComposerCarets):
@@ -45,26 +45,26 @@ class Composer(ComposerCarets):
     def start(self) -> int:
         return self._begin()
 
-    def read(self) -> None:
+    def read_view(self) -> None:
         """The user or a plugin may have changed the view's text."""
-        self.accept_edit(self._surface.part(self.start, self._surface.size))
+        self.accept_edit(self._surface.text_between(self.start, self._surface.size))
 
     def accept_edit(self, text: str) -> None:
         """The user or a plugin has made this of the text."""
-        change = difference(self._unsent.text, text)
+        change = text_difference(self._unsent.text, text)
         if change is not None:
-            self._unsent.edited(text)
+            self._unsent.record_edit(text)
             for view in self._surface.views:
                 self.remember_place(view, change.at + len(change.inserted))
             self._typed()
 
     def undo(self, view: sublime.View) -> None:
         self._look()
-        self._show(view, self._unsent.undo())
+        self._draw_change(view, self._unsent.undo())
 
     def redo(self, view: sublime.View) -> None:
         self._look()
-        self._show(view, self._unsent.redo())
+        self._draw_change(view, self._unsent.redo())
 
     def type(self, view: sublime.View, characters: str) -> None:
         """The user types this, wherever the caret is."""
@@ -79,9 +79,9 @@ class Composer(ComposerCarets):
 
     def write(self, view: sublime.View, text: str) -> None:
         """Write this instead of what is there, as a step of undo."""
-        change = difference(self.text, text)
-        self._unsent.edited(text)
-        self._show(view, change)
+        change = text_difference(self.text, text)
+        self._unsent.record_edit(text)
+        self._draw_change(view, change)
 
     def insert(self, view: sublime.View, text: str) -> None:
         """Put this at the caret, else at the end, as a step of undo; what is beside it on the line
@@ -96,15 +96,15 @@ class Composer(ComposerCarets):
         self.write(view, before + text + behind)
         self.put_caret(view, self.start + len(before + text))
 
-    def take(self, sent: str) -> None:
+    def remove_sent(self, sent: str) -> None:
         """What was sent goes; what the user has typed behind it meanwhile stays. As a step of
         undo."""
         if sent and self.text.startswith(sent):
-            self._unsent.edited(self.text[len(sent) :])
+            self._unsent.record_edit(self.text[len(sent) :])
             self._surface.replace(self.start, self.start + len(sent), "", self.start)
             self._typed()
 
-    def _show(self, view: sublime.View, change: ComposerChange | None) -> None:
+    def _draw_change(self, view: sublime.View, change: ComposerChange | None) -> None:
         """Draw a change of the text, with the caret behind it."""
         if change is None:
             return

@@ -61,7 +61,7 @@ class ComposerCarets:
         offset = self._places.get(view.id(), view.size())
         return min(self.start + offset, view.size())
 
-    def select(self, view: sublime.View) -> None:
+    def select_all(self, view: sublime.View) -> None:
         """Select all of the text."""
         texts.select(view, [(self.start, view.size())])
 

@@ -48,11 +48,13 @@ class Composing:
         self._lists = ProjectLists()
         self._attaching = Attaching(self.texts, self._lists, tell)
         self.completing = Completing(tabs, self._lists, stories)
-        tabs.typings.subscribe(self.completing.typed)
+        tabs.typings.subscribe(self.completing.open_while_typing)
         self._code = CodeTaking(self.texts, tell)
         self.history = InputHistory(followed, stories)
-        self.queued = Queued(followed, self.history.keep, untold, drafts.saved, stories, tell)
-        tabs.presses.subscribe(lambda press: self.queued.pressed(*press))
+        self.queued = Queued(
+            followed, self.history.keep_text, untold, drafts.wait_until_saved, stories, tell
+        )
+        tabs.presses.subscribe(lambda press: self.queued.follow_link(*press))
         # The questions about messages, by the conversation.
         self._panels: dict[str, Panel] = {}
 
@@ -77,7 +79,7 @@ class Composing:
         finally:
             del self._panels[chat.conversation]
 
-    def closing(self, chat: ChatView) -> None:
+    def withdraw_panel(self, chat: ChatView) -> None:
         """The user closes its last view: nothing is asked about its message any more."""
         panel = self._panels.get(chat.conversation)
         if panel is not None:
@@ -85,41 +87,41 @@ class Composing:
 
     def list_waiting(self, window: sublime.Window) -> None:
         """List what waits in the chat of the window, and what is attached."""
-        shown = self.shown(window)
+        shown = self.shown_chat(window)
         if shown is not None:
-            self._stories.begin(self.queued.choose(window, shown[1]), window)
+            self._stories.begin(self.queued.choose_waiting(window, shown[1]), window)
 
     def has_waiting(self, window: sublime.Window) -> bool:
         """Whether a message waits in the chat of the window, or something is attached."""
-        shown = self.shown(window)
+        shown = self.shown_chat(window)
         above = shown[1].above if shown is not None else None
         return above is not None and bool(above.queue.messages or above.attached)
 
-    def bring(self, window: sublime.Window, back: bool) -> None:
+    def bring_message(self, window: sublime.Window, back: bool) -> None:
         """Bring a message that was said before into the composer."""
-        shown = self.shown(window)
+        shown = self.shown_chat(window)
         if shown is not None:
             self.history.step(*shown, back)
 
-    def attach(self, window: sublime.Window, what: str | None, path: str | None) -> None:
+    def attach_item(self, window: sublime.Window, what: str | None, path: str | None) -> None:
         """Attach something to the next message of the chat of the window."""
-        shown = self.shown(window)
+        shown = self.shown_chat(window)
         if shown is not None:
-            self._stories.begin(self._attaching.attach(window, shown[1], what, path), window)
+            self._stories.begin(self._attaching.attach_item(window, shown[1], what, path), window)
 
     def copy_code(self, window: sublime.Window) -> None:
         """Copy the code at the caret of the chat of the window, else the last one."""
-        shown = self.shown(window)
+        shown = self.shown_chat(window)
         if shown is not None:
-            self._code.copy(*shown)
+            self._code.copy_code(*shown)
 
     def insert_code(self, window: sublime.Window) -> None:
         """Put it into the text that was worked on last."""
-        shown = self.shown(window)
+        shown = self.shown_chat(window)
         if shown is not None:
-            self._code.insert(window, *shown)
+            self._code.insert_code(window, *shown)
 
-    def place(self, window: sublime.Window) -> Destination | None:
+    def destination_in(self, window: sublime.Window) -> Destination | None:
         """Where the commands that send put their words: a chat in sight, else another one of the
         window; None without a chat, or if a CLI is in sight instead."""
         seen = self._tabs.in_sight(window)
@@ -127,20 +129,20 @@ class Composing:
             return None
         shown = self._with_chat(seen or self._tabs.in_window(window))
         return (
-            Destination(folder_of(window), partial(self._put, *shown))
+            Destination(folder_of(window), partial(self._insert_words, *shown))
             if shown is not None
             else None
         )
 
-    def _put(self, view: sublime.View, chat: ChatView, words: str) -> None:
+    def _insert_words(self, view: sublime.View, chat: ChatView, words: str) -> None:
         window = view.window()
         if window is not None:
             window.focus_view(view)
         chat.composer.insert(view, words)
 
-    def type(self, view: sublime.View, characters: str) -> None:
+    def type_characters(self, view: sublime.View, characters: str) -> None:
         """The user types this into a chat."""
-        chat = self._tabs.of(view)
+        chat = self._tabs.chat_of(view)
         if chat is not None:
             chat.composer.type(view, characters)
 
@@ -148,7 +150,7 @@ class Composing:
         self, view: sublime.View, key: str, operator: int, operand: object
     ) -> bool | None:
         """The answer to a key binding that asks for one of CONTEXTS."""
-        chat = self._tabs.of(view)
+        chat = self._tabs.chat_of(view)
         if key == SAID_BEFORE:
             return self.history.key_context(view, chat, operator, operand)
         if operator not in (sublime.OP_EQUAL, sublime.OP_NOT_EQUAL):
@@ -156,10 +158,10 @@ class Composing:
         holds = chat is not None and (key == IN_CHAT or chat.composer.is_left(view))
         return holds == (bool(operand) == (operator == sublime.OP_EQUAL))
 
-    def shown(self, window: sublime.Window) -> tuple[sublime.View, ChatView] | None:
+    def shown_chat(self, window: sublime.Window) -> tuple[sublime.View, ChatView] | None:
         """The chat of the window, and what is drawn in it."""
         return self._with_chat(self._tabs.in_window(window))
 
     def _with_chat(self, view: sublime.View | None) -> tuple[sublime.View, ChatView] | None:
-        chat = self._tabs.of(view) if view is not None else None
+        chat = self._tabs.chat_of(view) if view is not None else None
         return (view, chat) if view is not None and chat is not None else None

@@ -68,20 +68,20 @@ class ConversationList:
         self._chats = chats
         self._tell = tell
 
-    async def show(self, window: sublime.Window, action: str = "") -> None:
+    async def show_list(self, window: sublime.Window, action: str = "") -> None:
         """Let the user choose a conversation, and what to do with it, unless that is given as one
         of ACTIONS. Raises Unanswered."""
-        service = await self._chats.needed()
+        service = await self._chats.ensure_service()
         while service is not None:
-            info = await self._chosen(service, window)
-            if info is None or not await self._act(service, window, info, action):
+            info = await self._choose_conversation(service, window)
+            if info is None or not await self._do_action(service, window, info, action):
                 return
 
-    async def export(self, window: sublime.Window, conversation: str) -> None:
+    async def export_conversation(self, window: sublime.Window, conversation: str) -> None:
         """The conversation as Markdown, in a new tab. Raises Unanswered."""
         from ...chat.requests import Export
 
-        service = await self._chats.needed()
+        service = await self._chats.ensure_service()
         if service is not None:
             text = await service.ask(Export(conversation))
             title = next(iter(text.splitlines()), "").strip("# ")
@@ -89,19 +89,21 @@ class ConversationList:
 
     # Choosing
 
-    async def _chosen(self, service: ChatService, window: sublime.Window) -> SessionInfo | None:
+    async def _choose_conversation(
+        self, service: ChatService, window: sublime.Window
+    ) -> SessionInfo | None:
         """The conversation that the user chooses; None for none."""
-        listed, seen = await self._page(service, window, Listed()), 0
+        listed, seen = await self._add_page(service, window, Listed()), 0
         while listed.infos or listed.words:
             items: list[Item] = [
                 ALL if listed.words else FIND,
-                *(self._item(info, listed) for info in listed.infos),
+                *(self._conversation_item(info, listed) for info in listed.infos),
             ]
             more = [OLDER] if listed.cursor else []
             # Enter is for the newest one, and not for a search.
             at = min(seen + 1, len(items) - 1)
             number = await panels.choice(
-                window, [*items, *more], _heading(listed), selected_index=at
+                window, [*items, *more], _list_heading(listed), selected_index=at
             )
             if 0 < number < len(items):
                 return listed.infos[number - 1]
@@ -109,23 +111,27 @@ class ConversationList:
                 return None
             if number:
                 seen = len(listed.infos)
-                listed = await self._page(service, window, listed)
+                listed = await self._add_page(service, window, listed)
             else:
-                seen, listed = 0, await self._others(service, window, listed)
+                seen, listed = 0, await self._list_others(service, window, listed)
         self._tell(NONE)
         return None
 
-    async def _others(self, service: ChatService, window: sublime.Window, before: Listed) -> Listed:
+    async def _list_others(
+        self, service: ChatService, window: sublime.Window, before: Listed
+    ) -> Listed:
         """List the conversations with other words, or all again."""
         words = "" if before.words else await panels.line(window, WORDS)
-        return await self._page(service, window, Listed((words or "").strip()))
+        return await self._add_page(service, window, Listed((words or "").strip()))
 
-    async def _page(self, service: ChatService, window: sublime.Window, listed: Listed) -> Listed:
+    async def _add_page(
+        self, service: ChatService, window: sublime.Window, listed: Listed
+    ) -> Listed:
         """Add the next page to what is listed. A page of a search may have nothing although there
         are more."""
         from ...chat.requests import ListConversations
 
-        before, folders = len(listed.infos), await _workspaces(window)
+        before, folders = len(listed.infos), await _window_workspaces(window)
         while True:
             wanted = ListConversations(folders, listed.words, listed.cursor, PAGE)
             found = await service.ask(wanted)
@@ -135,8 +141,8 @@ class ConversationList:
             if len(listed.infos) > before or not listed.cursor:
                 return listed
 
-    def _item(self, info: SessionInfo, listed: Listed) -> sublime.QuickPanelItem:
-        facts = [_when(info.last_used), _agent(info), many(info.turns, "message")]
+    def _conversation_item(self, info: SessionInfo, listed: Listed) -> sublime.QuickPanelItem:
+        facts = [_time_text(info.last_used), _agent_name(info), many(info.turns, "message")]
         details = [" · ".join(facts), *filter(None, [listed.excerpts.get(info.id)])]
         is_open = bool(chat_places.views_of(info.id))
         remark = "busy" if info.is_busy else "open" if is_open else ""
@@ -144,7 +150,7 @@ class ConversationList:
 
     # Acting
 
-    async def _act(
+    async def _do_action(
         self, service: ChatService, window: sublime.Window, info: SessionInfo, action: str
     ) -> bool:
         """Do it; whether the list is shown again."""
@@ -152,26 +158,28 @@ class ConversationList:
             number = await panels.choice(window, list(ACTIONS.values()), info.title)
             action = list(ACTIONS)[number] if number >= 0 else "back"
         acts: dict[str, Callable[..., Awaitable[bool]]] = {
-            "open": self._open,
-            "rename": self._rename,
-            "fork": self._fork,
-            "export": self._export,
-            "delete": self._delete,
+            "open": self._open_conversation,
+            "rename": self._rename_conversation,
+            "fork": self._fork_conversation,
+            "export": self._export_conversation,
+            "delete": self._delete_conversation,
         }
         act = acts.get(action)
         return await act(service, window, info) if act is not None else True
 
-    async def _open(self, service: ChatService, window: sublime.Window, info: SessionInfo) -> bool:
-        self._chats.open(window, info.id)
-        return False
-
-    async def _export(
+    async def _open_conversation(
         self, service: ChatService, window: sublime.Window, info: SessionInfo
     ) -> bool:
-        await self.export(window, info.id)
+        self._chats.open_chat(window, info.id)
         return False
 
-    async def _rename(
+    async def _export_conversation(
+        self, service: ChatService, window: sublime.Window, info: SessionInfo
+    ) -> bool:
+        await self.export_conversation(window, info.id)
+        return False
+
+    async def _rename_conversation(
         self, service: ChatService, window: sublime.Window, info: SessionInfo
     ) -> bool:
         from ...chat.requests import Rename
@@ -181,27 +189,29 @@ class ConversationList:
             await service.ask(Rename(info.id, title))
         return True
 
-    async def _fork(self, service: ChatService, window: sublime.Window, info: SessionInfo) -> bool:
+    async def _fork_conversation(
+        self, service: ChatService, window: sublime.Window, info: SessionInfo
+    ) -> bool:
         from ...chat.requests import Fork
 
         made = await service.ask(Fork(info.id))
-        self._chats.open(window, made.id)
+        self._chats.open_chat(window, made.id)
         return False
 
-    async def _delete(
+    async def _delete_conversation(
         self, service: ChatService, window: sublime.Window, info: SessionInfo
     ) -> bool:
         """After a question that says what is deleted."""
         from ...chat.requests import Delete
 
         question = f"Delete “{info.title}”?"
-        items: list[Item] = [KEEP, sublime.QuickPanelItem(DELETE, self._deleted(info))]
+        items: list[Item] = [KEEP, sublime.QuickPanelItem(DELETE, self._deletion_details(info))]
         if await panels.choice(window, items, question) == 1:
             await service.ask(Delete(info.id))
-            self._forget(info.id)
+            self._forget_conversation(info.id)
         return True
 
-    def _deleted(self, info: SessionInfo) -> list[str]:
+    def _deletion_details(self, info: SessionInfo) -> list[str]:
         from ...agent.supported import CLIS
 
         row = CLIS.get(info.agent)
@@ -209,23 +219,23 @@ class ConversationList:
         told += [OWN_FILES_GO if row is not None and row.removes_sessions else OWN_FILES_STAY]
         told += [IS_BUSY] if info.is_busy else []
         told += [IS_OPEN] if chat_places.views_of(info.id) else []
-        has_draft = (self._chats.drafts.text(info.id) or "").strip()
+        has_draft = (self._chats.drafts.text_of(info.id) or "").strip()
         return [*told, *([HAS_DRAFT] if has_draft else [])]
 
-    def _forget(self, conversation: str) -> None:
+    def _forget_conversation(self, conversation: str) -> None:
         """The conversation was deleted: its tabs close, and its unsent text goes."""
         for view in chat_places.views_of(conversation):
             view.close()
         self._chats.drafts.forget(conversation)
 
 
-async def _workspaces(window: sublime.Window) -> tuple[str, ...]:
+async def _window_workspaces(window: sublime.Window) -> tuple[str, ...]:
     """The folders of the window, as conversations name them."""
     folders = tuple(views.folders(window) or (folder_of(window),))
     return await in_time(lambda: tuple(map(os.path.realpath, folders)), folders)
 
 
-def _heading(listed: Listed) -> str:
+def _list_heading(listed: Listed) -> str:
     count = f"{len(listed.infos):,}{'+' if listed.cursor else ''}"
     if not listed.words:
         return f"Conversations ({count})"
@@ -234,13 +244,13 @@ def _heading(listed: Listed) -> str:
     return f"Conversations with “{listed.words}” ({count})"
 
 
-def _when(time: datetime) -> str:
+def _time_text(time: datetime) -> str:
     local, now = time.astimezone(), datetime.now().astimezone()
     day = "" if local.date() == now.date() else f"{local:%a %d %b %Y} "
     return day + clock(time)
 
 
-def _agent(info: SessionInfo) -> str:
+def _agent_name(info: SessionInfo) -> str:
     from ...agent.supported import CLIS
 
     row = CLIS.get(info.agent)

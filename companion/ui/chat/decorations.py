@@ -10,7 +10,7 @@ import sublime
 from ...chat import rendered
 from ...chat.rendered import Rendered
 from ..review import marks
-from .drawn import DrawnBlock, moved
+from .drawn import DrawnBlock, move_ranges
 
 # Each block has regions of its own, so that a change of it costs nothing for the others.
 KEY = "gemini_companion_chat_{}_{}"
@@ -35,13 +35,13 @@ class Decorations:
         # Tuples, because the garbage collector does not walk through those of texts and numbers.
         self._kinds: dict[tuple[int, int], tuple[str, ...]] = {}
 
-    def draw(self, view: sublime.View, block: DrawnBlock, begin: int) -> None:
+    def draw_block(self, view: sublime.View, block: DrawnBlock, begin: int) -> None:
         """Draw the marks and links of a block that begins there, in the place of its older ones."""
-        by_kind = _regions(block.drawn, begin)
+        by_kind = _mark_regions(block.drawn, begin)
         for kind in set(self._kinds.get((view.id(), block.number), ())) - by_kind.keys():
             view.erase_regions(KEY.format(block.number, kind))
         for kind, regions in by_kind.items():
-            scope, flags = _style(view, kind)
+            scope, flags = _mark_style(view, kind)
             view.add_regions(KEY.format(block.number, kind), regions, scope, flags=flags)
         self._kinds[view.id(), block.number] = tuple(by_kind)
 
@@ -49,14 +49,14 @@ class Decorations:
         """Draw blocks in a view that shows nothing of them, each with where it begins."""
         folds: list[sublime.Region] = []
         for begin, block in blocks:
-            self.draw(view, block, begin)
+            self.draw_block(view, block, begin)
             folds += [
                 sublime.Region(fold.start + begin, fold.end + begin) for fold in block.drawn.folds
             ]
         if folds:
             view.fold(folds)
 
-    def erase(self, most: int) -> bool:
+    def erase_blocks(self, most: int) -> bool:
         """Erase the marks of so many blocks, whose document is gone; whether there are more."""
         for view_id, number in list(islice(self._kinds, most)):
             view = sublime.View(view_id)
@@ -66,19 +66,19 @@ class Decorations:
         return bool(self._kinds)
 
 
-def fold(view: sublime.View, part: Rendered, begin: int) -> None:
+def fold_part(view: sublime.View, part: Rendered, begin: int) -> None:
     """Fold what is folded at first in a part that begins there."""
     if part.folds:
-        view.fold([sublime.Region(fold.start, fold.end) for fold in moved(part.folds, begin)])
+        view.fold([sublime.Region(fold.start, fold.end) for fold in move_ranges(part.folds, begin)])
 
 
 def is_opened(view: sublime.View, block: DrawnBlock, begin: int) -> bool:
     """Whether the user has unfolded something of the block."""
-    folds = moved(block.drawn.folds, begin)
+    folds = move_ranges(block.drawn.folds, begin)
     return not all(view.is_folded(sublime.Region(fold.start, fold.end)) for fold in folds)
 
 
-def _regions(part: Rendered, begin: int) -> dict[str, list[sublime.Region]]:
+def _mark_regions(part: Rendered, begin: int) -> dict[str, list[sublime.Region]]:
     """The regions of a part that begins there, by the kinds of marks."""
     found: dict[str, list[sublime.Region]] = {}
     for mark in part.marks:
@@ -93,7 +93,7 @@ def _regions(part: Rendered, begin: int) -> dict[str, list[sublime.Region]]:
     return found
 
 
-def _style(view: sublime.View, kind: str) -> tuple[str, sublime.RegionFlags]:
+def _mark_style(view: sublime.View, kind: str) -> tuple[str, sublime.RegionFlags]:
     if kind in DIFFERENCES:
         return marks.style(view, DIFFERENCES[kind])
     return STYLES[kind]

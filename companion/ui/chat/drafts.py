@@ -61,7 +61,7 @@ class Drafts:
         self._path = path
         self._now = now
         self._writer = WriteBehind("drafts")
-        self._drafts = _read(path)
+        self._drafts = _read_drafts(path)
         # What the writer has to write; replaced, never changed.
         self._saved: Mapping[str, Draft] = {}
         self._is_due = False
@@ -76,53 +76,53 @@ class Drafts:
         """`folder` is Sublime's."""
         return cls(os.path.join(folder, "GeminiCompanion", "chats", name))
 
-    def text(self, conversation: str) -> str | None:
+    def text_of(self, conversation: str) -> str | None:
         """None if nothing is known of it."""
         draft = self._drafts.get(conversation)
         return draft.text if draft is not None else None
 
-    def at(self, conversation: str) -> float:
+    def typed_at(self, conversation: str) -> float:
         """When it was typed, in seconds since the epoch; 0 if nothing is known of it."""
         return self._drafts.get(conversation, Draft("")).at
 
-    def attached(self, conversation: str) -> tuple[Attached, ...]:
+    def attached_to(self, conversation: str) -> tuple[Attached, ...]:
         draft = self._drafts.get(conversation)
         return draft.attached if draft is not None else ()
 
-    def put(
+    def keep_text(
         self, conversation: str, text: str, folder: str, attached: tuple[Attached, ...] = ()
     ) -> None:
         """Keep the text; an empty one, too, which a restored tab has to have."""
-        self._keep(conversation, text=text, folder=folder, attached=attached)
+        self._update_draft(conversation, text=text, folder=folder, attached=attached)
 
-    def want(self, conversation: str, agent: str, workspace: str) -> None:
+    def keep_start_options(self, conversation: str, agent: str, workspace: str) -> None:
         """Keep what the conversation is to have when it is begun."""
-        self._keep(conversation, agent=agent, workspace=workspace)
+        self._update_draft(conversation, agent=agent, workspace=workspace)
 
-    def wanted(self, conversation: str) -> tuple[str, str]:
+    def start_options(self, conversation: str) -> tuple[str, str]:
         """Agent and workspace, empty for the usual ones."""
         draft = self._drafts.get(conversation, Draft(""))
         return draft.agent, draft.workspace
 
-    def _keep(self, conversation: str, **members: Any) -> None:
+    def _update_draft(self, conversation: str, **members: Any) -> None:
         known = self._drafts.pop(conversation, Draft(""))
         self._drafts[conversation] = replace(known, at=self._now(), **members)
         while len(self._drafts) > MOST:
             del self._drafts[next(iter(self._drafts))]
         if not self._is_due:
             self._is_due = True
-            queues.on_ui_thread(self._save, SOON)
+            queues.on_ui_thread(self._hand_to_writer, SOON)
 
     def forget(self, conversation: str) -> None:
         if self._drafts.pop(conversation, None) is not None:
-            self._save()
+            self._hand_to_writer()
 
-    def others(self, known: Container[str]) -> list[tuple[str, str, str]]:
+    def other_drafts(self, known: Container[str]) -> list[tuple[str, str, str]]:
         """Id, folder and text of those that are not of these conversations."""
         found = [(id, draft.folder, draft.text) for id, draft in self._drafts.items()]
         return [draft for draft in found if draft[0] not in known]
 
-    def latest(self, folder: str) -> str | None:
+    def latest_conversation(self, folder: str) -> str | None:
         """The conversation of the folder with a text that was typed last; None if there is none."""
         found = [
             id
@@ -134,9 +134,9 @@ class Drafts:
     def save(self) -> None:
         """Give all to the writer now."""
         if self._is_due:
-            self._save()
+            self._hand_to_writer()
 
-    def saved(self) -> Answer[None]:
+    def wait_until_saved(self) -> Answer[None]:
         """Give all to the writer now; answers when it has written that."""
         written: Answer[None] = Answer()
         self.save()
@@ -148,12 +148,12 @@ class Drafts:
         self.save()
         self._writer.finish()
 
-    def _save(self) -> None:
+    def _hand_to_writer(self) -> None:
         self._is_due = False
         self._saved = dict(self._drafts)
-        self._writer.do_soon(self._write)
+        self._writer.do_soon(self._write_file)
 
-    def _write(self) -> None:
+    def _write_file(self) -> None:
         """On the writer's thread, which may take its time for long texts."""
         texts = {id: asdict(draft) for id, draft in self._saved.items()}
         data = json.dumps(texts).encode("ascii")
@@ -168,15 +168,15 @@ class Drafts:
             logger.debug("unsent texts are not saved: their folder is being removed")
         except OSError as error:
             logger.error("unsent texts are not saved: %s", error)
-            self._refuse(REFUSED.format(error.strerror or error))
+            self._report_refusal(REFUSED.format(error.strerror or error))
 
-    def _refuse(self, sentence: str) -> None:
+    def _report_refusal(self, sentence: str) -> None:
         if not self._is_refused:
             self._is_refused = True
             queues.on_ui_thread(lambda: self.refusals.emit(sentence))
 
 
-def _read(path: str) -> dict[str, Draft]:
+def _read_drafts(path: str) -> dict[str, Draft]:
     """Read the drafts, those that were typed longest ago first; damaged ones are left out. The UI
     thread may wait for this disk: Sublime Text keeps its own cache there, and reads it at its
     start."""
@@ -194,12 +194,12 @@ def _read(path: str) -> dict[str, Draft]:
     found = (
         {}
         if not isinstance(stored, Mapping)
-        else {id: _draft(value) for id, value in stored.items()}
+        else {id: _parse_draft(value) for id, value in stored.items()}
     )
     return {id: draft for id, draft in found.items() if draft is not None}
 
 
-def _draft(stored: Any) -> Draft | None:
+def _parse_draft(stored: Any) -> Draft | None:
     if not isinstance(stored, Mapping) or not isinstance(stored.get("text"), str):
         return None
     folder, at = stored.get("folder", ""), stored.get("at", 0.0)

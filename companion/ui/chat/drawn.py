@@ -32,7 +32,7 @@ class DrawnBlock:
     def size(self) -> int:
         return len(self.drawn.text)
 
-    def replace(self, start: int, end: int, new: Rendered) -> None:
+    def replace_range(self, start: int, end: int, new: Rendered) -> None:
         old = self.drawn
         text = old.text[:start] + new.text + old.text[end:]
         # Of a long block, only the rows that change are looked at.
@@ -42,9 +42,9 @@ class DrawnBlock:
         self.rows_digest += rows_digest(now) - rows_digest(before)
         self.drawn = Rendered(
             text,
-            _replaced(old.marks, start, end, new.marks, len(new.text)),
-            _replaced(old.folds, start, end, new.folds, len(new.text)),
-            _replaced(old.links, start, end, new.links, len(new.text)),
+            _replace_ranges(old.marks, start, end, new.marks, len(new.text)),
+            _replace_ranges(old.folds, start, end, new.folds, len(new.text)),
+            _replace_ranges(old.links, start, end, new.links, len(new.text)),
         )
 
 
@@ -66,7 +66,7 @@ class DrawnDocument:
     @property
     def signature(self) -> str | None:
         """What recognises the text; None while not all of it is in blocks. It costs nothing."""
-        return None if self.above_size else _signature(self.size, self._rows_digest)
+        return None if self.above_size else _text_signature(self.size, self._rows_digest)
 
     @property
     def text(self) -> str:
@@ -80,9 +80,9 @@ class DrawnDocument:
     @property
     def blocks(self) -> Sequence[tuple[int, DrawnBlock]]:
         """Each with where it begins."""
-        return self.between(0, self.count)
+        return self.blocks_between(0, self.count)
 
-    def between(self, first: int, last: int) -> list[tuple[int, DrawnBlock]]:
+    def blocks_between(self, first: int, last: int) -> list[tuple[int, DrawnBlock]]:
         """The blocks from this one on, without that one."""
         begin = self.above_size + sum(block.size for block in self._blocks[:first])
         found = []
@@ -104,32 +104,34 @@ class DrawnDocument:
     def prepend(self, patches: Sequence[Patch]) -> None:
         """Put these blocks, each as a whole, before the others."""
         blocks = [
-            self._made(patch.block, patch.rendered) for patch in patches if patch.rendered.text
+            self._make_block(patch.block, patch.rendered)
+            for patch in patches
+            if patch.rendered.text
         ]
         self._blocks[:0] = blocks
         self.size += sum(block.size for block in blocks)
         self._rows_digest += sum(block.rows_digest for block in blocks)
 
     @property
-    def last(self) -> tuple[int, DrawnBlock] | None:
+    def last_block(self) -> tuple[int, DrawnBlock] | None:
         """The last block, with where it begins."""
         if not self._blocks:
             return None
         block = self._blocks[-1]
         return self.size - block.size, block
 
-    def find(self, patch: Patch) -> tuple[int, DrawnBlock]:
+    def find_block(self, patch: Patch) -> tuple[int, DrawnBlock]:
         """Where the patch's block begins, and the block. Raises Misplaced."""
-        return self._known(patch) if patch.block in self._ids else self._new(patch)
+        return self._find_known(patch) if patch.block in self._ids else self._insert_block(patch)
 
-    def apply(self, patch: Patch) -> None:
+    def apply_patch(self, patch: Patch) -> None:
         """Raises Misplaced."""
-        begin, block = self.find(patch)
+        begin, block = self.find_block(patch)
         start, end = patch.start - begin, patch.end - begin
         if not 0 <= start <= end <= block.size:
             raise Misplaced(patch.block)
         before, digest = block.size, block.rows_digest
-        block.replace(start, end, patch.rendered)
+        block.replace_range(start, end, patch.rendered)
         self.size += block.size - before
         self._rows_digest += block.rows_digest - digest
         if not block.size:
@@ -143,12 +145,12 @@ class DrawnDocument:
         for block in reversed(self._blocks):
             begin = end - block.size
             if begin <= point:
-                found = moved(block.drawn.links, begin) if point < end else ()
+                found = move_ranges(block.drawn.links, begin) if point < end else ()
                 return [link for link in found if link.start <= point < link.end]
             end = begin
         return []
 
-    def _known(self, patch: Patch) -> tuple[int, DrawnBlock]:
+    def _find_known(self, patch: Patch) -> tuple[int, DrawnBlock]:
         end = self.size
         for block in reversed(self._blocks):
             if block.id == patch.block:
@@ -156,7 +158,7 @@ class DrawnDocument:
             end -= block.size
         raise Misplaced(patch.block)
 
-    def _new(self, patch: Patch) -> tuple[int, DrawnBlock]:
+    def _insert_block(self, patch: Patch) -> tuple[int, DrawnBlock]:
         """A block of its own, between two others."""
         begin, place = self.size, len(self._blocks)
         while begin > patch.start and place:
@@ -164,11 +166,11 @@ class DrawnDocument:
             begin -= self._blocks[place].size
         if begin != patch.start:
             raise Misplaced(patch.block)
-        block = self._made(patch.block, Rendered(""))
+        block = self._make_block(patch.block, Rendered(""))
         self._blocks.insert(place, block)
         return begin, block
 
-    def _made(self, id: str, drawn: Rendered) -> DrawnBlock:
+    def _make_block(self, id: str, drawn: Rendered) -> DrawnBlock:
         self.numbered += 1
         self._ids.add(id)
         return DrawnBlock(id, self.numbered, drawn)
@@ -176,21 +178,23 @@ class DrawnDocument:
 
 def signature_of(text: str) -> str:
     """The signature of a document with this text."""
-    return _signature(len(text), rows_digest(text))
+    return _text_signature(len(text), rows_digest(text))
 
 
-def _signature(size: int, digest: int) -> str:
+def _text_signature(size: int, digest: int) -> str:
     return f"{size} {digest:x}"
 
 
-def moved(items: Sequence[T], by: int) -> tuple[T, ...]:
+def move_ranges(items: Sequence[T], by: int) -> tuple[T, ...]:
     """The ranges, each `by` characters further on."""
     return tuple(replace(item, start=item.start + by, end=item.end + by) for item in items)
 
 
-def _replaced(old: Sequence[T], start: int, end: int, new: Sequence[T], size: int) -> tuple[T, ...]:
+def _replace_ranges(
+    old: Sequence[T], start: int, end: int, new: Sequence[T], size: int
+) -> tuple[T, ...]:
     """The ranges before and behind the one from `start` to `end`, with the new ones between them;
     `size` is that of the new text. What is partly in the range goes with it."""
     before = [item for item in old if item.end <= start]
     behind = [item for item in old if item.start >= end and item.end > start]
-    return tuple(before) + moved(new, start) + moved(behind, size - (end - start))
+    return tuple(before) + move_ranges(new, start) + move_ranges(behind, size - (end - start))

@@ -9,11 +9,11 @@ from typing import Callable, Sequence
 import sublime
 
 from ...chat.rendered import Patch
-from .decorations import Decorations, fold, is_opened
+from .decorations import Decorations, fold_part, is_opened
 from .drawn import DrawnDocument
 from .surface import Surface
 from .undrawn import BLOCKS, CHARACTERS, Undrawn
-from .unsent import ComposerChange, difference
+from .unsent import ComposerChange, text_difference
 
 
 class DrawnTranscript:
@@ -36,7 +36,7 @@ class DrawnTranscript:
         """Whether nothing is left to be drawn."""
         return not (self._undrawn.size or self._clones or self._old)
 
-    def draw(self, patch: Patch) -> None:
+    def draw_patch(self, patch: Patch) -> None:
         """Raises Misplaced."""
         # What it changes, or follows, has to be there.
         while self._undrawn.size and patch.start <= self._undrawn.size:
@@ -45,35 +45,35 @@ class DrawnTranscript:
         if missing:
             patch = replace(patch, start=patch.start - missing, end=patch.end - missing)
         views, composer = self._surface.views, self._composer()
-        begin, block = self.document.find(patch)
+        begin, block = self.document.find_block(patch)
         opened = {view.id() for view in views if is_opened(view, block, begin)}
-        self.document.apply(patch)
+        self.document.apply_patch(patch)
 
-        def decorate() -> None:
+        def draw_marks() -> None:
             for view in views:
-                self._decorations.draw(view, block, begin)
+                self._decorations.draw_block(view, block, begin)
                 if view.id() not in opened:
-                    fold(view, patch.rendered, patch.start)
+                    fold_part(view, patch.rendered, patch.start)
 
-        self._surface.replace(patch.start, patch.end, patch.rendered.text, composer, decorate)
+        self._surface.replace(patch.start, patch.end, patch.rendered.text, composer, draw_marks)
 
-    def reset(self, patches: Sequence[Patch]) -> None:
+    def reset_transcript(self, patches: Sequence[Patch]) -> None:
         """Another transcript: only what differs is drawn, and the rest by `go_on`. Raises
         Misplaced."""
         self._old.append(self._decorations)
         self._decorations, self._clones = Decorations(), []
         old, self._undrawn = self.document.text, Undrawn(patches)
         kept = self._undrawn.begins_with(old)
-        part = self._undrawn.take(kept)
+        part = self._undrawn.take_last(kept)
         composer = self._composer()
         self.document = DrawnDocument(old[:kept], self.document.numbered)
-        change = _difference(old, kept, "".join(patch.rendered.text for patch in part))
+        change = _change_behind(old, kept, "".join(patch.rendered.text for patch in part))
         self._surface.replace(
             change.at,
             change.at + len(change.removed),
             change.inserted,
             composer,
-            lambda: self._show(part),
+            lambda: self._show_part(part),
         )
         if not part and self._undrawn.size:
             self._draw_part()
@@ -84,46 +84,48 @@ class DrawnTranscript:
             self._draw_part()
         elif self._clones:
             self._draw_clone(*self._clones.pop())
-        elif self._old and not self._old[0].erase(BLOCKS):
+        elif self._old and not self._old[0].erase_blocks(BLOCKS):
             del self._old[0]
         return not self.is_whole
 
-    def clone(self, view: sublime.View) -> None:
+    def add_clone(self, view: sublime.View) -> None:
         """Draw what is beside the text in a view that has none of it; most of it by `go_on`."""
         self._draw_clone(view, self.document.count)
 
     def _draw_clone(self, view: sublime.View, left: int) -> None:
         first = max(0, left - BLOCKS)
         if view.is_valid():
-            self._decorations.draw_new(view, self.document.between(first, left))
+            self._decorations.draw_new(view, self.document.blocks_between(first, left))
             if first:
                 self._clones.append((view, first))
 
     def _draw_part(self) -> None:
         """The last one that is not drawn. What stands in its place already is not written."""
-        part = self._undrawn.take()
+        part = self._undrawn.take_last()
         text, above = "".join(patch.rendered.text for patch in part), self.document.above_size
         is_there, composer = self.document.ends_above(text), self._composer()
         self.document.cut_above(above - len(text) if is_there else 0)
         end, text = (0, "") if is_there else (above, text)
-        self._surface.replace(0, end, text, composer, lambda: self._show(part))
+        self._surface.replace(0, end, text, composer, lambda: self._show_part(part))
 
-    def _show(self, part: Sequence[Patch]) -> None:
+    def _show_part(self, part: Sequence[Patch]) -> None:
         """Their text is written."""
         before = self.document.count
         self.document.prepend(part)
         new = self.document.count - before
         self._clones = [(view, left + new) for view, left in self._clones]
-        blocks = self.document.between(0, new)
+        blocks = self.document.blocks_between(0, new)
         for view in self._surface.views:
             self._decorations.draw_new(view, blocks)
 
 
-def _difference(old: str, kept: int, text: str) -> ComposerChange:
+def _change_behind(old: str, kept: int, text: str) -> ComposerChange:
     """What puts the text behind what is kept of the old one, instead of the rest of that."""
     rest = old[kept:]
     # A long one is not compared.
     change = (
-        difference(rest, text) if len(rest) <= 2 * CHARACTERS else ComposerChange(0, rest, text)
+        text_difference(rest, text)
+        if len(rest) <= 2 * CHARACTERS
+        else ComposerChange(0, rest, text)
     )
     return ComposerChange(kept, "", "") if change is None else replace(change, at=kept + change.at)

@@ -72,7 +72,7 @@ class EditProblems:
         self._found: dict[str, _Found] = {}
         self._told: dict[str, dict[str, _Loaded]] = {}
 
-    def heard(self, update: ChatUpdate) -> None:
+    def follow_update(self, update: ChatUpdate) -> None:
         """A chat is now like this."""
         id = update.conversation_id
         if update.state in (WORKING, STOPPING):
@@ -83,14 +83,14 @@ class EditProblems:
             edited = self._edited.setdefault(id, {})
             edited.update(dict.fromkeys(update.changed, self._now()))
 
-    def loaded(self, view: sublime.View) -> None:
+    def note_loaded_view(self, view: sublime.View) -> None:
         """The view has the text that its file has now, or is about to get it. The result of the
         edit may be told before or after that."""
         path, window = view.file_name(), view.window()
         every = [
             known
             for id in {*self._working, *self._edited}
-            for known in (self._known(id), self._since.get(id))
+            for known in (self._loaded_files(id), self._since.get(id))
         ]
         awaiting = [known for known in every if known is not None and path not in known]
         reports = diagnostics.reports(window, view) if awaiting and window is not None else {}
@@ -104,16 +104,16 @@ class EditProblems:
             if len(known) > MOST:
                 del known[next(iter(known))]
 
-    def closed(self, conversation: str) -> None:
+    def forget_conversation(self, conversation: str) -> None:
         """The user has closed its last tab: nothing is told of what it has edited until now."""
         self._working.discard(conversation)
         for each in (self._edited, self._loaded, self._since, self._found, self._told):
             each.pop(conversation, None)
 
-    def _known(self, conversation: str) -> OrderedDict[str, _Loaded]:
+    def _loaded_files(self, conversation: str) -> OrderedDict[str, _Loaded]:
         return self._loaded.setdefault(conversation, OrderedDict())
 
-    async def of(
+    async def new_problems(
         self, conversation: str, window: sublime.Window, folder: str
     ) -> tuple[Attached, ...]:
         """What goes along with the next message of the conversation, which works in the folder."""
@@ -123,14 +123,14 @@ class EditProblems:
         if not edited or not settings.of(window).diagnostics_after_edits:
             return ()
         late: dict[str, str] = {}
-        known = self._known(conversation)
+        known = self._loaded_files(conversation)
         tabs = await in_time(partial(_tabs_of, tuple(edited), tuple(known)), late)
         try:
             may = await self._companion.ask(FilesTold(window.id(), tuple(tabs)))
         except Unanswered:
             # The message does not depend on it.
             return ()
-        lines = {path: _lines(window, path, known.get(path)) for path in may}
+        lines = {path: _new_problem_lines(window, path, known.get(path)) for path in may}
         told = [(path, found) for path, found in lines.items() if found]
         awaited = {path for path in may if not lines[path] and _is_awaited(window, known.get(path))}
         # Sublime loads a file again some time after it was written.
@@ -143,18 +143,18 @@ class EditProblems:
         text = as_problems(told, folder)
         return (Attached(PROBLEMS, f"in {names}", text=text),) if text else ()
 
-    def sent(self, conversation: str) -> None:
+    def note_sent(self, conversation: str) -> None:
         """What was found is on its way."""
         found = self._found.pop(conversation, None)
         if found is not None:
-            self._end(conversation, found)
+            self._settle_problems(conversation, found)
         elif not self._edited.get(conversation):
             self._loaded.pop(conversation, None)
         for path, loaded in self._since.pop(conversation, {}).items():
-            self._known(conversation).setdefault(path, loaded)
+            self._loaded_files(conversation).setdefault(path, loaded)
 
-    def _end(self, conversation: str, found: _Found) -> None:
-        known = self._known(conversation)
+    def _settle_problems(self, conversation: str, found: _Found) -> None:
+        known = self._loaded_files(conversation)
         over = {path: known.pop(path, None) for path in found.over}
         told = ((path, over[path]) for path in found.told)
         self._told[conversation] = {path: loaded for path, loaded in told if loaded is not None}
@@ -172,7 +172,7 @@ class EditProblems:
     def taken_back(self, conversation: str) -> None:
         """The agent does not get the last message."""
         for path, loaded in self._told.pop(conversation, {}).items():
-            self._known(conversation).setdefault(path, loaded)
+            self._loaded_files(conversation).setdefault(path, loaded)
             self._edited.setdefault(conversation, {})[path] = self._now()
 
 
@@ -184,7 +184,7 @@ def _tabs_of(edited: Sequence[str], tabs: Sequence[str]) -> dict[str, str]:
     return {tab: named[path] for tab, path in real if path in named}
 
 
-def _lines(window: sublime.Window, path: str, loaded: _Loaded | None) -> list[str]:
+def _new_problem_lines(window: sublime.Window, path: str, loaded: _Loaded | None) -> list[str]:
     """What is new since then."""
     if loaded is None or not loaded.view.is_valid() or loaded.view.is_dirty():
         return []

@@ -32,7 +32,17 @@ from ..review.restoring import show_newer
 from ..review.reviews import Reviews
 from ..stories import Stories, computed
 from ..user_messages import UserMessages
-from .asked_edits import AskedCall, Key, Shown, go, is_special, keep, key_of, reviews, whole
+from .asked_edits import (
+    AskedCall,
+    Key,
+    Shown,
+    go_to_review,
+    is_special,
+    keep_review,
+    key_of,
+    open_reviews,
+    shown_file,
+)
 from .drafts import Drafts
 from .open_tabs import OpenTabs, unsaved_text
 from .service_access import ServiceAccess
@@ -86,7 +96,7 @@ class EditReviews(Owner):
 
     # What the chats tell.
 
-    def heard(self, window: sublime.Window, update: ChatUpdate) -> None:
+    def follow_update(self, window: sublime.Window, update: ChatUpdate) -> None:
         """A chat of the window is now like this."""
         if update.state == STARTING:
             # It is not known yet what waits.
@@ -101,34 +111,34 @@ class EditReviews(Owner):
             is_same = question is not None and question.revision == asked.question.revision
             if key[0] == update.conversation_id and not is_same:
                 # Also where the agent has changed what it asks: what was seen is over.
-                self._over(key)
+                self._end_call(key)
         for id, question in asking.items():
             key = update.conversation_id, id
             if key not in self._asked:
                 asked = self._asked[key] = AskedCall(window, question, update.agent_name)
-                self._stories.begin(self._open(key, asked), window)
+                self._stories.begin(self._open_reviews(key, asked), window)
 
-    def closed(self, conversation: str) -> None:
+    def forget_chat(self, conversation: str) -> None:
         """The last tab of the chat is gone, and with it the questions."""
         for key in [key for key in self._asked if key[0] == conversation]:
-            self._over(key)
+            self._end_call(key)
 
-    def look(self) -> None:
+    def settle_leftovers(self) -> None:
         """Keep or give back what is left from before a restart: no agent waits for it. To be
         called from time to time."""
-        views = list(reviews())
+        views = list(open_reviews())
         left = [pair for pair in views if key_of(pair[1]) not in self._asked]
         for view, record in left:
-            self._restored(view, record)
+            self._settle_restored(view, record)
         if left:
-            views = list(reviews())
+            views = list(open_reviews())
         # One that was covered by the next a moment later was not looked at.
         on_top = _on_top(views)
         self._add_seen(on_top & self._was_on_top)
         self._was_on_top = on_top
         known = {record.id for _, record in views}
         known.update(id for asked in self._asked.values() for id in asked.typed)
-        for id, path, text in self._typed.others(known):
+        for id, path, text in self._typed.other_drafts(known):
             self._typed.forget(id)
             texts.return_text(sublime.active_window(), path, text, OVER)
 
@@ -142,23 +152,23 @@ class EditReviews(Owner):
     # What the user does.
 
     def accepted(self, claimed: ClaimedDiff, words: str, before: str | None) -> None:
-        self._tabs.accept(claimed.record.path)
-        self._decided(claimed, words, is_accepted=True)
+        self._tabs.accept_edit(claimed.record.path)
+        self._note_decision(claimed, words, is_accepted=True)
 
     def rejected(self, claimed: ClaimedDiff, words: str) -> None:
-        self._decided(claimed, words, is_accepted=False)
+        self._note_decision(claimed, words, is_accepted=False)
 
     def typed(self, record: DiffRecord, text: str) -> None:
-        self._typed.put(record.id, text, record.path)
+        self._typed.keep_text(record.id, text, record.path)
 
-    async def allow(self, chat: str, call: str, accept: Accept) -> bool:
+    async def allow_call(self, chat: str, call: str, accept: Accept) -> bool:
         """The user allows the call in the chat. If they have typed or decided in its reviews, or a
         file has unsaved changes in its tab, each review is accepted as it is, with its doubts, by
         `accept`.
         False if there is nothing of that, and the call is still to be allowed."""
         await _wait_for_presses(self._reviews.presses, (chat, call))
         asked = self._asked.get((chat, call))
-        views = [view for view, record in reviews() if key_of(record) == (chat, call)]
+        views = [view for view, record in open_reviews() if key_of(record) == (chat, call)]
         if asked is None or not (asked.decided or any(map(is_special, views))):
             return False
         if not asked.is_allowed:
@@ -175,12 +185,12 @@ class EditReviews(Owner):
 
     def shows_unseen(self, chat: str, call: str) -> bool:
         """Show a review of the call that was never in front; False if all were."""
-        views = list(reviews())
+        views = list(open_reviews())
         self._add_seen(_on_top(views))
         asked = self._asked.get((chat, call))
         seen = asked.seen if asked is not None else set()
         paths = [record.path for _, record in views if key_of(record) == (chat, call)]
-        return any(go(chat, call, path) for path in paths if path not in seen)
+        return any(go_to_review(chat, call, path) for path in paths if path not in seen)
 
     def _add_seen(self, on_top: set[tuple[Key, str]]) -> None:
         for key, path in on_top:
@@ -190,17 +200,17 @@ class EditReviews(Owner):
 
     # Opening.
 
-    async def _open(self, key: Key, asked: AskedCall) -> None:
+    async def _open_reviews(self, key: Key, asked: AskedCall) -> None:
         if not asked.question.has_reviews:
             # The chat asks about them as a whole.
             return
-        for view, record in reviews(are_kept=True):
+        for view, record in open_reviews(are_kept=True):
             if key_of(record) == key:
                 # The agent waits after all.
                 self._put_away(view)
         for path, edits in asked.by_path.items():
             present = await file_reading.content(path)
-            made = partial(whole, edits, present, await unsaved_text(path))
+            made = partial(shown_file, edits, present, await unsaved_text(path))
             original, shown = await computed(made) or (present, Shown(present.text, ""))
             text = shown.proposed
             digest = await computed(partial(large.parts, original.text, text))
@@ -214,7 +224,7 @@ class EditReviews(Owner):
 
     # Decisions.
 
-    def _decided(self, claimed: ClaimedDiff, words: str, is_accepted: bool) -> None:
+    def _note_decision(self, claimed: ClaimedDiff, words: str, is_accepted: bool) -> None:
         record, path = claimed.record, claimed.record.path
         key = key_of(record)
         asked = self._asked.get(key)
@@ -231,7 +241,7 @@ class EditReviews(Owner):
             asked.decided[path] = asked.shown[path].proposed if text is None else text
         if text is not None:
             # Kept until the agent has it: the editor may end before.
-            self._typed.put(record.id, text, path)
+            self._typed.keep_text(record.id, text, path)
             asked.typed.add(record.id)
         asked.words += [words] if words else []
         self._send_if_decided(key, asked)
@@ -242,13 +252,13 @@ class EditReviews(Owner):
     def _send_if_decided(self, key: Key, asked: AskedCall) -> None:
         if asked.is_enough and not asked.is_sent:
             asked.is_sent = True
-            self._stories.begin(self._send(key, asked))
+            self._stories.begin(self._send_decisions(key, asked))
 
-    async def _send(self, key: Key, asked: AskedCall) -> None:
+    async def _send_decisions(self, key: Key, asked: AskedCall) -> None:
         """The answer to the agent, when all of its edits are decided."""
         from ...chat.edit_requests import DecideEdits
 
-        edits, changed = tuple(asked.wanted), asked.changed
+        edits, changed = tuple(asked.wanted_edits), asked.changed_edits
         rejected = [path for path, text in asked.decided.items() if text is None]
         outcome = MODIFY if changed or (edits and rejected) else ONCE if edits else CANCEL
         told = edits if outcome == MODIFY else ()
@@ -256,7 +266,7 @@ class EditReviews(Owner):
         missing = [edit.path for edit in changed]
         try:
             note = "\n\n".join(asked.words)
-            service = await self._access.needed()
+            service = await self._access.ensure_service()
             if service is None:
                 raise Unanswered(NO_SERVICE)
             request = DecideEdits(*key, outcome, told, note, asked.question.revision)
@@ -273,17 +283,17 @@ class EditReviews(Owner):
                     self._messages.tell(NOT_WRITTEN.format(os.path.basename(edit.path)))
                     _give_back(asked, edit.path, edit.new_text)
 
-    def _over(self, key: Key) -> None:
+    def _end_call(self, key: Key) -> None:
         """The question is answered elsewhere, or nobody waits for the answer any more."""
         asked = self._asked.pop(key)
         if asked.is_sent:
             return
-        for view, record in reviews():
+        for view, record in open_reviews():
             if key_of(record) == key:
                 self._typed.forget(record.id)
                 self._put_away(view)
         self._forget_typed(asked)
-        for edit in asked.changed:
+        for edit in asked.changed_edits:
             _give_back(asked, edit.path, edit.new_text)
 
     def _forget_typed(self, asked: AskedCall) -> None:
@@ -291,8 +301,8 @@ class EditReviews(Owner):
             self._typed.forget(id)
         asked.typed.clear()
 
-    def _restored(self, view: sublime.View, record: DiffRecord) -> None:
-        saved = self._typed.text(record.id)
+    def _settle_restored(self, view: sublime.View, record: DiffRecord) -> None:
+        saved = self._typed.text_of(record.id)
         self._typed.forget(record.id)
         if record.is_whole:
             show_newer(view, record, saved)
@@ -301,7 +311,7 @@ class EditReviews(Owner):
             return
         name = os.path.basename(record.path)
         if record.is_whole:
-            keep(view, record)
+            keep_review(view, record)
             self._messages.tell(KEPT.format(record.proposer, name))
         else:
             self._put_away(view)
@@ -319,7 +329,7 @@ class EditReviews(Owner):
 
 async def _wait_for_presses(presses: Presses, key: Key) -> None:
     """What the user has pressed in the call's reviews until now is done."""
-    for id in [record.id for _, record in reviews() if key_of(record) == key]:
+    for id in [record.id for _, record in open_reviews() if key_of(record) == key]:
         await presses.wait_for_all(id)
 
 

@@ -25,15 +25,15 @@ def needs_login(update: ChatUpdate) -> bool:
     return update.code in (AUTH_NOT_SET, AUTH_REQUIRED) and bool(update.agent)
 
 
-def problem(update: ChatUpdate) -> str:
+def failure_text(update: ChatUpdate) -> str:
     """Why it failed, and what there is to do."""
     advice = agent_login.what_to_do(update.agent) if needs_login(update) else ""
     return f"{update.problem} {advice}".strip()
 
 
-def links(update: ChatUpdate, is_long: bool = False) -> list[Piece]:
+def failure_links(update: ChatUpdate, is_long: bool = False) -> list[Piece]:
     """What can be done if it has failed, or if the user has been waiting for long; else empty."""
-    actions = _actions(update) if update.state == FAILED else [STOP] if is_long else []
+    actions = _failure_actions(update) if update.state == FAILED else [STOP] if is_long else []
     id = update.conversation_id
     made = (
         page.link(COMMAND, {"action": action, "conversation": id}, LABELS[action])
@@ -42,7 +42,7 @@ def links(update: ChatUpdate, is_long: bool = False) -> list[Piece]:
     return [(link, len(LABELS[action])) for link, action in zip(made, actions)]
 
 
-def _actions(update: ChatUpdate) -> list[str]:
+def _failure_actions(update: ChatUpdate) -> list[str]:
     actions = [RETRY]
     if needs_login(update):
         actions.insert(0, LOG_IN if agent_login.ways_of(update.agent) else IN_TERMINAL)

@@ -35,10 +35,10 @@ class Following:
             anchor = self._anchor + new - old
         else:
             anchor = min(self._anchor, changed + new)
-        self._scroll(self._view.text_to_layout(anchor)[1] - self._offset)
+        self._scroll_to(self._view.text_to_layout(anchor)[1] - self._offset)
 
-    def _scroll(self, top: float) -> None:
-        _scroll(self._view, top)
+    def _scroll_to(self, top: float) -> None:
+        _scroll_view(self._view, top)
 
 
 class _Room(NamedTuple):
@@ -57,21 +57,21 @@ class Bottoms:
         # By the id of the view.
         self._rooms: dict[int, _Room] = {}
 
-    def look(self, views: Sequence[sublime.View]) -> None:
+    def keep_in_sight(self, views: Sequence[sublime.View]) -> None:
         """Look which views show the end of the text; to be called from time to time, and before and
         after the text is changed."""
         before, self._rooms = self._rooms, {}
         for view in views:
-            known, now = before.get(view.id()), _room(view)
+            known, now = before.get(view.id()), _measure_room(view)
             if known is not None and known.sees_bottom and not now.sees_bottom:
                 # Else the user has scrolled.
                 if known.top == now.top:
                     _show_bottom(view)
-                    now = _room(view)
+                    now = _measure_room(view)
             self._rooms[view.id()] = now
 
 
-def _room(view: sublime.View) -> _Room:
+def _measure_room(view: sublime.View) -> _Room:
     sees_bottom = view.visible_region().end() >= view.size()
     return _Room(view.viewport_position()[1], sees_bottom)
 
@@ -80,10 +80,10 @@ def _show_bottom(view: sublime.View) -> None:
     bottom = view.text_to_layout(view.size())[1] + view.line_height()
     lowest = bottom - view.viewport_extent()[1]
     if lowest > view.viewport_position()[1]:
-        _scroll(view, lowest)
+        _scroll_view(view, lowest)
 
 
-def _scroll(view: sublime.View, top: float) -> None:
+def _scroll_view(view: sublime.View, top: float) -> None:
     left, now = view.viewport_position()
     if abs(top - now) >= 1:
         view.set_viewport_position((left, max(0.0, top)), False)

@@ -45,15 +45,15 @@ KINDS = {STRING: "a text", NUMBER: "a number", INTEGER: "a whole number"}
 MAX_CAPTION, MAX_VALUE = 120, 60
 
 
-async def fill(panel: Panel, question: ChatQuestion, tell: Callable[[str], None]) -> Reply:
+async def fill_form(panel: Panel, question: ChatQuestion, tell: Callable[[str], None]) -> Reply:
     """Field by field; Escape goes back by one."""
     filling, count = _Filling(panel, question.fields, tell), len(question.fields)
     at = 0
     while at >= 0 and not panel.is_withdrawn:
         if at < count:
-            at += await filling.ask(at)
+            at += await filling.ask_field(at)
             continue
-        chosen = await filling.review() if count != 1 else SENT
+        chosen = await filling.review_answers() if count != 1 else SENT
         if chosen == SENT:
             return ACCEPT, filling.content
         if chosen == REFUSED:
@@ -61,11 +61,11 @@ async def fill(panel: Panel, question: ChatQuestion, tell: Callable[[str], None]
         if chosen < 0:
             at -= 1
         else:
-            await filling.ask(chosen)
+            await filling.ask_field(chosen)
     return None
 
 
-async def address(panel: Panel, question: ChatQuestion, window: sublime.Window) -> Reply:
+async def confirm_address(panel: Panel, question: ChatQuestion, window: sublime.Window) -> Reply:
     """The user sees the whole address before it is opened."""
     url, found = question.url, web_address(question.url)
     ways = [[OPEN.format(found.host), url]] if found else []
@@ -89,15 +89,15 @@ class _Filling:
         self._tell = tell
         self.content: dict[str, Any] = {}
 
-    async def ask(self, at: int) -> int:
+    async def ask_field(self, at: int) -> int:
         """Ask for a field; by how many to go on."""
         field = self._fields[at]
         if field.kind in KINDS:
-            value = await self._text(at, field)
+            value = await self._ask_text(at, field)
         elif field.kind == CHOICES:
-            value = await self._several(at, field)
+            value = await self._ask_choices(at, field)
         else:
-            value = await self._one(at, field)
+            value = await self._ask_choice(at, field)
         if value is BACK:
             return -1
         if value is NOTHING:
@@ -106,16 +106,16 @@ class _Filling:
             self.content[field.name] = value
         return 1
 
-    async def review(self) -> int:
+    async def review_answers(self) -> int:
         """All values once more: SENT, REFUSED, the number of a field to change, or -1."""
-        rows = [[_title(field), self._shown(field)] for field in self._fields]
+        rows = [[_field_title(field), self._shown_value(field)] for field in self._fields]
         items = [[SEND, many(len(self.content), "answer")], *rows, [DECLINE_IT, ""]]
         chosen = await self._panel.choice(items, REVIEW)
         if chosen == 0:
             return SENT
         return REFUSED if chosen > len(rows) else max(chosen - 1, -1)
 
-    def _shown(self, field: Field) -> str:
+    def _shown_value(self, field: Field) -> str:
         if field.name not in self.content:
             return NONE
         value = self.content[field.name]
@@ -125,34 +125,34 @@ class _Filling:
         parts = value if isinstance(value, list) else [value]
         return short(one_line(", ".join(str(names.get(part, part)) for part in parts)), MAX_VALUE)
 
-    def _caption(self, at: int, field: Field) -> str:
+    def _field_caption(self, at: int, field: Field) -> str:
         count = len(self._fields)
         place = f" ({at + 1} of {count})" if count > 1 else ""
         told = f": {field.description}" if field.description else ""
-        return short(one_line(f"{_title(field)}{place}{told}"), MAX_CAPTION)
+        return short(one_line(f"{_field_title(field)}{place}{told}"), MAX_CAPTION)
 
-    def _known(self, field: Field) -> Any:
+    def _known_value(self, field: Field) -> Any:
         return self.content.get(field.name, field.default)
 
-    async def _text(self, at: int, field: Field) -> Any:
-        known = self._known(field)
+    async def _ask_text(self, at: int, field: Field) -> Any:
+        known = self._known_value(field)
         text = "" if known is None else str(known)
         while True:
-            typed = await self._panel.line(self._caption(at, field), text)
+            typed = await self._panel.line(self._field_caption(at, field), text)
             if typed is None:
                 return BACK
             text = typed
             if not text:
                 if not field.is_required:
                     return NOTHING
-                self._tell(NEEDED.format(_title(field)))
+                self._tell(NEEDED.format(_field_title(field)))
                 continue
-            value = _value(field, text)
+            value = _parse_value(field, text)
             if field.takes_value(value):
                 return value
-            self._tell(WRONG.format(_title(field), _wanted(field)))
+            self._tell(WRONG.format(_field_title(field), _expected_value(field)))
 
-    async def _one(self, at: int, field: Field) -> Any:
+    async def _ask_choice(self, at: int, field: Field) -> Any:
         is_choice = field.kind == CHOICE
         values: list[Any] = (
             [choice.value for choice in field.choices] if is_choice else [True, False]
@@ -160,19 +160,21 @@ class _Filling:
         names = [choice.name for choice in field.choices] if is_choice else [YES, NO]
         if not field.is_required:
             values, names = [*values, NOTHING], [*names, LEAVE_OUT]
-        known = self._known(field)
+        known = self._known_value(field)
         first = values.index(known) if known in values else 0
-        chosen = await self._panel.choice(names, self._caption(at, field), selected_index=first)
+        chosen = await self._panel.choice(
+            names, self._field_caption(at, field), selected_index=first
+        )
         return BACK if chosen < 0 else values[chosen]
 
-    async def _several(self, at: int, field: Field) -> Any:
-        chosen = set(self._known(field) or ())
+    async def _ask_choices(self, at: int, field: Field) -> Any:
+        chosen = set(self._known_value(field) or ())
         number = 0
         while True:
             marks = [CHOSEN if choice.value in chosen else NOT_CHOSEN for choice in field.choices]
             names = [f"{mark} {choice.name}" for mark, choice in zip(marks, field.choices)]
             items = [*names, DONE.format(len(chosen))]
-            caption = self._caption(at, field)
+            caption = self._field_caption(at, field)
             number = await self._panel.choice(items, caption, selected_index=number)
             if number < 0:
                 return BACK
@@ -184,14 +186,14 @@ class _Filling:
                 return NOTHING
             if field.takes_value(values):
                 return values
-            self._tell(WRONG.format(_title(field), _wanted(field)))
+            self._tell(WRONG.format(_field_title(field), _expected_value(field)))
 
 
-def _title(field: Field) -> str:
+def _field_title(field: Field) -> str:
     return field.title or field.name
 
 
-def _value(field: Field, text: str) -> Any:
+def _parse_value(field: Field, text: str) -> Any:
     """None for what is no number."""
     if field.kind == STRING:
         return text
@@ -201,7 +203,7 @@ def _value(field: Field, text: str) -> Any:
         return None
 
 
-def _wanted(field: Field) -> str:
+def _expected_value(field: Field) -> str:
     """What a field takes, for the user."""
     what = KINDS.get(field.kind, "")
     unit = {STRING: " characters", CHOICES: " chosen"}.get(field.kind, "")

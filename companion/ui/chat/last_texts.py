@@ -18,14 +18,14 @@ class LastTexts:
     def __init__(self) -> None:
         self._activated: dict[int, sublime.View] = {}
 
-    def activated(self, view: sublime.View) -> None:
+    def add_view(self, view: sublime.View) -> None:
         if view.element() is None:
             self._activated.pop(view.id(), None)
             self._activated[view.id()] = view
             if len(self._activated) > MOST:
                 del self._activated[next(iter(self._activated))]
 
-    def of(self, window: sublime.Window) -> sublime.View | None:
+    def last_text_in(self, window: sublime.Window) -> sublime.View | None:
         """The text in front, or if that is a chat or a terminal the one before it."""
         front = text_view(window)
         groups = (window.active_view_in_group(group) for group in range(window.num_groups()))

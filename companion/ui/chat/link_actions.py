@@ -37,7 +37,7 @@ class Followed:
     tell: Callable[[str], None]
 
 
-async def follow(followed: Followed, service: ChatService, action: str) -> None:
+async def follow_link(followed: Followed, service: ChatService, action: str) -> None:
     """Raises Unanswered."""
     act = ACTIONS.get(action)
     if act is None:
@@ -54,7 +54,7 @@ def argument_of(link: Link) -> Mapping[str, Any]:
 
 async def _open_file(followed: Followed, service: ChatService) -> None:
     path = str(followed.argument.get("path", ""))
-    refusal = await in_time(partial(refused, path), SILENT)
+    refusal = await in_time(partial(refusal_reason, path), SILENT)
     window = followed.view.window()
     if refusal:
         followed.tell(refusal.format(shown_line(path)))
@@ -62,7 +62,7 @@ async def _open_file(followed: Followed, service: ChatService) -> None:
         window.open_file(path)
 
 
-def refused(path: str) -> str:
+def refusal_reason(path: str) -> str:
     """Why it cannot be opened, with a place for its name; "" if it can. Waits for the disk."""
     if os.path.isfile(path):
         return ""
@@ -84,19 +84,19 @@ async def _open_edit(followed: Followed, service: ChatService) -> None:
         window.run_command(TURN_CHANGES, told)
 
 
-async def _recover(followed: Followed, action: str) -> None:
+async def _run_recovery(followed: Followed, action: str) -> None:
     window, turn = followed.view.window(), str(followed.argument.get("turn", ""))
     if window is not None:
         told = {"action": action, "conversation": followed.conversation, "turn": turn}
         window.run_command(failure_words.COMMAND, told)
 
 
-async def _retry(followed: Followed, service: ChatService) -> None:
-    await _recover(followed, failure_words.RETRY)
+async def _retry_turn(followed: Followed, service: ChatService) -> None:
+    await _run_recovery(followed, failure_words.RETRY)
 
 
 async def _log_in(followed: Followed, service: ChatService) -> None:
-    await _recover(followed, failure_words.LOG_IN)
+    await _run_recovery(followed, failure_words.LOG_IN)
 
 
 async def _open_changes(followed: Followed, service: ChatService) -> None:
@@ -110,6 +110,6 @@ ACTIONS = {
     rendered.OPEN_EDIT: _open_edit,
     rendered.OPEN_FILE: _open_file,
     rendered.SHOW_OUTPUT: _show_output,
-    rendered.RETRY: _retry,
+    rendered.RETRY: _retry_turn,
     rendered.LOG_IN: _log_in,
 }

@@ -47,14 +47,16 @@ class MessageSending:
     def is_under_way(self, conversation: str) -> bool:
         return conversation in self._sending
 
-    def begin(
+    def begin_sending(
         self, window: sublime.Window, chat: ChatView, words: str, written: str, attached: Along
     ) -> None:
         """Send the words; `written` is what of them stands in the composer, which keeps it, and
         what is attached, until the message has arrived."""
-        self._stories.begin(self._send(chat, words, written, attached), window)
+        self._stories.begin(self._send_message(chat, words, written, attached), window)
 
-    async def _send(self, chat: ChatView, words: str, written: str, attached: Along) -> None:
+    async def _send_message(
+        self, chat: ChatView, words: str, written: str, attached: Along
+    ) -> None:
         """Nothing is sent once the window or the tab is closed: the draft has it then."""
         from ...chat.requests import Send
 
@@ -63,29 +65,31 @@ class MessageSending:
         try:
             service = await self._followed(chat)
             if service is not None and await self._composing.may_send(chat, words):
-                context = await self._context.of(chat)
+                context = await self._context.context_for(chat)
                 if chat.views:
                     message = Send(chat.conversation, words.strip(), (*attached, *context))
                     sent = service.ask(message)
                     is_on_its_way = True
-                    self._stories.begin(self._sent(chat, sent, context, written, attached))
+                    self._stories.begin(
+                        self._finish_sending(chat, sent, context, written, attached)
+                    )
         finally:
             if not is_on_its_way:
                 self._sending.discard(chat.conversation)
 
-    async def _sent(
+    async def _finish_sending(
         self, chat: ChatView, sent: Answer[Sent], context: Along, written: str, attached: Along
     ) -> None:
         """Only the package ends this: the window and the tab may be closed meanwhile, or the tab be
         another one."""
         try:
             await sent
-            self._context.sent(chat.conversation, context)
+            self._context.note_sent(chat.conversation, context)
             all_tabs = [
                 other for other in self._tabs.chats if other.conversation == chat.conversation
             ]
             for each in all_tabs or [chat]:
-                each.composer.take(written)
+                each.composer.remove_sent(written)
                 each.above.detach(attached)
             # After a crash, what was sent is not to stand in the composer again.
             self._drafts.save()

@@ -42,13 +42,13 @@ class OnePhantom:
         self._shown = view.id(), content
         self._drawing()
 
-    def leave(self, view: sublime.View) -> None:
+    def leave_view(self, view: sublime.View) -> None:
         """The view is being closed."""
         if self._shown[0] == view.id():
             view.erase_phantoms(self._key)
             self._shown = 0, ""
 
 
-def columns(views: Sequence[sublime.View]) -> int:
+def narrowest_columns(views: Sequence[sublime.View]) -> int:
     """How many characters fit side by side into the narrowest of the views."""
     return min(map(wrapping.columns, views), default=wrapping.COLUMNS)

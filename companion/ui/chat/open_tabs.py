@@ -27,7 +27,8 @@ Rule = Callable[[str], bool]
 
 
 class OpenTabs(OpenFiles):
-    """The open files of the editor. `accept` is called on the UI thread, all else on the loop."""
+    """The open files of the editor. `accept_edit` is called on the UI thread, all else on the
+    loop."""
 
     are_there = True
 
@@ -38,17 +39,17 @@ class OpenTabs(OpenFiles):
         # A tab whose text is about to be replaced. UI thread only.
         self.replacements = ValueSignal[sublime.View]()
 
-    def accept(self, path: str) -> None:
+    def accept_edit(self, path: str) -> None:
         """The user has accepted an edit of the file, with what is unsaved in its tab now. Which of
         these tabs is the file's is seen when the edit is saved."""
-        found = [(tab, texts.unsaved_view(tab)) for tab in (path, *_others(path))]
+        found = [(tab, texts.unsaved_view(tab)) for tab in (path, *_other_paths(path))]
         digests = {tab: text_digest(texts.text_of(view)) for tab, view in found if view is not None}
         if digests:
             self._accepted[path] = digests
 
     async def unsaved_text(self, path: str) -> str | None:
         name = await _name_in_tabs(path)
-        rules, text = await _on_ui_thread(partial(_look, path, name))
+        rules, text = await _on_ui_thread(partial(_look_at_tab, path, name))
         if await in_thread(lambda: any(rule(path) for rule in rules), PATIENCE):
             raise Withheld
         return text
@@ -58,19 +59,19 @@ class OpenTabs(OpenFiles):
         # An acceptance counts for one save, also if that fails before it looks at the tab.
         queues.on_ui_thread(lambda: accepted.update(self._accepted.pop(path, {})))
         name = await _name_in_tabs(path)
-        return await _on_ui_thread(partial(self._save, name, text, accepted))
+        return await _on_ui_thread(partial(self._save_tab, name, text, accepted))
 
     async def excludes_file(self, path: str) -> bool:
-        rules = await _on_ui_thread(lambda: list(map(_exclusion, _windows_of(path))))
+        rules = await _on_ui_thread(lambda: list(map(_exclusion_rule, _windows_of(path))))
         return await in_thread(lambda: any(rule(path) for rule in rules), PATIENCE)
 
     async def agent_rules(self) -> AgentRules:
         return await _on_ui_thread(lambda: settings.of().agent_rules)
 
     async def asks_before_edits(self, folder: str) -> bool:
-        return await _on_ui_thread(lambda: any(map(_holds, _windows_of(folder))))
+        return await _on_ui_thread(lambda: any(map(_asks_for_edits, _windows_of(folder))))
 
-    def _save(self, name: str, text: str, accepted: Mapping[str, str]) -> Saved | None:
+    def _save_tab(self, name: str, text: str, accepted: Mapping[str, str]) -> Saved | None:
         """Save the text to the tab with the name, in one step, so that nobody types in between."""
         view = texts.unsaved_view(name)
         if view is None:
@@ -90,8 +91,8 @@ class OpenTabs(OpenFiles):
 async def unsaved_text(path: str) -> str | None:
     """The text of a tab with unsaved changes of the file, also if it was opened by another path;
     None if there is none. For stories."""
-    others = _others(path)
-    name = await file_reading.in_time(partial(_same, path, others), path) if others else path
+    others = _other_paths(path)
+    name = await file_reading.in_time(partial(_same_file, path, others), path) if others else path
     view = texts.unsaved_view(name)
     return None if view is None else texts.text_of(view)
 
@@ -99,11 +100,11 @@ async def unsaved_text(path: str) -> str | None:
 async def _name_in_tabs(path: str) -> str:
     """The path by which that tab was opened; the same path if there is none. For the loop. Raises
     asyncio.TimeoutError."""
-    others = await _on_ui_thread(partial(_others, path))
-    return await in_thread(partial(_same, path, others), PATIENCE) if others else path
+    others = await _on_ui_thread(partial(_other_paths, path))
+    return await in_thread(partial(_same_file, path, others), PATIENCE) if others else path
 
 
-def _others(path: str) -> list[str]:
+def _other_paths(path: str) -> list[str]:
     """Other paths that may lead to the file, of tabs with unsaved changes; none if a tab has it by
     this path. UI thread only."""
     if texts.unsaved_view(path) is not None:
@@ -113,7 +114,7 @@ def _others(path: str) -> list[str]:
     return [tab for tab in dirty if os.path.basename(tab) == os.path.basename(path)]
 
 
-def _same(path: str, others: Iterable[str]) -> str:
+def _same_file(path: str, others: Iterable[str]) -> str:
     """The first of the others that leads to the same file, else the path. Waits for the disk."""
     return next((other for other in others if _is_same(other, path)), path)
 
@@ -124,7 +125,7 @@ def _is_same(path: str, other: str) -> bool:
     return False
 
 
-def _look(path: str, name: str) -> tuple[list[Rule], str | None]:
+def _look_at_tab(path: str, name: str) -> tuple[list[Rule], str | None]:
     """The rules for the file, and the text of the tab of this name if that has unsaved changes that
     may be told."""
     view, windows = texts.unsaved_view(name), _windows_of(path)
@@ -148,11 +149,11 @@ def _windows_of(path: str) -> list[sublime.Window]:
     return found or list(windows)
 
 
-def _exclusion(window: sublime.Window) -> Rule:
+def _exclusion_rule(window: sublime.Window) -> Rule:
     return sharing_settings.excluder(window, is_outside_too=False)
 
 
-def _holds(window: sublime.Window) -> bool:
+def _asks_for_edits(window: sublime.Window) -> bool:
     return settings.of(window).ask_for_edits
 
 
@@ -161,19 +162,19 @@ def _on_ui_thread(work: Callable[[], T]) -> asyncio.Future[T]:
     loop = asyncio.get_running_loop()
     future: asyncio.Future[T] = loop.create_future()
 
-    def run() -> None:
+    def run_work() -> None:
         if future.done():
             return
-        outcome = _outcome(work, future)
+        outcome = _work_outcome(work, future)
         # If the loop is closed, nobody waits.
         with suppress(RuntimeError):
             loop.call_soon_threadsafe(lambda: None if future.done() else outcome())
 
-    queues.on_ui_thread(run)
+    queues.on_ui_thread(run_work)
     return future
 
 
-def _outcome(work: Callable[[], T], future: asyncio.Future[T]) -> Callable[[], None]:
+def _work_outcome(work: Callable[[], T], future: asyncio.Future[T]) -> Callable[[], None]:
     """The boundary of these callbacks: a failure of ours is a file of which nothing is known. Gives
     the function that settles the future, to be called in its loop."""
     try:

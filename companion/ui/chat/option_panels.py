@@ -28,7 +28,7 @@ class OptionPanels:
         self._chats = chats
         self._tell = tell
 
-    async def choose(
+    async def choose_option(
         self, window: sublime.Window, category: str, value: str | bool | None = None
     ) -> None:
         """Let the user choose another value of the first option of a category, for the chat of the
@@ -44,20 +44,20 @@ class OptionPanels:
             self._tell(NOT_YET)
             return
         option = told.options.of_category(category)
-        problem = _problem(told, option, category, value)
+        problem = _choice_problem(told, option, category, value)
         if problem:
             self._tell(problem)
         elif option is not None and value is not None:
-            await self._chats.ask(chat, ChooseOption(chat.conversation, option.id, value))
+            await self._chats.ask_service(chat, ChooseOption(chat.conversation, option.id, value))
         else:
             others = [other for other in told.options.options if other is not option]
-            chosen = await _chosen(window, option, others)
+            chosen = await _choose_value(window, option, others)
             if chosen is not None and chosen[1] != chosen[0].current:
                 wanted = ChooseOption(chat.conversation, chosen[0].id, chosen[1])
-                await self._chats.ask(chat, wanted)
+                await self._chats.ask_service(chat, wanted)
 
 
-def _problem(
+def _choice_problem(
     told: ChatUpdate, option: ConfigOption | None, category: str, value: str | bool | None
 ) -> str:
     """Why that cannot be chosen; empty if it can."""
@@ -72,13 +72,13 @@ def _problem(
     return "" if value in option.values else NOT_OFFERED.format(name, value, offered)
 
 
-async def _chosen(
+async def _choose_value(
     window: sublime.Window, option: ConfigOption | None, others: list[ConfigOption]
 ) -> tuple[ConfigOption, str | bool] | None:
     """The option and its new value; None for none."""
     while True:
-        values = _values(option) if option is not None else []
-        items = [item for item, _value in values] + [_row(other) for other in others]
+        values = _value_rows(option) if option is not None else []
+        items = [item for item, _value in values] + [_option_item(other) for other in others]
         placeholder = option.name if option is not None else "Options"
         at = next((n for n, pair in enumerate(values) if option and pair[1] == option.current), -1)
         number = await panels.choice(window, items, placeholder, selected_index=at)
@@ -89,24 +89,26 @@ async def _chosen(
         option, others = others[number - len(values)], []
 
 
-def _values(option: ConfigOption) -> list[tuple[sublime.QuickPanelItem, str | bool]]:
+def _value_rows(option: ConfigOption) -> list[tuple[sublime.QuickPanelItem, str | bool]]:
     """The values of an option as rows; the current one is marked."""
     if option.kind == BOOLEAN:
-        return [(_item(name, "", value == option.current), value) for name, value in SWITCH]
+        return [(_value_item(name, "", value == option.current), value) for name, value in SWITCH]
     return [
         (
-            _item(choice.name, choice.description or choice.group, choice.value == option.current),
+            _value_item(
+                choice.name, choice.description or choice.group, choice.value == option.current
+            ),
             choice.value,
         )
         for choice in option.choices
     ]
 
 
-def _item(name: str, description: str, is_current: bool) -> sublime.QuickPanelItem:
+def _value_item(name: str, description: str, is_current: bool) -> sublime.QuickPanelItem:
     return sublime.QuickPanelItem(name, description, CURRENT if is_current else "")
 
 
-def _row(option: ConfigOption) -> sublime.QuickPanelItem:
+def _option_item(option: ConfigOption) -> sublime.QuickPanelItem:
     """Another option, which opens a panel of its own."""
     return panels.item(
         f"{option.name}: {option.current_name} …", option.description, option.category

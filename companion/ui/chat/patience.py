@@ -19,21 +19,21 @@ class Patience:
         self._state = STARTING
         self._since = now()
 
-    def heard(self, update: ChatUpdate) -> None:
+    def follow_update(self, update: ChatUpdate) -> None:
         """Something has come."""
         if update.state != self._state or update.patches:
             self._state, self._since = update.state, self._now()
 
     @property
-    def words(self) -> str:
+    def waiting_words(self) -> str:
         """Empty as long as the wait is not long. Changes every five seconds at most."""
         seconds = int(self._now() - self._since)
         if self._state == STARTING and seconds >= STARTING_LONG:
-            return f"It has been starting for {_told(seconds)}."
+            return f"It has been starting for {_duration_text(seconds)}."
         if self._state == WORKING and seconds >= SILENT_LONG:
-            return f"It has said nothing for {_told(seconds)}."
+            return f"It has said nothing for {_duration_text(seconds)}."
         return ""
 
 
-def _told(seconds: int) -> str:
+def _duration_text(seconds: int) -> str:
     return f"{seconds // 5 * 5} seconds" if seconds < 120 else f"{seconds // 60} minutes"

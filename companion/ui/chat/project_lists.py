@@ -25,22 +25,22 @@ class ProjectLists:
         self._found: dict[PathScope, tuple[float, PathListing]] = {}
         self._coming: dict[PathScope, Answer[PathListing]] = {}
 
-    async def of(self, window: sublime.Window, folder: str) -> PathListing:
+    async def listing_of(self, window: sublime.Window, folder: str) -> PathListing:
         """The listing of the window's project as seen from the folder; waits only for the first
         one."""
         scope = scope_of(window, folder)
-        self._take(scope)
+        self._take_listing(scope)
         found = self._found.get(scope)
         is_old = found is None or time.monotonic() - found[0] > FRESH
         if is_old and scope not in self._coming:
             self._coming[scope] = background.start_work(partial(listed, scope))
         if found is None:
             await self._coming[scope]
-            self._take(scope)
+            self._take_listing(scope)
             found = self._found[scope]
         return found[1]
 
-    def _take(self, scope: PathScope) -> None:
+    def _take_listing(self, scope: PathScope) -> None:
         """What has come meanwhile."""
         coming = self._coming.get(scope)
         if coming is not None and coming.is_there:
@@ -55,14 +55,14 @@ def scope_of(window: sublime.Window, folder: str) -> PathScope:
     of_folders = [entry for entry in data.get("folders", ()) if isinstance(entry, dict)]
     excluded: dict[str, tuple[str, ...]] = {}
     for name in (FILES, FOLDERS):
-        found = _texts(front.settings().get(name)) if front is not None else []
+        found = _text_items(front.settings().get(name)) if front is not None else []
         excluded[name] = (
             *found,
-            *(text for entry in of_folders for text in _texts(entry.get(name))),
+            *(text for entry in of_folders for text in _text_items(entry.get(name))),
         )
     folders = dict.fromkeys((folder, *views.folders(window)))
     return PathScope(tuple(folders), excluded[FILES], excluded[FOLDERS])
 
 
-def _texts(value: Any) -> list[str]:
+def _text_items(value: Any) -> list[str]:
     return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []

@@ -17,12 +17,12 @@ def key_of(question: ChatQuestion) -> Key:
     return question.kind, question.turn, question.id, question.revision
 
 
-def places(
+def find_question_places(
     document: DrawnDocument, waiting: tuple[ChatQuestion, ...]
 ) -> Mapping[Key, tuple[int, int]]:
     """Each question's lines, from and to, in the order in which they stand there. Each ends with
     the line of its last link. One that is not drawn is missing."""
-    last = document.last
+    last = document.last_block
     if last is None:
         return {}
     begin, block = last

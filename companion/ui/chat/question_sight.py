@@ -35,18 +35,18 @@ class Sight:
         self._now = now
         self._seen: dict[Hashable, _Seen] = {}
 
-    def keep(self, keys: Container[Hashable]) -> None:
+    def keep_only(self, keys: Container[Hashable]) -> None:
         """Forget all others."""
         self._seen = {key: seen for key, seen in self._seen.items() if key in keys}
 
-    def moved(self, keys: Container[Hashable]) -> None:
+    def restart_count(self, keys: Container[Hashable]) -> None:
         """Count anew for these questions: they are in another place now, which is where something
         else was a moment ago."""
         for key, seen in self._seen.items():
             if key in keys:
                 seen.since = self._now()
 
-    def see(self, view: sublime.View, key: Hashable, start: int, end: int) -> None:
+    def note_visible(self, view: sublime.View, key: Hashable, start: int, end: int) -> None:
         """What is visible of the range now counts as seen, if all before it was seen, too; and all
         of it, where its end is visible after its beginning was: the user has scrolled through."""
         window, visible = view.window(), view.visible_region()
@@ -66,9 +66,9 @@ class Sight:
         seen = self._seen.get(key)
         return seen is not None and seen.end >= length and self._now() - seen.since >= MOMENT
 
-    def show(self, view: sublime.View, key: Hashable, start: int, end: int) -> None:
+    def scroll_to(self, view: sublime.View, key: Hashable, start: int, end: int) -> None:
         """Scroll to what was not seen yet, or to all of it, as far as there is room."""
-        self.see(view, key, start, end)
+        self.note_visible(view, key, start, end)
         visible, seen = view.visible_region(), self._seen.get(key)
         reached = seen.end if seen is not None else 0
         if reached >= end - start:
@@ -78,4 +78,4 @@ class Sight:
         left, _top = view.viewport_position()
         top = view.text_to_layout(start + reached)[1]
         view.set_viewport_position((left, max(0.0, top)), False)
-        self.see(view, key, start, end)
+        self.note_visible(view, key, start, end)

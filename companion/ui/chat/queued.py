@@ -12,7 +12,7 @@ from ...base.answer import Unanswered
 from ...chat.attached import Attached, returned, text_of, words_of
 from .. import panels
 from ..stories import Stories
-from .above import CHANGE, DETACH, PUT_IN, SEND_NOW, TAKE_BACK, summary
+from .above import CHANGE, DETACH, PUT_IN, SEND_NOW, TAKE_BACK, message_summary
 from .chat_view import ChatView
 
 if TYPE_CHECKING:
@@ -59,20 +59,20 @@ class Queued:
         self._stories = stories
         self._tell = tell
 
-    def pressed(self, chat: ChatView, link: str) -> None:
+    def follow_link(self, chat: ChatView, link: str) -> None:
         """A link above the composer."""
         action, _, argument = link.partition(" ")
         if action not in (DETACH, PUT_IN):
-            self._stories.begin(self.act(chat, action, argument))
+            self._stories.begin(self.act_on_message(chat, action, argument))
         elif int(argument) < len(chat.above.attached):
-            self._use(chat, action, chat.above.attached[int(argument)])
+            self._use_attached(chat, action, chat.above.attached[int(argument)])
 
-    def _use(self, chat: ChatView, action: str, attached: Attached) -> None:
+    def _use_attached(self, chat: ChatView, action: str, attached: Attached) -> None:
         if action == PUT_IN and chat.views:
             chat.composer.insert(chat.views[0], attached.text)
         chat.above.detach([attached])
 
-    async def act(self, chat: ChatView, action: str, queued: str) -> None:
+    async def act_on_message(self, chat: ChatView, action: str, queued: str) -> None:
         """Do it with the message that waits. Raises Unanswered."""
         from ...chat.requests import SendNow
 
@@ -87,11 +87,13 @@ class Queued:
         elif action == SEND_NOW:
             await service.ask(SendNow(chat.conversation, queued))
         elif action == CHANGE:
-            await self._change(chat, service, message)
+            await self._edit_message(chat, service, message)
         else:
             await self._take_back(chat, service, message)
 
-    async def _change(self, chat: ChatView, service: ChatService, message: QueuedMessage) -> None:
+    async def _edit_message(
+        self, chat: ChatView, service: ChatService, message: QueuedMessage
+    ) -> None:
         """Move a message to the composer first, and on the disk: whatever happens, the text is in
         one of the two places."""
         from ...chat.requests import TakeBack
@@ -108,7 +110,7 @@ class Queued:
             await service.ask(TakeBack(chat.conversation, message.id))
             self._untold(chat.conversation, message)
         except Unanswered:
-            chat.composer.take(put)
+            chat.composer.remove_sent(put)
             chat.above.detach(new)
             raise
 
@@ -122,20 +124,20 @@ class Queued:
         self._untold(chat.conversation, message)
         self._tell(IS_BACK)
 
-    async def choose(self, window: sublime.Window, chat: ChatView) -> None:
+    async def choose_waiting(self, window: sublime.Window, chat: ChatView) -> None:
         """Let the user choose by lists, for the keyboard, what to do with what waits. Raises
         Unanswered."""
         messages, attached = chat.above.queue.messages, chat.above.attached
-        items = _items(messages, attached)
+        items = _waiting_items(messages, attached)
         if not items:
             self._tell(NONE)
             return
         found = await panels.choice(window, items, "Waiting Messages")
         if 0 <= found < len(messages):
             rows = [[name, told] for name, _, told in FOR_MESSAGES]
-            chosen = await panels.choice(window, rows, summary(messages[found]))
+            chosen = await panels.choice(window, rows, message_summary(messages[found]))
             if chosen >= 0:
-                await self.act(chat, FOR_MESSAGES[chosen][1], messages[found].id)
+                await self.act_on_message(chat, FOR_MESSAGES[chosen][1], messages[found].id)
         elif found >= 0:
             await self._choose_attached(window, chat, attached[found - len(messages)])
 
@@ -147,11 +149,11 @@ class Queued:
         names = [name for name, _ in actions]
         chosen = await panels.choice(window, names, f"{attached.kind}, {attached.name}")
         if chosen >= 0 and attached in chat.above.attached:
-            self._use(chat, actions[chosen][1], attached)
+            self._use_attached(chat, actions[chosen][1], attached)
 
 
-def _items(messages: Sequence[QueuedMessage], attached: Sequence[Attached]) -> list[str]:
-    waiting = [f"Waits: {summary(message)}" for message in messages]
+def _waiting_items(messages: Sequence[QueuedMessage], attached: Sequence[Attached]) -> list[str]:
+    waiting = [f"Waits: {message_summary(message)}" for message in messages]
     return waiting + [
         f"Goes with the next one: {attachment.kind}, {attachment.name}" for attachment in attached
     ]

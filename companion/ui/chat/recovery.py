@@ -31,21 +31,21 @@ class Recovery:
         self._chats = chats
         self._tell = tell
 
-    async def apply(
+    async def apply_action(
         self, window: sublime.Window, action: str, conversation: str, turn: str = ""
     ) -> None:
         """Do the action for a chat, or for one turn of it. Raises Unanswered."""
         view = chat_places.view_of(conversation, window)
-        chat = self._chats.tabs.of(view) if view is not None else None
+        chat = self._chats.tabs.chat_of(view) if view is not None else None
         told = chat.told if chat is not None else None
         if chat is None or told is None:
             self._tell(chat_places.NO_CHAT)
         elif action == RETRY:
-            await self._retry(chat, turn)
+            await self._retry_chat(chat, turn)
         elif action == STOP:
             from ...chat.requests import Stop
 
-            await self._chats.ask(chat, Stop(conversation))
+            await self._chats.ask_service(chat, Stop(conversation))
         elif action in (LOG_IN, IN_TERMINAL):
             await self.log_in(window, chat)
         elif action == OTHER:
@@ -55,7 +55,7 @@ class Recovery:
         """Log in to the agent of the chat; without a chat, to the one that the user chooses. Raises
         Unanswered."""
         if chat is None:
-            row = await agent_choice.chosen_row(window, self._chats)
+            row = await agent_choice.choose_agent_row(window, self._chats)
             if row is not None:
                 await self._log_in_to(window, row.id, row.name)
             return
@@ -66,7 +66,7 @@ class Recovery:
             await self._log_in_to(window, told.agent, told.agent_name or told.agent)
 
     async def _log_in_to(self, window: sublime.Window, agent: str, name: str) -> None:
-        service = await self._chats.needed()
+        service = await self._chats.ensure_service()
         if service is None:
             return
         if agent_login.ways_of(agent):
@@ -77,26 +77,26 @@ class Recovery:
             env = {name: value for name, value in own if value is not None}
             await terminus.run_cli(window, folder_of(window), env, self._tell, command)
 
-    async def _retry(self, chat: ChatView, turn: str) -> None:
+    async def _retry_chat(self, chat: ChatView, turn: str) -> None:
         from ...chat.retry_requests import Reopen, SendAgain
 
         # With the settings as they are now.
         await self._chats.engines.needed()
         if turn:
-            await self._chats.ask(chat, SendAgain(chat.conversation, turn))
+            await self._chats.ask_service(chat, SendAgain(chat.conversation, turn))
         elif _has_other_folder(chat):
-            self._chats.left(chat)
-            self._chats.seen(chat)
+            self._chats.leave_chat(chat)
+            self._chats.load_transcript(chat)
         else:
-            await self._chats.ask(chat, Reopen(chat.conversation))
+            await self._chats.ask_service(chat, Reopen(chat.conversation))
 
     async def _use_another(self, window: sublime.Window, chat: ChatView) -> None:
         """Open a new chat with what is written and attached in this one, which closes."""
-        agent = await agent_choice.chosen(window, self._chats)
+        agent = await agent_choice.choose_agent(window, self._chats)
         if agent is None:
             return
-        self._chats.new(window, agent, chat.composer.text, chat.above.attached)
-        self._chats.drafts.put(chat.conversation, "", folder_of(window))
+        self._chats.open_new_chat(window, agent, chat.composer.text, chat.above.attached)
+        self._chats.drafts.keep_text(chat.conversation, "", folder_of(window))
         for view in chat.views:
             view.close()
         self._chats.drafts.forget(chat.conversation)

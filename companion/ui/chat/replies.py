@@ -66,76 +66,80 @@ class Replies:
     def is_answered(self, asked: WaitingQuestion) -> bool:
         return asked.key in self._answered
 
-    def updated(self, chat: ChatView) -> None:
+    def withdraw_stale_panels(self, chat: ChatView) -> None:
         """Close the panels of what waits no more."""
-        id, waiting = chat.conversation, frozenset(map(key_of, chat.waiting))
+        id, waiting = chat.conversation, frozenset(map(key_of, chat.waiting_questions))
         for key, panel in list(self._panels.items()):
             if key[0] == id and key[1] not in waiting:
                 panel.withdraw()
         self._answered -= {key for key in self._answered if key[0] == id and key[1] not in waiting}
-        self.whole_texts.keep(id, waiting)
+        self.whole_texts.keep_only(id, waiting)
 
-    def closing(self, chat: ChatView) -> None:
+    def decline_all(self, chat: ChatView) -> None:
         """The user closes the last view: nobody would see its questions any more."""
-        for question in chat.waiting:
+        for question in chat.waiting_questions:
             asked = WaitingQuestion(chat, question)
             if not self.is_answered(asked):
                 is_call = question.kind == PERMISSION
-                self._stories.begin(self.decide(asked, CLOSED) if is_call else self.decline(asked))
+                self._stories.begin(
+                    self.decide_call(asked, CLOSED) if is_call else self.decline_question(asked)
+                )
 
     def shows_unseen_edit(self, asked: WaitingQuestion) -> bool:
         """Show an edit of the call that was not in sight yet; False if there is none."""
         return self._edits.shows_unseen(asked.chat.conversation, asked.question.id)
 
-    def edit(self, asked: WaitingQuestion) -> None:
+    def go_to_review(self, asked: WaitingQuestion) -> None:
         """Go to the review of its edit, to change it there."""
         if not any(self.go_to_edit(asked, diff.path) for diff in asked.question.diffs):
             self._tell(NO_REVIEW)
 
     def go_to_edit(self, asked: WaitingQuestion, path: str) -> bool:
         """Show the review of the file; False if it has none."""
-        return asked_edits.go(asked.chat.conversation, asked.question.id, path)
+        return asked_edits.go_to_review(asked.chat.conversation, asked.question.id, path)
 
     # Stories
 
-    async def decide(self, asked: WaitingQuestion, option: Option) -> bool:
+    async def decide_call(self, asked: WaitingQuestion, option: Option) -> bool:
         """Whether the agent was told."""
         from ...chat.requests import Decide
 
         chat, call = asked.chat.conversation, asked.question.id
-        if option.outcome != CANCEL and await self._edits.allow(chat, call, self._accept):
+        if option.outcome != CANCEL and await self._edits.allow_call(chat, call, self._accept):
             return True
         request = Decide(chat, call, option.outcome, revision=asked.question.revision)
-        return await self._reply(asked, request, SAID.format(asked.question.title, option.label))
+        return await self._send_request(
+            asked, request, SAID.format(asked.question.title, option.label)
+        )
 
     async def decide_one_of(
         self, asked: WaitingQuestion, options: Sequence[Option], window: sublime.Window
     ) -> None:
-        panel = self._panel(asked, window)
+        panel = self._open_panel(asked, window)
         labels = [str(option.label) for option in options]
         chosen = await panel.choice(labels, WHICH.format(asked.question.title))
-        if self._ends(asked, panel) and chosen >= 0:
-            await self.decide(asked, options[chosen])
+        if self._close_panel(asked, panel) and chosen >= 0:
+            await self.decide_call(asked, options[chosen])
 
     async def deny_with_note(
         self, asked: WaitingQuestion, no: Option, window: sublime.Window
     ) -> None:
         """The words are a message to the agent, which gets it before all others."""
-        panel = self._panel(asked, window)
+        panel = self._open_panel(asked, window)
         note = await panel.line(NOTE)
-        if not self._ends(asked, panel) or note is None:
+        if not self._close_panel(asked, panel) or note is None:
             return
         if note.strip():
             await self._deny_and_send(asked, no, note.strip())
         else:
-            await self.decide(asked, no)
+            await self.decide_call(asked, no)
 
     async def _deny_and_send(self, asked: WaitingQuestion, no: Option, note: str) -> None:
         from ...chat.requests import Send, SendNow
 
         is_on_its_way, why = False, ""
         try:
-            service = await self._needed() if await self.decide(asked, no) else None
+            service = await self._needed() if await self.decide_call(asked, no) else None
             if service is None:
                 return
             answer = service.ask(Send(asked.chat.conversation, note))
@@ -152,34 +156,36 @@ class Replies:
                 application.copy(note)
                 self._warn(" ".join(filter(None, (NOT_SENT, why))))
 
-    async def decline(self, asked: WaitingQuestion) -> None:
-        await self._answer(asked, DECLINE, None)
+    async def decline_question(self, asked: WaitingQuestion) -> None:
+        await self._send_answer(asked, DECLINE, None)
 
-    async def answer(self, asked: WaitingQuestion, window: sublime.Window) -> None:
+    async def answer_question(self, asked: WaitingQuestion, window: sublime.Window) -> None:
         """Ask the user for what the agent wants to know."""
-        panel, question = self._panel(asked, window), asked.question
+        panel, question = self._open_panel(asked, window), asked.question
         if question.mode == URL:
-            reply = await forms.address(panel, question, window)
+            reply = await forms.confirm_address(panel, question, window)
         else:
-            reply = await forms.fill(panel, question, self._tell)
-        if not self._ends(asked, panel):
+            reply = await forms.fill_form(panel, question, self._tell)
+        if not self._close_panel(asked, panel):
             return
         if reply is None:
             self._tell(STILL)
         else:
-            await self._answer(asked, *reply)
+            await self._send_answer(asked, *reply)
 
-    async def _answer(
+    async def _send_answer(
         self, asked: WaitingQuestion, action: str, content: Mapping[str, Any] | None
     ) -> None:
         from ...chat.requests import AnswerElicitation
 
         request = AnswerElicitation(asked.question.id, action, content)
-        await self._reply(
-            asked, request, "" if action == ACCEPT else DECLINED.format(_first(asked))
+        await self._send_request(
+            asked, request, "" if action == ACCEPT else DECLINED.format(_title_line(asked))
         )
 
-    async def _reply(self, asked: WaitingQuestion, request: ChatRequest[None], said: str) -> bool:
+    async def _send_request(
+        self, asked: WaitingQuestion, request: ChatRequest[None], said: str
+    ) -> bool:
         self._answered.add(asked.key)
         is_on_its_way = False
         try:
@@ -202,11 +208,11 @@ class Replies:
 
     # Panels
 
-    def _panel(self, asked: WaitingQuestion, window: sublime.Window) -> Panel:
+    def _open_panel(self, asked: WaitingQuestion, window: sublime.Window) -> Panel:
         panel = self._panels[asked.key] = Panel(window)
         return panel
 
-    def _ends(self, asked: WaitingQuestion, panel: Panel) -> bool:
+    def _close_panel(self, asked: WaitingQuestion, panel: Panel) -> bool:
         """The panel is closed; whether the question waited that long."""
         if self._panels.get(asked.key) is panel:
             del self._panels[asked.key]
@@ -215,5 +221,5 @@ class Replies:
         return not panel.is_withdrawn
 
 
-def _first(asked: WaitingQuestion) -> str:
+def _title_line(asked: WaitingQuestion) -> str:
     return asked.question.title.partition("\n")[0]

@@ -28,7 +28,7 @@ class TypedAbove:
         """This unsent text with what is not of the transcript."""
         words = written_into(transcript + self.below, self.text)
         at = len(self.unsent) if unsent.startswith(self.unsent) else len(unsent)
-        return _joined(unsent[:at], words) + unsent[at:]
+        return _join_texts(unsent[:at], words) + unsent[at:]
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def read_restored(
 ) -> RestoredChat:
     """Divide the text of a tab at the line. The digest and the signature, of the transcript, are
     those that the package has left with the tab; None if it never did."""
-    transcript, below = _divided(text, line, unsent_digest)
+    transcript, below = _divide_text(text, line, unsent_digest)
     unsent = draft or "" if below is None else restored_text(below, draft, unsent_digest)
     if not isinstance(signature, str) or (
         below is not None and signature_of(transcript) == signature
@@ -60,15 +60,15 @@ def read_restored(
         return RestoredChat(transcript, unsent)
     if below is not None:
         for caret in carets:
-            start = caret - (len(transcript) - _size(signature))
+            start = caret - (len(transcript) - _signature_size(signature))
             rest = transcript[: max(start, 0)] + transcript[caret:]
             if 0 <= start < caret and signature_of(rest) == signature:
-                return RestoredChat(rest, _joined(unsent, transcript[start:caret]), True)
+                return RestoredChat(rest, _join_texts(unsent, transcript[start:caret]), True)
     typed = TypedAbove(transcript, "" if below is not None else line + unsent, unsent)
     return RestoredChat(transcript, unsent, True, typed)
 
 
-def _divided(text: str, line: str, unsent_digest: object) -> tuple[str, str | None]:
+def _divide_text(text: str, line: str, unsent_digest: object) -> tuple[str, str | None]:
     """What is above the line and what is below it; None if it is not there as a whole. An answer
     can have the same characters within a line, so one counts only where all below it is known."""
     at = ("\n" + text).find("\n" + line)
@@ -93,11 +93,11 @@ def restored_text(in_view: str, draft: str | None, digest: object) -> str:
     return draft if in_view in draft else f"{draft}\n{in_view}"
 
 
-def _size(signature: str) -> int:
+def _signature_size(signature: str) -> int:
     size = signature.partition(" ")[0]
     return int(size) if size.isdecimal() else 0
 
 
-def _joined(unsent: str, words: str) -> str:
+def _join_texts(unsent: str, words: str) -> str:
     is_apart = not (unsent and words) or unsent.endswith("\n")
     return unsent + words if is_apart else f"{unsent}\n{words}"

@@ -25,10 +25,10 @@ class Walk:
     at: int
 
     @property
-    def shown(self) -> str:
+    def shown_message(self) -> str:
         return self.messages[self.at]
 
-    def moved(self, by: int) -> Walk:
+    def move_by(self, by: int) -> Walk:
         return Walk(self.messages, max(0, min(self.at + by, len(self.messages) - 1)))
 
 
@@ -42,7 +42,7 @@ class InputHistory:
         # Texts that were never said, because they were taken back.
         self._kept: dict[str, list[str]] = {}
 
-    def keep(self, conversation: str, text: str) -> None:
+    def keep_text(self, conversation: str, text: str) -> None:
         self._kept.setdefault(conversation, []).append(text)
 
     def key_context(
@@ -52,29 +52,29 @@ class InputHistory:
             return None
         if operator not in (sublime.OP_EQUAL, sublime.OP_NOT_EQUAL):
             return None
-        return self._can(view, chat, operand == PREVIOUS) == (operator == sublime.OP_EQUAL)
+        return self._can_step(view, chat, operand == PREVIOUS) == (operator == sublime.OP_EQUAL)
 
-    def _can(self, view: sublime.View, chat: ChatView, back: bool) -> bool:
+    def _can_step(self, view: sublime.View, chat: ChatView, back: bool) -> bool:
         if not chat.composer.has_caret(view):
             return False
-        is_shown = self._walk(chat) is not None
+        is_shown = self._current_walk(chat) is not None
         return is_shown or (back and not chat.composer.text.strip())
 
-    def _walk(self, chat: ChatView) -> Walk | None:
+    def _current_walk(self, chat: ChatView) -> Walk | None:
         """The walk through messages of which the composer shows one, unchanged."""
         walk = self._walks.get(chat.conversation)
-        return walk if walk is not None and walk.shown == chat.composer.text else None
+        return walk if walk is not None and walk.shown_message == chat.composer.text else None
 
     def step(self, view: sublime.View, chat: ChatView, back: bool) -> None:
         """Show the one before, or the one after."""
-        walk = self._walk(chat)
+        walk = self._current_walk(chat)
         is_at_end = walk is None or walk.at == len(walk.messages) - 1
         if walk is not None and not (back and is_at_end):
-            self._show(view, chat, walk.moved(-1 if back else 1))
+            self._show_message(view, chat, walk.move_by(-1 if back else 1))
         elif back and not chat.composer.text.strip():
-            self._stories.begin(self._begin(view, chat), view)
+            self._stories.begin(self._begin_walk(view, chat), view)
 
-    async def _begin(self, view: sublime.View, chat: ChatView) -> None:
+    async def _begin_walk(self, view: sublime.View, chat: ChatView) -> None:
         """Raises Unanswered."""
         from ...chat.requests import SaidBefore
 
@@ -87,8 +87,8 @@ class InputHistory:
         # The user may have typed meanwhile.
         if messages and chat.composer.text == before and chat.composer.has_caret(view):
             each = tuple(text for text, _ in groupby(messages))
-            self._show(view, chat, Walk((*each, before), len(each) - 1))
+            self._show_message(view, chat, Walk((*each, before), len(each) - 1))
 
-    def _show(self, view: sublime.View, chat: ChatView, walk: Walk) -> None:
+    def _show_message(self, view: sublime.View, chat: ChatView, walk: Walk) -> None:
         self._walks[chat.conversation] = walk
-        chat.composer.write(view, walk.shown)
+        chat.composer.write(view, walk.shown_message)

@@ -27,7 +27,7 @@ class ServiceAccess:
         # None before it was needed.
         self.service: ChatService | None = None
 
-    async def needed(self) -> ChatService | None:
+    async def ensure_service(self) -> ChatService | None:
         """The service; None if a library is missing, which the user is told."""
         if self.service is None:
             try:

@@ -14,7 +14,7 @@ from ...chat.amounts import many
 from ...chat.chat_update import FAILED, STARTING, STOPPING, WORKING, ChatUpdate
 from ..wrapping import Piece, rows, words
 from . import failure_words, question_words
-from .one_phantom import OnePhantom, columns
+from .one_phantom import OnePhantom, narrowest_columns
 
 KEY = "gemini_companion_chat_state"
 # By the state; a chat that has nothing to tell shows who answers.
@@ -41,12 +41,12 @@ class StateLine:
     ) -> None:
         """Show the words and the links below the line that is before the composer, in as many rows
         as they need, if they are others."""
-        width = columns(views)
-        shown = rows(words(told, width), width) + rows(_beside(links), width)
-        self._phantom.show(views, composer - 1, _html(shown) if shown else "")
+        width = narrowest_columns(views)
+        shown = rows(words(told, width), width) + rows(_link_row(links), width)
+        self._phantom.show(views, composer - 1, _state_html(shown) if shown else "")
 
-    def leave(self, view: sublime.View) -> None:
-        self._phantom.leave(view)
+    def leave_view(self, view: sublime.View) -> None:
+        self._phantom.leave_view(view)
 
 
 def words_of(update: ChatUpdate, patience: str = "", is_empty: bool = False) -> str:
@@ -54,30 +54,34 @@ def words_of(update: ChatUpdate, patience: str = "", is_empty: bool = False) -> 
     the wait. Of one that `is_empty`, also where its agent works."""
     name = update.agent_name or "The agent"
     if update.state == FAILED:
-        return failure_words.problem(update)
-    mode, model = (_chosen(update, *pair) for pair in ((MODE, update.mode), (MODEL, update.model)))
+        return failure_words.failure_text(update)
+    mode, model = (
+        _option_name(update, *pair) for pair in ((MODE, update.mode), (MODEL, update.model))
+    )
     if update.waiting:
-        return _joined(mode, question_words.above_composer(update, question_words.utc_now()))
+        return _join_parts(mode, question_words.above_composer(update, question_words.utc_now()))
     if update.state in SENTENCES:
         says = f"{SENTENCES[update.state].format(name)} {patience}".strip()
         # Before the agent runs, none is true.
-        told = _joined("" if update.state == STARTING else mode, says)
+        told = _join_parts("" if update.state == STARTING else mode, says)
     else:
-        where = f" works in {_folder(update.workspace)}" if is_empty and update.workspace else ""
-        told = _joined(mode, name + where, model, WRITES if is_empty else SENDS)
+        where = (
+            f" works in {_short_folder(update.workspace)}" if is_empty and update.workspace else ""
+        )
+        told = _join_parts(mode, name + where, model, WRITES if is_empty else SENDS)
     waiting = len(update.queue.messages)
     if waiting:
         told += f" {many(waiting, 'message')} {'wait' if waiting > 1 else 'waits'}."
     return told
 
 
-def _folder(path: str) -> str:
+def _short_folder(path: str) -> str:
     """Short, where it is within the user's own folder."""
     home = os.path.expanduser("~")
     return "~" + path[len(home) :] if path == home or path.startswith(home + os.sep) else path
 
 
-def _chosen(update: ChatUpdate, category: str, value: str) -> str:
+def _option_name(update: ChatUpdate, category: str, value: str) -> str:
     """The mode or the model that the agent says it uses, by its name; empty if that is not
     known."""
     option = update.options.of_category(category)
@@ -85,15 +89,15 @@ def _chosen(update: ChatUpdate, category: str, value: str) -> str:
     return option.current_name if option is not None and is_known else value
 
 
-def _joined(*parts: str) -> str:
+def _join_parts(*parts: str) -> str:
     return BETWEEN.join(filter(None, parts))
 
 
-def _beside(links: Sequence[Piece]) -> list[Piece]:
+def _link_row(links: Sequence[Piece]) -> list[Piece]:
     """Links of a row, with what stands between them."""
     return [*links[:1], *((f"· {link}", width + 2) for link, width in links[1:])]
 
 
-def _html(shown: Sequence[str]) -> str:
+def _state_html(shown: Sequence[str]) -> str:
     style = "<style>p { margin: 0.2rem 0; font-style: italic; }</style>"
     return f'<body id="gemini-companion-chat">{style}<p>{"<br>".join(shown)}</p></body>'

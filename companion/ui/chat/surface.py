@@ -38,7 +38,7 @@ class Surface:
         self._tell = changed
         self._is_writing = False
         self._bottoms = Bottoms()
-        self._changes = Changes(self._changed)
+        self._changes = Changes(self._report_changes)
         self._changes.attach(buffer)
 
     def close(self) -> None:
@@ -63,7 +63,7 @@ class Surface:
         """It names a state of the text."""
         return self.views[0].change_count()
 
-    def part(self, start: int, end: int) -> str:
+    def text_between(self, start: int, end: int) -> str:
         return self.views[0].substr(sublime.Region(start, end))
 
     def replace(
@@ -80,23 +80,23 @@ class Surface:
         views = self.views
         if not views:
             return
-        self.look()
+        self.keep_ends_in_sight()
         followings = [Following(view, composer) for view in views]
         if start < end or text:
             carets = [[(region.a, region.b) for region in view.sel()] for view in views]
-            self._write(start, end, text)
+            self._write_range(start, end, text)
             for view, before in zip(views, carets):
                 _keep_carets(view, before, start, end, len(text))
         beside()
         for following in followings:
             following.restore(start, end - start, len(text))
-        self.look()
+        self.keep_ends_in_sight()
 
-    def look(self) -> None:
+    def keep_ends_in_sight(self) -> None:
         """The end stays in sight in views that have become smaller, or show more above it."""
-        self._bottoms.look(self.views)
+        self._bottoms.keep_in_sight(self.views)
 
-    def _write(self, start: int, end: int, text: str) -> None:
+    def _write_range(self, start: int, end: int, text: str) -> None:
         view = self.views[0]
         self._is_writing = True
         try:
@@ -107,7 +107,7 @@ class Surface:
         if int(sublime.version()) >= 4114:
             view.clear_undo_stack()
 
-    def _changed(self, changes: Sequence[sublime.TextChange]) -> None:
+    def _report_changes(self, changes: Sequence[sublime.TextChange]) -> None:
         if not self._is_writing and self.views:
             self._tell(changes)
 
@@ -117,11 +117,11 @@ def _keep_carets(
 ) -> None:
     """The selections as they were, around a range that has become `size` characters long."""
 
-    def moved(point: int) -> int:
+    def moved_point(point: int) -> int:
         if point >= end:
             return point + size - (end - start)
         return min(point, start + size)
 
-    wanted = [(moved(a), moved(b)) for a, b in before]
+    wanted = [(moved_point(a), moved_point(b)) for a, b in before]
     if [(region.a, region.b) for region in view.sel()] != wanted:
         texts.select(view, wanted)

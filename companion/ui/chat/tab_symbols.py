@@ -35,7 +35,7 @@ class TabSymbols:
         # By the ids of their views.
         self._read: dict[int, _Read] = {}
 
-    async def of(self, window: sublime.Window) -> list[FoundCode]:
+    async def symbols_of(self, window: sublime.Window) -> list[FoundCode]:
         """The symbols of tabs that show files, tab by tab."""
         views = (view for view in window.views() if view.file_name() and view.size() <= LARGE)
         asked = [view for view in views if not view.settings().get(CONVERSATION)][:TABS]

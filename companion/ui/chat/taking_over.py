@@ -39,13 +39,13 @@ class TakingOver:
         self._chats = chats
         self._tell = tell
 
-    async def show(self, window: sublime.Window) -> None:
+    async def show_sessions(self, window: sublime.Window) -> None:
         """Let the user choose a session of the window's folder, and open it in a chat. Raises
         Unanswered."""
         from ...chat.session_requests import OwnSessions, TakeOver
 
-        service = await self._chats.needed()
-        row = await self._agent(window) if service is not None else None
+        service = await self._chats.ensure_service()
+        row = await self._choose_agent(window) if service is not None else None
         if service is None or row is None:
             return
         folder = folder_of(window)
@@ -54,35 +54,35 @@ class TakingOver:
         if not found:
             self._tell(NONE.format(row.name, shown_line(folder)))
             return
-        number = await panels.choice(window, _items(found), WHICH.format(row.name))
+        number = await panels.choice(window, _session_items(found), WHICH.format(row.name))
         if number >= 0:
             self._tell(TAKING.format(row.name))
             made = await service.ask(TakeOver(row.id, folder, found[number]))
-            self._chats.open(window, made)
+            self._chats.open_chat(window, made)
 
-    async def _agent(self, window: sublime.Window) -> AgentRow | None:
+    async def _choose_agent(self, window: sublime.Window) -> AgentRow | None:
         """The only agent that has the user's own login, or the one that they choose of several;
         None for none. Raises Unanswered."""
-        rows = [row for row in await agent_choice.rows(self._chats) if _knows_terminal(row)]
+        rows = [row for row in await agent_choice.agent_rows(self._chats) if _knows_terminal(row)]
         if not rows:
             self._tell(NO_OWN_LOGIN)
             return None
-        return rows[0] if len(rows) == 1 else await agent_choice.chosen_of(window, rows)
+        return rows[0] if len(rows) == 1 else await agent_choice.choose_from_rows(window, rows)
 
 
 def _knows_terminal(row: AgentRow) -> bool:
     return row.is_there and row.login.kind == OWN
 
 
-def _items(sessions: Sequence[ListedSession]) -> list[sublime.QuickPanelItem]:
+def _session_items(sessions: Sequence[ListedSession]) -> list[sublime.QuickPanelItem]:
     now = datetime.now(timezone.utc)
     return [
-        panels.item(session.title or UNTITLED, *_facts(session.updated, now))
+        panels.item(session.title or UNTITLED, *_session_details(session.updated, now))
         for session in sessions
     ]
 
 
-def _facts(updated: datetime | None, now: datetime) -> tuple[str, str]:
+def _session_details(updated: datetime | None, now: datetime) -> tuple[str, str]:
     """What is below the title, and beside it."""
     if updated is None:
         return "", ""

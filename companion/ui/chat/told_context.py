@@ -33,23 +33,24 @@ class ToldContext:
     def __init__(self, companion: Companion) -> None:
         self._companion = companion
         self._problems = EditProblems(companion)
-        self.heard, self.loaded = self._problems.heard, self._problems.loaded
-        self.closed = self._problems.closed
+        self.follow_update = self._problems.follow_update
+        self.note_loaded_view = self._problems.note_loaded_view
+        self.forget_conversation = self._problems.forget_conversation
         # The last one of each conversation: what has not changed is not told again.
         self._told: dict[str, str] = {}
 
-    async def of(self, chat: ChatView) -> tuple[Attached, ...]:
+    async def context_for(self, chat: ChatView) -> tuple[Attached, ...]:
         """What goes along with the next message of the chat."""
         window = chat.views[0].window() if chat.views else None
         if window is None:
             return ()
         folder = await workspace_of(chat, window)
-        text = await self._text(window, folder)
+        text = await self._context_text(window, folder)
         is_new = text and text != self._told.get(chat.conversation)
         context = (Attached(CONTEXT, "of the editor", text=text),) if is_new else ()
-        return (*context, *await self._problems.of(chat.conversation, window, folder))
+        return (*context, *await self._problems.new_problems(chat.conversation, window, folder))
 
-    async def _text(self, window: sublime.Window, folder: str) -> str:
+    async def _context_text(self, window: sublime.Window, folder: str) -> str:
         if not settings.of(window).chat_context:
             return ""
         try:
@@ -65,7 +66,7 @@ class ToldContext:
         ]
         return as_text(files, folder)
 
-    async def tools(self, window: sublime.Window) -> tuple[ToolServer, ...]:
+    async def tool_servers(self, window: sublime.Window) -> tuple[ToolServer, ...]:
         """The server `editor` of the window, with tools that ask it about code."""
         from ...agent.tool_servers import HTTP, read_servers
 
@@ -82,12 +83,12 @@ class ToldContext:
         url = f"http://127.0.0.1:{port}{TOOLS}"
         return read_servers([{"type": HTTP, "name": EDITOR, "url": url, "headers": headers}])
 
-    def sent(self, conversation: str, told: Sequence[Attached]) -> None:
+    def note_sent(self, conversation: str, told: Sequence[Attached]) -> None:
         """This is on its way."""
         for each in told:
             if each.kind == CONTEXT:
                 self._told[conversation] = each.text
-        self._problems.sent(conversation)
+        self._problems.note_sent(conversation)
 
     def taken_back(self, conversation: str, message: QueuedMessage) -> None:
         """The agent does not get the message, nor what it is told with it."""

@@ -27,7 +27,7 @@ from ..stories import computed
 from .chat_places import in_front
 from .chat_view import ChatView
 from .drafts import folder_of
-from .link_actions import SILENT, refused
+from .link_actions import SILENT, refusal_reason
 
 if TYPE_CHECKING:
     from ...chat.edit_requests import Checkpoint, Rewound
@@ -79,7 +79,7 @@ class TurnActions:
         self._over: Answer[None] = Answer()
         self._over.give(None)
 
-    async def undo(self, window: sublime.Window, again: bool = False) -> None:
+    async def undo_turn(self, window: sublime.Window, again: bool = False) -> None:
         """Undo the last turn that can be undone; `again` makes what was undone once more, that of
         the oldest turn first. One after the other, however fast they come."""
         before = self._over
@@ -87,24 +87,24 @@ class TurnActions:
         self._over = mine
         try:
             await before
-            await self._undo(window, again)
+            await self._undo_now(window, again)
         finally:
             mine.give(None)
 
-    async def _undo(self, window: sublime.Window, again: bool) -> None:
+    async def _undo_now(self, window: sublime.Window, again: bool) -> None:
         from ...chat.edit_requests import Checkpoints
         from ...chat.requests import UndoTurn
 
         chat = in_front(self._chats.tabs, window, self._tell)
         if chat is None:
             return
-        found = await self._chats.ask(chat, Checkpoints(chat.conversation)) or ()
+        found = await self._chats.ask_service(chat, Checkpoints(chat.conversation)) or ()
         turn = _to_redo(found) if again else _to_undo(found)
         if not turn:
             newest = next((turn.files for turn in found if turn.files), ())
-            self._tell(NOTHING[again] + _excluded(() if again else newest))
+            self._tell(NOTHING[again] + _excluded_note(() if again else newest))
             return
-        files = await self._chats.ask(chat, UndoTurn(chat.conversation, turn, again))
+        files = await self._chats.ask_service(chat, UndoTurn(chat.conversation, turn, again))
         wanted = AS_LEFT if again else UNDONE
         done = [file for file in files or () if file.state == wanted]
         others = [file for file in files or () if file.state == OTHER]
@@ -112,37 +112,37 @@ class TurnActions:
             self._edits.turns.forget(turn_id(chat.conversation, turn), [file.path for file in done])
         said = f"{'Made again' if again else 'Undone'}: {many(len(done), 'file')}."
         left = (NOT_LEFT if again else LEFT).format(many(len(others), "file")) if others else ""
-        self._tell(said + left + _excluded(() if again else files or ()))
+        self._tell(said + left + _excluded_note(() if again else files or ()))
         if others and not again:
             await self._show_left(window, chat, turn, others)
 
-    async def rewind(self, window: sublime.Window) -> None:
+    async def rewind_chat(self, window: sublime.Window) -> None:
         """Go back to before a message of the user."""
         from ...chat.edit_requests import Checkpoints, Rewind
 
         chat = in_front(self._chats.tabs, window, self._tell)
         if chat is None:
             return
-        found = await self._chats.ask(chat, Checkpoints(chat.conversation)) or ()
+        found = await self._chats.ask_service(chat, Checkpoints(chat.conversation)) or ()
         if not found:
             self._tell(NO_MESSAGES)
             return
         items = [
-            [_line(checkpoint.text), _extent(found[: at + 1])]
+            [_message_line(checkpoint.text), _rewind_extent(found[: at + 1])]
             for at, checkpoint in enumerate(found)
         ]
         number = await panels.choice(window, items, "Go back to before which message?")
         if number < 0:
             return
         chosen = found[number]
-        what = [f"Rewind: {_extent(found[: number + 1])}", REWIND]
-        if await panels.choice(window, [what, GO_BACK], _line(chosen.text)) != 0:
+        what = [f"Rewind: {_rewind_extent(found[: number + 1])}", REWIND]
+        if await panels.choice(window, [what, GO_BACK], _message_line(chosen.text)) != 0:
             return
-        rewound = await self._chats.ask(chat, Rewind(chat.conversation, chosen.turn))
+        rewound = await self._chats.ask_service(chat, Rewind(chat.conversation, chosen.turn))
         if rewound is not None:
-            self._open(window, rewound)
+            self._open_rewound(window, rewound)
 
-    async def show(self, window: sublime.Window, turn: str = "", path: str = "") -> None:
+    async def show_turn(self, window: sublime.Window, turn: str = "", path: str = "") -> None:
         """Show what the turn changed in the sheet of all changes, or what it made of the file of
         this path; without an id that of the last one."""
         from ...chat.edit_requests import Checkpoints, TurnTexts
@@ -151,16 +151,17 @@ class TurnActions:
         if chat is None:
             return
         if not turn:
-            turns = await self._chats.ask(chat, Checkpoints(chat.conversation)) or ()
+            turns = await self._chats.ask_service(chat, Checkpoints(chat.conversation)) or ()
             turn = next((checkpoint.turn for checkpoint in turns if checkpoint.files), "")
-        found = await self._chats.ask(chat, TurnTexts(chat.conversation, turn)) or ()
+        found = await self._chats.ask_service(chat, TurnTexts(chat.conversation, turn)) or ()
         name = chat.told.agent_name if chat.told is not None else ""
-        edits = _edits(window, turn_id(chat.conversation, turn), name, found)
+        edits = _turn_edits(window, turn_id(chat.conversation, turn), name, found)
         if path:
             await self._show_file(window, path, [edit for edit in edits if edit.path == path])
         elif edits:
             listed = {
-                (edit.turn, edit.path) for edit in _unseen(self._edits.kept.of_window(window.id()))
+                (edit.turn, edit.path)
+                for edit in _unseen_edits(self._edits.kept.of_window(window.id()))
             }
             self._edits.turns.show([edit for edit in edits if (edit.turn, edit.path) not in listed])
             self._show_changes(window)
@@ -171,7 +172,7 @@ class TurnActions:
     async def _show_file(self, window: sublime.Window, path: str, edits: Sequence[Edit]) -> None:
         unasked = [
             edit
-            for edit in _unseen(self._edits.kept.of_window(window.id()))
+            for edit in _unseen_edits(self._edits.kept.of_window(window.id()))
             if (edit.turn, edit.path) in ((mine.turn, path) for mine in edits)
         ]
         for edit in unasked or edits:
@@ -179,22 +180,22 @@ class TurnActions:
             await self._open_review(window, edit)
         if edits:
             return
-        refusal = await in_time(partial(refused, path), SILENT)
+        refusal = await in_time(partial(refusal_reason, path), SILENT)
         if refusal:
             self._tell(refusal.format(shown_line(path)))
         else:
             self._tell(NO_EDIT.format(shown_line(os.path.basename(path))))
             window.open_file(path)
 
-    async def fetch(self, window: sublime.Window, shown: ShownTurn) -> list[Edit]:
+    async def fetch_edits(self, window: sublime.Window, shown: ShownTurn) -> list[Edit]:
         """The edits of a turn again, as they are kept. Raises Unanswered."""
         from ...chat.edit_requests import TurnTexts
 
-        service = await self._chats.needed()
+        service = await self._chats.ensure_service()
         if service is None:
             return []
         answer: Answer[tuple[FileTexts, ...]] = service.ask(TurnTexts(*parts_of(shown.turn)))
-        edits = _edits(window, shown.turn, shown.client, await answer)
+        edits = _turn_edits(window, shown.turn, shown.client, await answer)
         return [edit for edit in edits if edit.path in shown.paths]
 
     def tell_change(self, edit: Edit) -> None:
@@ -210,37 +211,37 @@ class TurnActions:
             chat.composer.insert(chat.views[0], words)
         else:
             drafts = self._chats.drafts
-            parts = filter(None, (drafts.text(id), words))
-            drafts.put(id, "\n".join(parts), folder_of(window), drafts.attached(id))
+            parts = filter(None, (drafts.text_of(id), words))
+            drafts.keep_text(id, "\n".join(parts), folder_of(window), drafts.attached_to(id))
         self._tell(NOTED)
 
     async def _tell_agent(self, conversation: str, path: str) -> None:
         from ...chat.edit_requests import TellChanged
 
-        service = await self._chats.needed()
+        service = await self._chats.ensure_service()
         if service is not None:
             told: Answer[None] = service.ask(TellChanged(conversation, (path,)))
             await told
 
-    def _open(self, window: sublime.Window, rewound: Rewound) -> None:
+    def _open_rewound(self, window: sublime.Window, rewound: Rewound) -> None:
         """The new chat, with the message in its composer."""
         draft = rewound.words, folder_of(window), rewound.attached
-        self._chats.drafts.put(rewound.conversation, *draft)
-        self._chats.open(window, rewound.conversation, rewound.agent, rewound.workspace)
+        self._chats.drafts.keep_text(rewound.conversation, *draft)
+        self._chats.open_chat(window, rewound.conversation, rewound.agent, rewound.workspace)
         if rewound.left:
-            changed = _names(file for file in rewound.left if not file.is_excluded)
+            changed = _file_names(file for file in rewound.left if not file.is_excluded)
             said = NOT_LEFT.format(changed) if changed else ""
-            self._tell((said + _excluded(rewound.left)).strip())
+            self._tell((said + _excluded_note(rewound.left)).strip())
 
     async def _show_left(
         self, window: sublime.Window, chat: ChatView, turn: str, others: Sequence[FileChange]
     ) -> None:
         from ...chat.edit_requests import TurnTexts
 
-        found = await self._chats.ask(chat, TurnTexts(chat.conversation, turn)) or ()
+        found = await self._chats.ask_service(chat, TurnTexts(chat.conversation, turn)) or ()
         paths = {edit.path for edit in others}
         left = [file for file in found if file.change.path in paths]
-        text = await computed(partial(_undoing, left))
+        text = await computed(partial(_undo_preview, left))
         if text:
             view = texts.open_tab(window, "undo.diff", text)
             view.set_name("not undone.diff")
@@ -268,59 +269,59 @@ def _to_redo(found: Sequence[Checkpoint]) -> str:
     return turn
 
 
-def _names(files: Iterable[FileChange]) -> str:
+def _file_names(files: Iterable[FileChange]) -> str:
     return ", ".join(shown_line(os.path.basename(file.path)) for file in files)
 
 
-def _excluded(files: Iterable[FileChange]) -> str:
+def _excluded_note(files: Iterable[FileChange]) -> str:
     """Which files were not kept, because the user's rules exclude them."""
-    names = _names(file for file in files if file.is_excluded)
+    names = _file_names(file for file in files if file.is_excluded)
     return EXCLUDED.format(names) if names else ""
 
 
-def _unseen(edits: Sequence[Edit]) -> list[Edit]:
+def _unseen_edits(edits: Sequence[Edit]) -> list[Edit]:
     return [edit for edit in edits if edit.state is EditState.WRITTEN and not edit.problem]
 
 
-def _line(text: str) -> str:
+def _message_line(text: str) -> str:
     line = shown_line(" ".join(text.split())) or "a message without words"
     return line if len(line) <= SHOWN else line[:SHOWN] + "..."
 
 
-def _extent(turns: Sequence[Checkpoint]) -> str:
+def _rewind_extent(turns: Sequence[Checkpoint]) -> str:
     """What going back by these turns concerns."""
     paths = {file.path for turn in turns for file in turn.files if file.state != UNDONE}
     when = time.strftime("%H:%M", time.localtime(turns[-1].at.timestamp()))
     return f"{when}, {many(len(turns), 'message')}, {many(len(paths), 'changed file')}"
 
 
-def _original(data: bytes | None) -> Original:
+def _original_of(data: bytes | None) -> Original:
     return Original("", exists=False) if data is None else of_bytes(data)
 
 
-def _undoing(left: Sequence[FileTexts]) -> str:
+def _undo_preview(left: Sequence[FileTexts]) -> str:
     """What undoing would change in files that have changed since. Runs in a thread."""
     parts = []
     for file in left:
         name = os.path.basename(file.change.path)
-        found = compare_texts(read_original(file.change.path).text, _original(file.before).text)
+        found = compare_texts(read_original(file.change.path).text, _original_of(file.before).text)
         parts.append(unified_text(found, f"{name} now", f"{name} before the turn"))
     return "".join(parts)
 
 
-def _edits(
+def _turn_edits(
     window: sublime.Window, turn: str, client: str, found: Sequence[FileTexts]
 ) -> list[Edit]:
     """The edits that are not undone, and of which all is known."""
     edits = []
     for file in found:
-        after = _original(file.after)
+        after = _original_of(file.after)
         if file.is_whole and file.change.state != UNDONE and not after.note:
             rules = sharing_settings.of(window)
             edit = Edit(
                 window.id(),
                 file.change.path,
-                _original(file.before),
+                _original_of(file.before),
                 after.text,
                 client,
                 # When it was written is not known, nor whether the user was asked.

@@ -19,9 +19,9 @@ class Undrawn:
 
     def __init__(self, patches: Sequence[Patch] = ()) -> None:
         self._left = list(patches)
-        self.size = _end(self._left[-1]) if self._left else 0
+        self.size = _patch_end(self._left[-1]) if self._left else 0
 
-    def take(self, down_to: int = 0) -> list[Patch]:
+    def take_last(self, down_to: int = 0) -> list[Patch]:
         """The last ones that are left, in their order, and none before this character. Raises
         Misplaced."""
         taken: list[Patch] = []
@@ -30,7 +30,7 @@ class Undrawn:
             if not self._left:
                 raise Misplaced(taken[-1].block if taken else "")
             patch = self._left.pop()
-            if patch.start != patch.end or _end(patch) != self.size:
+            if patch.start != patch.end or _patch_end(patch) != self.size:
                 raise Misplaced(patch.block)
             self.size = patch.start
             characters += len(patch.rendered.text)
@@ -48,10 +48,10 @@ class Undrawn:
                 low = middle
             else:
                 high = middle - 1
-        kept = _end(self._left[low - 1]) if low else 0
+        kept = _patch_end(self._left[low - 1]) if low else 0
         is_near = self.size - kept < CHARACTERS and len(self._left) - low < BLOCKS
         return kept if is_near else 0
 
 
-def _end(patch: Patch) -> int:
+def _patch_end(patch: Patch) -> int:
     return patch.start + len(patch.rendered.text)

@@ -37,21 +37,21 @@ class Unsent:
         # Whether the next character belongs to the last step.
         self._is_typing = False
 
-    def edited(self, text: str) -> None:
+    def record_edit(self, text: str) -> None:
         """The user or a plugin has changed the text to this one."""
-        change = difference(self.text, text)
+        change = text_difference(self.text, text)
         if change is None:
             return
         self.text = text
         self._undone.clear()
         last = self._done[-1] if self._done and self._is_typing else None
-        joined = _joined(last, change) if last is not None else None
+        joined = _join_changes(last, change) if last is not None else None
         if joined is not None:
             self._done[-1] = joined
         else:
             self._done.append(change)
         self._is_typing = True
-        self._forget()
+        self._forget_oldest()
 
     def undo(self) -> ComposerChange | None:
         """Take the last step back; gives what that changes in the text, None if nothing is left."""
@@ -60,7 +60,7 @@ class Unsent:
             return None
         done = self._done.pop()
         self._undone.append(done)
-        return self._apply(ComposerChange(done.at, done.inserted, done.removed))
+        return self._apply_change(ComposerChange(done.at, done.inserted, done.removed))
 
     def redo(self) -> ComposerChange | None:
         self._is_typing = False
@@ -68,21 +68,21 @@ class Unsent:
             return None
         done = self._undone.pop()
         self._done.append(done)
-        return self._apply(done)
+        return self._apply_change(done)
 
-    def _apply(self, change: ComposerChange) -> ComposerChange:
+    def _apply_change(self, change: ComposerChange) -> ComposerChange:
         end = change.at + len(change.removed)
         self.text = self.text[: change.at] + change.inserted + self.text[end:]
         return change
 
-    def _forget(self) -> None:
+    def _forget_oldest(self) -> None:
         """The oldest steps go; the last one always stays."""
         del self._done[:-STEPS]
         while len(self._done) > 1 and sum(step.size for step in self._done) > CHARACTERS:
             del self._done[0]
 
 
-def difference(old: str, new: str) -> ComposerChange | None:
+def text_difference(old: str, new: str) -> ComposerChange | None:
     """What makes the new text of the old one, as one change; None if nothing does."""
     if old == new:
         return None
@@ -106,7 +106,7 @@ def unsent_in(text: str, transcript: str, line: str, known: str) -> str:
 def written_into(old: str, new: str) -> str:
     """What the new text has in addition to the old one, row by row: also what took the place of
     something."""
-    change = difference(old, new)
+    change = text_difference(old, new)
     if change is None or not change.removed:
         return change.inserted if change is not None else ""
     before, after = rows_of(change.removed), rows_of(change.inserted)
@@ -117,12 +117,12 @@ def written_into(old: str, new: str) -> str:
         if len(gone) != len(came):
             gone, came = ["".join(gone)], ["".join(came)]
         for pair in zip(gone, came):
-            written = difference(*pair)
+            written = text_difference(*pair)
             found.append(written.inserted if written is not None else "")
     return "".join(found)
 
 
-def _joined(last: ComposerChange, change: ComposerChange) -> ComposerChange | None:
+def _join_changes(last: ComposerChange, change: ComposerChange) -> ComposerChange | None:
     """A word that is being typed, or characters that are deleted one by one, are one step."""
     if len(change.inserted) == 1 and not (change.removed or last.removed):
         is_next = change.at == last.at + len(last.inserted)

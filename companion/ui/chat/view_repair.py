@@ -13,7 +13,7 @@ import sublime
 from .. import queues
 from .composer import Composer
 from .surface import Surface
-from .unsent import difference, unsent_in
+from .unsent import text_difference, unsent_in
 
 
 class ViewRepair:
@@ -38,70 +38,70 @@ class ViewRepair:
             return
         is_above = any(change.a.pt < self._composer.start for change in changes)
         if self._has_line() and not (is_above and self._is_damaged_above()):
-            with self._unwatched():
-                self._composer.read()
+            with self._pause_watch():
+                self._composer.read_view()
         else:
             self._is_damaged = True
-            queues.on_ui_thread(self.look)
+            queues.on_ui_thread(self.catch_up)
 
-    def look(self) -> None:
+    def catch_up(self) -> None:
         """Repair what has been damaged, and read what the editor has not told yet."""
         if self._is_paused or not self._surface.views:
             return
         if self._surface.change_count != self._checked:
             if self._is_damaged or not self._has_line() or self._is_damaged_above():
-                self._repair()
+                self._repair_view()
             else:
-                self._composer.read()
+                self._composer.read_view()
             self._checked = self._surface.change_count
 
     @contextmanager
-    def pause(self) -> Iterator[None]:
+    def pause_repair(self) -> Iterator[None]:
         """Look, and then no more within the block: there the view and the transcript change one
         after the other."""
-        self.look()
-        with self._unwatched():
+        self.catch_up()
+        with self._pause_watch():
             yield
         if self._surface.views:
             self._checked = self._surface.change_count
 
     @contextmanager
-    def _unwatched(self) -> Iterator[None]:
+    def _pause_watch(self) -> Iterator[None]:
         before, self._is_paused = self._is_paused, True
         try:
             yield
         finally:
             self._is_paused = before
 
-    def restore(self) -> None:
+    def restore_view(self) -> None:
         """Make the view what it has to be; its carets stay where they can."""
         wanted = self._transcript() + self._line + self._composer.known_text
-        change = difference(self._surface.text, wanted)
+        change = text_difference(self._surface.text, wanted)
         if change is not None:
             end = change.at + len(change.removed)
             self._surface.replace(change.at, end, change.inserted, self._composer.start)
 
     def _has_line(self) -> bool:
         start = self._composer.start
-        return self._surface.part(start - len(self._line), start) == self._line
+        return self._surface.text_between(start - len(self._line), start) == self._line
 
     def _is_damaged_above(self) -> bool:
         start = self._composer.start - len(self._line)
-        return self._surface.part(0, start) != self._transcript()
+        return self._surface.text_between(0, start) != self._transcript()
 
-    def _repair(self) -> None:
+    def _repair_view(self) -> None:
         """What the user has written somewhere in the view goes into the composer."""
         self._is_damaged = False
         known = self._composer.known_text
-        self.keep(unsent_in(self._surface.text, self._transcript(), self._line, known))
+        self.keep_unsent(unsent_in(self._surface.text, self._transcript(), self._line, known))
 
-    def keep(self, unsent: str) -> None:
+    def keep_unsent(self, unsent: str) -> None:
         """Make this the unsent text: it has what was written elsewhere in the view."""
         known = self._composer.known_text
         # The view is not equal to it yet.
-        with self._unwatched():
+        with self._pause_watch():
             self._composer.accept_edit(unsent)
-            self.restore()
+            self.restore_view()
         if unsent != known:
             self.return_carets()
 

@@ -14,7 +14,7 @@ from ..review.open_diffs import is_on_top
 from . import question_words
 from .chat_tabs import ChatTabs
 from .chat_view import ChatView
-from .question_places import Key, key_of, places
+from .question_places import Key, find_question_places, key_of
 from .question_sight import Sight
 
 
@@ -36,7 +36,9 @@ class WaitingQuestion:
     @property
     def place(self) -> tuple[int, int] | None:
         """Where it stands in the chat; None if it is not drawn."""
-        return places(self.chat.document, self.chat.waiting).get(key_of(self.question))
+        return find_question_places(self.chat.document, self.chat.waiting_questions).get(
+            key_of(self.question)
+        )
 
     def view_in(self, window: sublime.Window) -> sublime.View | None:
         """The chat's view in the window: one that is visible, if there is one."""
@@ -58,9 +60,9 @@ class WaitingQuestions:
         # Those that the user was told of, by the conversations.
         self._known: dict[str, frozenset[Key]] = {}
 
-    def updated(self, chat: ChatView) -> None:
+    def update_questions(self, chat: ChatView) -> None:
         """An update of the chat was drawn."""
-        keys = frozenset(map(key_of, chat.waiting))
+        keys = frozenset(map(key_of, chat.waiting_questions))
         known = self._known.get(chat.conversation, frozenset())
         if keys:
             self._look_at(chat)
@@ -68,46 +70,48 @@ class WaitingQuestions:
             return
         self._known[chat.conversation] = keys
         if known - keys:
-            self.sight.moved([(chat.conversation, key) for key in keys])
-        self.sight.keep([question.key for question in self.all])
-        self._tell(chat, keys - known)
+            self.sight.restart_count([(chat.conversation, key) for key in keys])
+        self.sight.keep_only([question.key for question in self.all_questions])
+        self._notify_user(chat, keys - known)
         self.changes.emit()
 
-    def closed(self, chat: ChatView) -> None:
+    def forget_chat(self, chat: ChatView) -> None:
         """The last view of the chat is gone."""
         self._known.pop(chat.conversation, None)
         self.changes.emit()
 
-    def look(self) -> None:
+    def look_at_questions(self) -> None:
         """Look at what the user has scrolled to, and show the time that passes above the composers;
         to be called about once a second."""
         for chat in self._tabs.chats:
-            if chat.waiting:
+            if chat.waiting_questions:
                 self._look_at(chat)
             chat.show_state()
 
     @property
-    def all(self) -> list[WaitingQuestion]:
+    def all_questions(self) -> list[WaitingQuestion]:
         return [
             WaitingQuestion(chat, question)
             for chat in self._tabs.chats
-            for question in chat.waiting
+            for question in chat.waiting_questions
         ]
 
     def in_window(self, window: sublime.Window) -> list[WaitingQuestion]:
         """The oldest first."""
-        found = [question for question in self.all if question.view_in(window) is not None]
+        found = [
+            question for question in self.all_questions if question.view_in(window) is not None
+        ]
         times = {question.key: question.question.asked for question in found}
         return sorted(
             found, key=lambda question: (times[question.key] is None, times[question.key])
         )
 
-    def words(self, window: sublime.Window) -> str:
+    def status_words(self, window: sublime.Window) -> str:
         """The words for the status bar; empty if nothing waits."""
         waiting = [(question.question, question.patience) for question in self.in_window(window)]
         return question_words.in_status_bar(waiting, question_words.utc_now())
 
-    def meant(self, window: sublime.Window) -> WaitingQuestion | None:
+    def current_question(self, window: sublime.Window) -> WaitingQuestion | None:
         """Which one a command is about: that of the chat with the keyboard, else of a visible one,
         else the oldest of the window. In one chat, that at the caret, else the oldest."""
         found = self.in_window(window)
@@ -125,18 +129,18 @@ class WaitingQuestions:
         return next((question for question in same if _is_at_caret(question, window)), first)
 
     def is_waiting(self, asked: WaitingQuestion) -> bool:
-        return key_of(asked.question) in map(key_of, asked.chat.waiting)
+        return key_of(asked.question) in map(key_of, asked.chat.waiting_questions)
 
     def is_seen(self, asked: WaitingQuestion, window: sublime.Window) -> bool:
         """Whether the user has seen all of it, and sees some of it now."""
         view, place = asked.view_in(window), asked.place
         if view is None or place is None or not is_on_top(window, view):
             return False
-        self.sight.see(view, asked.key, *place)
+        self.sight.note_visible(view, asked.key, *place)
         is_here = view.visible_region().intersects(sublime.Region(*place))
         return is_here and self.sight.is_whole(asked.key, place[1] - place[0])
 
-    def show(self, asked: WaitingQuestion, window: sublime.Window) -> None:
+    def show_question(self, asked: WaitingQuestion, window: sublime.Window) -> None:
         """Bring what was not seen of it into sight. The keyboard stays where it is, unless that is
         in the same group."""
         view = asked.view_in(window)
@@ -149,18 +153,18 @@ class WaitingQuestions:
                 window.focus_view(keyboard)
         place = asked.place
         if place is not None:
-            self.sight.show(view, asked.key, *place)
+            self.sight.scroll_to(view, asked.key, *place)
 
     def _look_at(self, chat: ChatView) -> None:
-        found = places(chat.document, chat.waiting)
+        found = find_question_places(chat.document, chat.waiting_questions)
         for view in chat.views:
             for key, (start, end) in found.items():
-                self.sight.see(view, (chat.conversation, key), start, end)
+                self.sight.note_visible(view, (chat.conversation, key), start, end)
 
-    def _tell(self, chat: ChatView, keys: frozenset[Key]) -> None:
+    def _notify_user(self, chat: ChatView, keys: frozenset[Key]) -> None:
         window = chat.views[0].window() if chat.views else None
         name = chat.told.agent_name if chat.told is not None else ""
-        for question in chat.waiting:
+        for question in chat.waiting_questions:
             if window is not None and key_of(question) in keys:
                 self._notify(window, question_words.on_desktop(name, question))
 

@@ -26,24 +26,24 @@ class WholeTexts:
         # The questions of which a tab was opened.
         self._opened: set[tuple[str, Key]] = set()
 
-    def shows(self, asked: WaitingQuestion, window: sublime.Window) -> bool:
+    def show_if_needed(self, asked: WaitingQuestion, window: sublime.Window) -> bool:
         """Open a tab where one is needed; False if it is not, or was opened before."""
         if asked.key in self._opened or not _is_needed(asked.question):
             return False
-        self.show(asked, window)
+        self.show_text(asked, window)
         return True
 
-    def show(self, asked: WaitingQuestion, window: sublime.Window) -> None:
+    def show_text(self, asked: WaitingQuestion, window: sublime.Window) -> None:
         self._opened.add(asked.key)
-        self._stories.begin(_show(asked.question, window), window)
+        self._stories.begin(_open_text(asked.question, window), window)
 
-    def keep(self, conversation: str, waiting: Container[Key]) -> None:
+    def keep_only(self, conversation: str, waiting: Container[Key]) -> None:
         """Forget the conversation's other questions."""
         self._opened = {key for key in self._opened if key[0] != conversation or key[1] in waiting}
 
 
-async def _show(question: ChatQuestion, window: sublime.Window) -> None:
-    text = await computed(lambda: _text(question))
+async def _open_text(question: ChatQuestion, window: sublime.Window) -> None:
+    text = await computed(lambda: _question_text(question))
     view = texts.open_tab(window, NAME.format(question.title), text or "")
     view.set_scratch(True)
     view.set_read_only(True)
@@ -54,7 +54,7 @@ def _is_needed(question: ChatQuestion) -> bool:
     return is_unseen or is_shown_in_part(question)
 
 
-def _text(question: ChatQuestion) -> str:
+def _question_text(question: ChatQuestion) -> str:
     """What is asked, and its edits one after the other. Runs in a thread."""
     parts = [question.text]
     parts += ["\n\n"] if question.text and question.diffs else []

@@ -23,7 +23,7 @@ class GeminiCompanionChatCommand(GeminiCompanionRunningCommand):
     """Go to the chat of the window, or open one."""
 
     def act(self, running: Running) -> None:
-        running.chat.actions.show(self.window)
+        running.chat.actions.show_chat(self.window)
 
 
 class GeminiCompanionNewChatCommand(GeminiCompanionRunningCommand):
@@ -34,16 +34,16 @@ class GeminiCompanionNewChatCommand(GeminiCompanionRunningCommand):
         from ..chat import agent_choice
 
         if agent or not (ask or agent_choice.are_several()):
-            running.chat.actions.new(self.window, agent)
+            running.chat.actions.open_new_chat(self.window, agent)
         else:
             running.stories.begin(self._choose(running), self.window)
 
     async def _choose(self, running: Running) -> None:
         from ..chat import agent_choice
 
-        agent = await agent_choice.chosen(self.window, running.chat.actions)
+        agent = await agent_choice.choose_agent(self.window, running.chat.actions)
         if agent is not None:
-            running.chat.actions.new(self.window, agent)
+            running.chat.actions.open_new_chat(self.window, agent)
 
 
 class GeminiCompanionSendCommand(GeminiCompanionRunningCommand):
@@ -53,7 +53,7 @@ class GeminiCompanionSendCommand(GeminiCompanionRunningCommand):
         return has_chat(running, self.window)
 
     def act(self, running: Running, text: str | None = None) -> None:
-        running.chat.actions.send(self.window, text)
+        running.chat.actions.send_message(self.window, text)
 
 
 class GeminiCompanionTypeCommand(sublime_plugin.WindowCommand):
@@ -63,7 +63,7 @@ class GeminiCompanionTypeCommand(sublime_plugin.WindowCommand):
     def run(self, character: str) -> None:
         view = self.window.active_view()
         if host.running is not None and view is not None:
-            host.running.chat.actions.composing.type(view, character)
+            host.running.chat.actions.composing.type_characters(view, character)
 
 
 class GeminiCompanionInChatCommand(GeminiCompanionRunningCommand):
@@ -91,8 +91,8 @@ class GeminiCompanionAttachCommand(GeminiCompanionRunningCommand):
     def act(self, running: Running, what: str | None = None, path: str | None = None) -> None:
         chats = running.chat.actions
         if chats.tabs.in_window(self.window) is None:
-            chats.show(self.window)
-        chats.composing.attach(self.window, what, path)
+            chats.show_chat(self.window)
+        chats.composing.attach_item(self.window, what, path)
 
 
 class GeminiCompanionCopyCodeCommand(GeminiCompanionInChatCommand):
@@ -113,14 +113,14 @@ class GeminiCompanionPreviousMessageCommand(GeminiCompanionInChatCommand):
     """Bring the message said before into the composer of the chat in front."""
 
     def act(self, running: Running) -> None:
-        running.chat.actions.composing.bring(self.window, back=True)
+        running.chat.actions.composing.bring_message(self.window, back=True)
 
 
 class GeminiCompanionNextMessageCommand(GeminiCompanionInChatCommand):
     """Bring the message said after the one that is there."""
 
     def act(self, running: Running) -> None:
-        running.chat.actions.composing.bring(self.window, back=False)
+        running.chat.actions.composing.bring_message(self.window, back=False)
 
 
 class GeminiCompanionStopCommand(GeminiCompanionRunningCommand):
@@ -137,25 +137,25 @@ class GeminiCompanionUndoTurnCommand(GeminiCompanionInChatCommand):
     """Put the files back that a turn of the chat in front has changed."""
 
     def act(self, running: Running) -> None:
-        running.stories.begin(running.chat.turns.undo(self.window), self.window)
+        running.stories.begin(running.chat.turns.undo_turn(self.window), self.window)
 
 
 class GeminiCompanionRedoTurnCommand(GeminiCompanionInChatCommand):
     """Make the files again what an undone turn of the chat in front made of them."""
 
     def act(self, running: Running) -> None:
-        running.stories.begin(running.chat.turns.undo(self.window, again=True), self.window)
+        running.stories.begin(running.chat.turns.undo_turn(self.window, again=True), self.window)
 
 
 class GeminiCompanionRewindCommand(GeminiCompanionInChatCommand):
     """Go back to before a message of the chat in front: files and conversation."""
 
     def act(self, running: Running) -> None:
-        running.stories.begin(running.chat.turns.rewind(self.window), self.window)
+        running.stories.begin(running.chat.turns.rewind_chat(self.window), self.window)
 
 
 class GeminiCompanionTurnChangesCommand(GeminiCompanionInChatCommand):
     """Show what a turn of the chat in front has changed: the one with the id, else the last."""
 
     def act(self, running: Running, turn: str = "", path: str = "") -> None:
-        running.stories.begin(running.chat.turns.show(self.window, turn, path), self.window)
+        running.stories.begin(running.chat.turns.show_turn(self.window, turn, path), self.window)

@@ -22,7 +22,7 @@ class GeminiCompanionChatsCommand(GeminiCompanionRunningCommand):
         from ..chat.conversation_list import ConversationList
 
         found = ConversationList(running.chat.actions, host.tell)
-        running.stories.begin(found.show(self.window, action), self.window)
+        running.stories.begin(found.show_list(self.window, action), self.window)
 
 
 class GeminiCompanionTakeOverSessionCommand(GeminiCompanionRunningCommand):
@@ -32,7 +32,7 @@ class GeminiCompanionTakeOverSessionCommand(GeminiCompanionRunningCommand):
         from ..chat.taking_over import TakingOver
 
         found = TakingOver(running.chat.actions, host.tell)
-        running.stories.begin(found.show(self.window), self.window)
+        running.stories.begin(found.show_sessions(self.window), self.window)
 
 
 class GeminiCompanionExportChatCommand(GeminiCompanionRunningCommand):
@@ -48,7 +48,9 @@ class GeminiCompanionExportChatCommand(GeminiCompanionRunningCommand):
         chats = running.chat.actions
         chat = chat_places.in_front(chats.tabs, self.window, host.tell)
         if chat is not None:
-            story = ConversationList(chats, host.tell).export(self.window, chat.conversation)
+            story = ConversationList(chats, host.tell).export_conversation(
+                self.window, chat.conversation
+            )
             running.stories.begin(story, self.window)
 
 
@@ -65,7 +67,7 @@ class GeminiCompanionOptionCommand(GeminiCompanionRunningCommand):
         from ..chat.option_panels import OptionPanels
 
         found = OptionPanels(running.chat.actions, host.tell)
-        running.stories.begin(found.choose(self.window, self.category, value), self.window)
+        running.stories.begin(found.choose_option(self.window, self.category, value), self.window)
 
 
 class GeminiCompanionModeCommand(GeminiCompanionOptionCommand):
@@ -88,7 +90,7 @@ class GeminiCompanionLogInCommand(GeminiCompanionRunningCommand):
 
         chats = running.chat.actions
         view = chats.tabs.in_window(self.window)
-        chat = chats.tabs.of(view) if view is not None else None
+        chat = chats.tabs.chat_of(view) if view is not None else None
         story = Recovery(chats, host.tell).log_in(self.window, chat)
         running.stories.begin(story, self.window)
 
@@ -100,5 +102,5 @@ class GeminiCompanionChatRemedyCommand(GeminiCompanionRunningCommand):
         from ..chat.recovery import Recovery
 
         found = Recovery(running.chat.actions, host.tell)
-        story = found.apply(self.window, action, conversation, turn)
+        story = found.apply_action(self.window, action, conversation, turn)
         running.stories.begin(story, self.window)

@@ -23,9 +23,14 @@ def send(window: sublime.Window, text: str, name: str) -> None:
         host.tell(NOT_RUNNING)
         return
     composing = running.chat.actions.composing
-    place, is_excluded = partial(composing.place, window), sharing_settings.excluder(window)
+    place, is_excluded = (
+        partial(composing.destination_in, window),
+        sharing_settings.excluder(window),
+    )
     sending = Sending(window, is_excluded, host.tell, place)
-    running.stories.begin(sending.send(PromptWords(text, name), composing.texts.of(window)), window)
+    running.stories.begin(
+        sending.send(PromptWords(text, name), composing.texts.last_text_in(window)), window
+    )
 
 
 class GeminiCompanionSendSelectionCommand(sublime_plugin.WindowCommand):

@@ -21,7 +21,7 @@ class GeminiCompanionShowQuestionCommand(GeminiCompanionQuestionCommand):
     """Go to the question of an agent that waits in a chat of the window."""
 
     def act(self, running: Running) -> None:
-        running.chat.actions.answering.show(self.window)
+        running.chat.actions.answering.show_question(self.window)
 
 
 class GeminiCompanionAllowCommand(GeminiCompanionQuestionCommand):
@@ -30,7 +30,7 @@ class GeminiCompanionAllowCommand(GeminiCompanionQuestionCommand):
     def act(self, running: Running) -> None:
         from ..chat.answering import ALLOW
 
-        running.chat.actions.answering.decide(self.window, ALLOW)
+        running.chat.actions.answering.decide_question(self.window, ALLOW)
 
 
 class GeminiCompanionAllowAlwaysCommand(GeminiCompanionQuestionCommand):
@@ -39,7 +39,7 @@ class GeminiCompanionAllowAlwaysCommand(GeminiCompanionQuestionCommand):
     def act(self, running: Running) -> None:
         from ..chat.answering import ALLOW_ALWAYS
 
-        running.chat.actions.answering.decide(self.window, ALLOW_ALWAYS)
+        running.chat.actions.answering.decide_question(self.window, ALLOW_ALWAYS)
 
 
 class GeminiCompanionDenyCommand(GeminiCompanionQuestionCommand):
@@ -48,7 +48,7 @@ class GeminiCompanionDenyCommand(GeminiCompanionQuestionCommand):
     def act(self, running: Running) -> None:
         from ..chat.answering import DENY
 
-        running.chat.actions.answering.decide(self.window, DENY)
+        running.chat.actions.answering.decide_question(self.window, DENY)
 
 
 class GeminiCompanionDenyWithNoteCommand(GeminiCompanionQuestionCommand):
@@ -57,4 +57,4 @@ class GeminiCompanionDenyWithNoteCommand(GeminiCompanionQuestionCommand):
     def act(self, running: Running) -> None:
         from ..chat.answering import DENY_WITH_NOTE
 
-        running.chat.actions.answering.decide(self.window, DENY_WITH_NOTE)
+        running.chat.actions.answering.decide_question(self.window, DENY_WITH_NOTE)

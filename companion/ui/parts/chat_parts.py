@@ -34,7 +34,7 @@ class ChatParts:
         tell, warn = base.messages.answer, base.messages.tell
         context = ToldContext(base.companion)
         # The engines outlive this.
-        self._forget_tabs = engines.open_tabs.replacements.subscribe(context.loaded)
+        self._forget_tabs = engines.open_tabs.replacements.subscribe(context.note_loaded_view)
         self.actions = ChatActions(
             engines,
             drafts,
@@ -58,14 +58,14 @@ class ChatParts:
         self.shown_turns = ShownTurns(
             review.ledger.turns,
             changes.sheets,
-            self.turns.fetch,
+            self.turns.fetch_edits,
             base.stories,
             warn,
             review.written.resume,
         )
         review.written.chat_edits_changed.subscribe(self.turns.tell_change)
         review.written.words_to_chats.subscribe(lambda noted: self.turns.put_words(*noted))
-        self.looks = (self.actions.questions.look,)
+        self.looks = (self.actions.questions.look_at_questions,)
 
     def start(self) -> None:
         self.actions.start()
@@ -81,4 +81,4 @@ class ChatParts:
 
     def closing(self, view: sublime.View) -> None:
         """The user closes a view."""
-        self.actions.tabs.closing(view)
+        self.actions.tabs.handle_close(view)

@@ -23,7 +23,7 @@ class StatusParts:
             is_paused,
             self.lost_clis.names,
             review.ledger.counts,
-            questions.words,
+            questions.status_words,
         )
         self.lost_clis.changes.subscribe(self.bar.look)
         questions.changes.subscribe(self.bar.look)

@@ -113,7 +113,7 @@ class Chat:
     @property
     def _shown(self) -> ChatView | None:
         running = plugin._host.running
-        return running.chat.actions.tabs.of(self._view) if running is not None else None
+        return running.chat.actions.tabs.chat_of(self._view) if running is not None else None
 
     # ----- what can happen
 
