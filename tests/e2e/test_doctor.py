@@ -18,7 +18,7 @@ import tempfile
 import time
 import unittest
 from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from unittest import mock
 
 from cli import BINARY, PATIENCE, TRIES, GeminiCli, environment
@@ -27,6 +27,8 @@ from model_server import ModelServer, serve
 
 NOT_SUPPORTED = "IDE integration is not supported in your current environment"
 FAILED_TO_CONNECT = "Failed to connect to IDE companion extension"
+# The command with its answer: that it did not help, or that it is none now.
+ENABLED = re.compile(f"/ide enable.*({FAILED_TO_CONNECT}|requires a subcommand)", re.DOTALL)
 # As a container or a sandbox has it: something of its own for one program.
 UNSHARE = ["unshare", *([] if os.geteuid() == 0 else ["--map-root-user"])]
 
@@ -226,7 +228,7 @@ class Doctor(unittest.TestCase):
         self.until_nothing_fails()
 
     def test_a_file_that_leads_to_a_port_at_which_no_editor_answers(self) -> None:
-        server = HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
+        server = ThreadingHTTPServer(("127.0.0.1", 0), NoEditor)
         serve(server)
         self.addCleanup(server.server_close)
         self.addCleanup(server.shutdown)
@@ -366,6 +368,18 @@ class Doctor(unittest.TestCase):
             file.write(text)
 
 
+class NoEditor(BaseHTTPRequestHandler):
+    """Knows none of the requests. It reads them whole, for the answer to what is not read is lost
+    with the connection."""
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_error(501)
+
+    def log_message(self, *_arguments: object) -> None:
+        pass
+
+
 class FirstStart(GeminiCli):
     """Of a user who has never used it."""
 
@@ -396,11 +410,7 @@ class Sandbox(unittest.TestCase):
         model.__enter__()
         self.addCleanup(model.__exit__, None, None, None)
         with mock.patch.object(GeminiCli, "program", self.with_tmp(outside, BINARY)):
-            # It knows of an editor by its terminal, and goes on looking for it.
-            variables = {"TMPDIR": "/tmp", "TERM_PROGRAM": "sublime"}
-            cli = GeminiCli(home, work, model.url, variables)
-        self.addCleanup(cli.close)
-        cli.wait_status(FAILED_TO_CONNECT)
+            cli = self.new_failing_cli(home, work, model)
         self.assertRegex(
             failure_in(editor.do("report")), "^Where Sublime Text runs: .* a /tmp of its own"
         )
@@ -409,6 +419,22 @@ class Sandbox(unittest.TestCase):
         editor.do("wait_for", "exists", True, os.path.join(outside, "gemini", "ide"))
         cli.say_until("/ide enable", "Connected to Sublime Text")
         self.assertEqual(failure_in(editor.do("report")), "")
+
+    def new_failing_cli(self, home: str, folder: str, model: ModelServer) -> GeminiCli:
+        """A CLI that finds no editor, and can be told to look again: one that makes its list of
+        commands while it looks may offer to end the connection in place of that."""
+        for _ in range(TRIES):
+            # It knows of an editor by its terminal, and goes on looking for it.
+            variables = {"TMPDIR": "/tmp", "TERM_PROGRAM": "sublime"}
+            cli = GeminiCli(home, folder, model.url, variables)
+            self.addCleanup(cli.close)
+            cli.wait_status(FAILED_TO_CONNECT)
+            cli.say("/ide enable")
+            cli.wait_until(lambda screen: bool(ENABLED.search(screen)), "an answer to /ide enable")
+            if FAILED_TO_CONNECT in cli.screen().rpartition("/ide enable")[2]:
+                return cli
+            cli.kill()
+        raise TimeoutError(f"it never offers /ide enable:\n{cli.screen()}")
 
     def with_tmp(self, folder: str, program: str) -> str:
         """A program that starts this one with the folder in the place of /tmp."""
