@@ -22,9 +22,9 @@ FILE = "credentials.json"
 
 @dataclass(frozen=True)
 class Credentials:
-    """`kind` is one of KINDS. `project` and `location` belong to Google Cloud, `base_url` and
-    `model` to an API like OpenAI's or Anthropic's. The text of an instance never contains the
-    key."""
+    """`kind` is one of KINDS. `project` and `location` belong to Google Cloud, `base_url` to
+    a gateway or an API like OpenAI's or Anthropic's, `model` to the latter. The text of an instance
+    never contains the key."""
 
     kind: str
     api_key: str = field(default="", repr=False)

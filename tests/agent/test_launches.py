@@ -7,10 +7,12 @@ import shutil
 import sys
 import tempfile
 import unittest
+from typing import Mapping
 from unittest import mock
 
 from GeminiCompanion.companion.agent.agent import Agent, Options
-from GeminiCompanion.companion.agent.credentials import API_KEY, OPENAI, Credentials
+from GeminiCompanion.companion.agent.agents.gemini_cli import GeminiCli
+from GeminiCompanion.companion.agent.credentials import API_KEY, OPENAI, VERTEX, Credentials
 from GeminiCompanion.companion.agent.failure import CLIENT_NOT_INITIALIZED, AgentError
 from GeminiCompanion.companion.agent.launches import Chosen
 from GeminiCompanion.companion.agent.processes.runner import Launch
@@ -117,6 +119,32 @@ class Finding(unittest.TestCase):
         with mock.patch.dict(os.environ, OPENAI_API_KEY="the editor's"):
             launch = Chosen("qwen", env=(("OPENAI_API_KEY", None),)).launch
         self.assertIsNone(launch.fallback)
+
+    def test_an_address_and_its_key_go_together(self) -> None:
+        env = {
+            "GOOGLE_GEMINI_BASE_URL": "http://gateway",
+            "GOOGLE_VERTEX_BASE_URL": "http://vertex",
+            "GOOGLE_GENAI_USE_VERTEXAI": "true",
+        }
+        self.assertIsNone(self.gemini(env))
+        key = Credentials(API_KEY, "k", base_url="http://gateway")
+        self.assertEqual(self.gemini({**env, "GEMINI_API_KEY": "k"}), key)
+        vertex = Credentials(VERTEX, "v", base_url="http://vertex")
+        self.assertEqual(self.gemini({**env, "GOOGLE_API_KEY": "v"}), vertex)
+        cli = GeminiCli(os.path.join(self.bin, "home"), False)
+        for credentials, variables in (
+            (key, {"GOOGLE_GEMINI_BASE_URL": "http://gateway"}),
+            (vertex, {"GOOGLE_VERTEX_BASE_URL": "http://vertex"}),
+            (Credentials(API_KEY, "k"), {}),
+        ):
+            made = cli.process_environment(credentials, {})
+            self.assertEqual({each: made[each] for each in made if "BASE_URL" in each}, variables)
+
+    def gemini(self, env: Mapping[str, str]) -> Credentials | None:
+        with mock.patch.dict(os.environ):
+            for name in ("GEMINI_API_KEY", "GOOGLE_API_KEY"):
+                os.environ.pop(name, None)
+            return Chosen("gemini", env=tuple(env.items())).launch.fallback
 
     def test_one_that_is_installed_later_is_found_then(self) -> None:
         os.unlink(os.path.join(self.bin, "gemini"))

@@ -345,7 +345,7 @@ class Serving(ProgramCase):
     def test_what_the_operator_allows_is_allowed_and_no_key_reaches_a_command_or_the_cli(
         self,
     ) -> None:
-        """Nor does another address reach the CLI by its environment."""
+        """The address beside the key does: the key of a gateway is for that alone."""
         other = os.path.join(self.root, "other")
         os.mkdir(other)
         variables = {
@@ -366,8 +366,19 @@ class Serving(ProgramCase):
         with open(f"/proc/{pid}/environ", encoding="utf-8", errors="replace") as file:
             seen = file.read()
         self.assertIn("GEMINI_CLI_HOME=", seen)
+        address = variables.pop("GOOGLE_GEMINI_BASE_URL")
+        self.assertIn(f"GOOGLE_GEMINI_BASE_URL={address}\0", seen)
         for text in (*variables, *variables.values()):
             self.assertNotIn(text, seen)
+
+    @unittest.skipUnless(sys.platform.startswith("linux"), "others do not tell the variables")
+    def test_an_address_without_its_key_does_not_reach_the_cli(self) -> None:
+        self.serve(variables={"GOOGLE_GEMINI_BASE_URL": "http://127.0.0.1:1"})
+        self.ask("POST", "/auth/config", KEY)
+        self.assertTrue(self.ask("GET", "/models")["success"])
+        pid = self.ask("GET", "/status")["cli"]["pid"]
+        with open(f"/proc/{pid}/environ", encoding="utf-8", errors="replace") as file:
+            self.assertNotIn("http://127.0.0.1:1", file.read())
 
 
 class Trusting(ProgramCase):

@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import tempfile
+from dataclasses import replace
 from unittest import mock
 
-from agent_case import PROGRAM, AgentCase, text
+from agent_case import HERE, MODEL, PROGRAM, AgentCase, text
+from GeminiCompanion.companion.agent.agent import Agent, Options
 from GeminiCompanion.companion.agent.launches import Chosen
 from GeminiCompanion.tests.waiting import is_alive
 
@@ -97,6 +100,32 @@ class Launchers(AgentCase):
         subprocess.run([compiler, "-o", shim, source], check=True)
         os.symlink("shim", self.gemini)
         self.assertEqual(await self.see_it_work(), (self.gemini,))
+
+
+class Gateway(AgentCase):
+    """A key and the address of its gateway, as a user has them in the environment."""
+
+    real = True
+
+    async def test_the_key_goes_to_the_address_beside_it(self) -> None:
+        variables = {"GEMINI_API_KEY": "of-the-gateway", "GOOGLE_GEMINI_BASE_URL": self.model.url}
+        path = os.pathsep.join([os.path.join(HERE, "node_modules", ".bin"), os.environ["PATH"]])
+        proxy = (("NO_PROXY", "127.0.0.1"),)
+        model = {"model": {"name": MODEL}}
+        for chosen, environment in (
+            (Chosen("gemini", env=proxy), variables),
+            (Chosen("gemini", env=(*proxy, *variables.items())), {}),
+        ):
+            with mock.patch.dict(os.environ, {**environment, "PATH": path}):
+                state = os.path.join(tempfile.mkdtemp(dir=self.root), "state")
+                agent = Agent(Options(replace(chosen.launch, settings=model), state))
+                self.model.will_play("hello", ["Hi."])
+                try:
+                    turn = await agent.send_message(self.workspace, "hello")
+                    self.assertEqual(text(await self.rest(turn)), "Hi.")
+                finally:
+                    await agent.stop()
+                self.assertEqual(self.model.keys[-1], "of-the-gateway")
 
 
 def group_of(leader: int) -> list[int]:

@@ -40,6 +40,8 @@ MAX_ATTEMPTS = 3
 LOGIN, ACCOUNTS = "oauth_creds.json", "google_accounts.json"
 # The CLI prints this when it asks a person to log in.
 LOGIN_MARK = "https://accounts.google.com/"
+# The addresses of Gemini's API and of Vertex AI, for gateways.
+GEMINI_URL, VERTEX_URL = "GOOGLE_GEMINI_BASE_URL", "GOOGLE_VERTEX_BASE_URL"
 # A line of its log that says that the model is asked again; it does not name the session (1.6).
 RETRY = re.compile(r"Attempt (?P<attempt>\d+) failed(?: with status (?P<status>\d+))?.* Retrying")
 
@@ -102,6 +104,7 @@ class GeminiCli(AgentCli):
             "GOOGLE_CLOUD_PROJECT": credentials.project,
             "GOOGLE_CLOUD_LOCATION": credentials.location,
             "GOOGLE_API_KEY": credentials.api_key if is_vertex else "",
+            VERTEX_URL if is_vertex else GEMINI_URL: credentials.base_url,
         }
         if is_vertex and not credentials.api_key:
             # The place of the machine's own login for Google Cloud.
@@ -116,7 +119,7 @@ class GeminiCli(AgentCli):
 
     @classmethod
     def address_variables(cls, url: str) -> dict[str, str]:
-        return {"GOOGLE_GEMINI_BASE_URL": url}
+        return {GEMINI_URL: url}
 
     def read_retry(self, line: str) -> Retry | None:
         found = RETRY.match(line)
@@ -131,15 +134,17 @@ class GeminiCli(AgentCli):
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Credentials | None:
+        """A key with the address that stands beside it: that of a gateway is for it alone."""
         key = environment.get("GEMINI_API_KEY", "").strip()
         if key:
-            return Credentials(API_KEY, key)
+            return Credentials(API_KEY, key, base_url=environment.get(GEMINI_URL, "").strip())
         key = environment.get("GOOGLE_API_KEY", "").strip()
         project = environment.get("GOOGLE_CLOUD_PROJECT", "")
         location = environment.get("GOOGLE_CLOUD_LOCATION", "")
         uses_vertex = environment.get("GOOGLE_GENAI_USE_VERTEXAI") == "true"
         if uses_vertex and (key or (project and location)):
-            return Credentials(VERTEX, key, project, location)
+            url = environment.get(VERTEX_URL, "").strip()
+            return Credentials(VERTEX, key, project, location, url)
         return None
 
     def program_arguments(self, model: str) -> tuple[str, ...]:
