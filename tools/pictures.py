@@ -304,14 +304,14 @@ def told(conversation: str, path: str) -> Any:
 
     document = Transcript(os.path.dirname(path))
     for number, body in enumerate([*said(path), *written(path), *asked()]):
-        document.add(TurnEvent(number, datetime(2026, 5, 4), "", "turn", body))
+        document.add_event(TurnEvent(number, datetime(2026, 5, 4), "", "turn", body))
     return ChatUpdate(
         conversation,
         WORKING,
         title=QUESTION,
         agent="gemini",
         agent_name="Gemini CLI",
-        patches=document.take(),
+        patches=document.take_patches(),
         is_anew=True,
         waiting=document.waiting,
     )

@@ -132,7 +132,7 @@ def growing(lines: str) -> Dict[str, Any]:
     for _ in range(int(lines) // TURN):
         events.add_turn(document)
     # Nobody keeps an update that is drawn.
-    first = [ChatUpdate("", READY, patches=document.take(), is_anew=True)]
+    first = [ChatUpdate("", READY, patches=document.take_patches(), is_anew=True)]
     own = OwnTime()
     opened = [own.of(lambda: chats[0].show_update(first.pop()))]
     while not chats[0].is_whole:
@@ -147,7 +147,7 @@ def growing(lines: str) -> Dict[str, Any]:
         sum(much)
         began = time.perf_counter()
         events.add(document, Content(LINE))
-        update = ChatUpdate("", READY, patches=document.take())
+        update = ChatUpdate("", READY, patches=document.take_patches())
         added.append(time.perf_counter() - began)
         sum(much)
         patches.append(own.of(partial(chats[0].show_update, update)))
@@ -248,7 +248,7 @@ class Events:
     def add(self, document: Transcript, body: Any) -> None:
         self._number += 1
         time = datetime.now(timezone.utc)
-        document.add(TurnEvent(self._number, time, "", str(self._turn), body))
+        document.add_event(TurnEvent(self._number, time, "", str(self._turn), body))
 
     def add_turn(self, document: Transcript) -> None:
         """One with TURN lines."""

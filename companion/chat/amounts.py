@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from ..base.shown_text import shown_line
 
 
-def duration(span: timedelta) -> str:
+def duration_text(span: timedelta) -> str:
     """0.4 s, 12 s, 3 min 5 s, 2 h 10 min."""
     seconds = max(span.total_seconds(), 0.0)
     if seconds < 9.95:
@@ -19,21 +19,21 @@ def duration(span: timedelta) -> str:
     return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
-def age(span: timedelta) -> str:
+def age_text(span: timedelta) -> str:
     """just now, 5 min ago, 3 h ago, 1 day ago, 12 days ago."""
     minutes = max(int(span.total_seconds()), 0) // 60
     if minutes < 60:
         return f"{minutes} min ago" if minutes else "just now"
     hours = minutes // 60
-    return f"{hours} h ago" if hours < 24 else f"{many(hours // 24, 'day')} ago"
+    return f"{hours} h ago" if hours < 24 else f"{count_text(hours // 24, 'day')} ago"
 
 
-def clock(time: datetime) -> str:
+def clock_text(time: datetime) -> str:
     """The time of day where the user is."""
     return time.astimezone().strftime("%H:%M")
 
 
-def many(count: int, one: str) -> str:
+def count_text(count: int, one: str) -> str:
     """1 line, 1,234 lines."""
     return f"{count:,} {one}" if count == 1 else f"{count:,} {one}s"
 
@@ -56,6 +56,6 @@ def short_path(folder: str, path: str, most: int) -> str:
     return text if len(text) <= most else "…" + text[1 - most :]
 
 
-def short(text: str, most: int) -> str:
+def shorten_text(text: str, most: int) -> str:
     """The text, cut to so many code points."""
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"

@@ -50,10 +50,10 @@ class OutgoingMessage:
     attachments: tuple[str, ...] = ()
 
 
-def outgoing(words: str, attached: Sequence[Attached]) -> OutgoingMessage:
+def outgoing_message(words: str, attached: Sequence[Attached]) -> OutgoingMessage:
     """The words, with what is attached; texts stand below the words, in their order.
 
-    >>> outgoing("Why?", [Attached(SELECTION, "a.py", text="@a.py#L1")]).text
+    >>> outgoing_message("Why?", [Attached(SELECTION, "a.py", text="@a.py#L1")]).text
     'Why?\\n\\n@a.py#L1'
     """
     words = words.strip()
@@ -61,7 +61,7 @@ def outgoing(words: str, attached: Sequence[Attached]) -> OutgoingMessage:
         (attachment, attachment.text.strip()) for attachment in attached if attachment.text.strip()
     ]
     return OutgoingMessage(
-        _joined([words, *(text for _, text in texts)]),
+        _join_texts([words, *(text for _, text in texts)]),
         tuple(Addition(attachment.kind, attachment.name, len(text)) for attachment, text in texts),
         tuple(dict.fromkeys(attachment.path for attachment in attached if attachment.kind in READ)),
         tuple(
@@ -75,7 +75,7 @@ def outgoing(words: str, attached: Sequence[Attached]) -> OutgoingMessage:
     )
 
 
-def parted(said: Said) -> tuple[str, tuple[Attached, ...]]:
+def split_said(said: Said) -> tuple[str, tuple[Attached, ...]]:
     """The words of the user, and the texts that went with them."""
     text, end, found = said.text, len(said.text), []
     for addition in reversed(said.additions):
@@ -91,27 +91,27 @@ def parted(said: Said) -> tuple[str, tuple[Attached, ...]]:
 
 def words_of(said: Said) -> str:
     """What the user has written in the message themselves."""
-    return parted(said)[0]
+    return split_said(said)[0]
 
 
 def text_of(said: Said) -> str:
     """The words, with the texts that the user gave along; without what the editor added."""
-    return _joined([words_of(said), *(attachment.text for attachment in _own(said))])
+    return _join_texts([words_of(said), *(attachment.text for attachment in _own_texts(said))])
 
 
-def returned(message: QueuedMessage) -> tuple[Attached, ...]:
+def returned_attachments(message: QueuedMessage) -> tuple[Attached, ...]:
     """What the user gave along with a message that waits."""
     images = (
         Attached(IMAGE, attachment.name, id=attachment.id) for attachment in message.attachments
     )
-    return (*_files(message.given), *images, *_own(message))
+    return (*_attached_files(message.given), *images, *_own_texts(message))
 
 
-def again(turn: PastTurn) -> tuple[str, tuple[Attached, ...]]:
+def message_again(turn: PastTurn) -> tuple[str, tuple[Attached, ...]]:
     """The words of a message that was said, and all that went with them, for its conversation."""
-    words, texts = parted(turn)
+    words, texts = split_said(turn)
     images = (Attached(IMAGE, attachment.name, id=attachment.id) for attachment in turn.attachments)
-    return words, (*_files(turn.files), *images, *texts)
+    return words, (*_attached_files(turn.files), *images, *texts)
 
 
 def said_with(turn: PastTurn, path_of: Callable[[str], str]) -> tuple[Attached, ...]:
@@ -120,33 +120,37 @@ def said_with(turn: PastTurn, path_of: Callable[[str], str]) -> tuple[Attached, 
     images = (
         Attached(IMAGE, attachment.name, path_of(attachment.id)) for attachment in turn.attachments
     )
-    return (*_files(turn.files), *(image for image in images if image.path), *_own(turn))
+    return (
+        *_attached_files(turn.files),
+        *(image for image in images if image.path),
+        *_own_texts(turn),
+    )
 
 
-def _own(said: Said) -> Iterable[Attached]:
-    return (attachment for attachment in parted(said)[1] if attachment.kind not in TOLD)
+def _own_texts(said: Said) -> Iterable[Attached]:
+    return (attachment for attachment in split_said(said)[1] if attachment.kind not in TOLD)
 
 
-def _files(paths: Iterable[str]) -> Iterable[Attached]:
+def _attached_files(paths: Iterable[str]) -> Iterable[Attached]:
     return (Attached(FILE, os.path.basename(path) or path, path) for path in paths)
 
 
-def _joined(texts: Iterable[str]) -> str:
+def _join_texts(texts: Iterable[str]) -> str:
     return BETWEEN.join(filter(None, texts))
 
 
-def added(before: Sequence[Attached], new: Iterable[Attached]) -> tuple[Attached, ...]:
+def add_attachments(before: Sequence[Attached], new: Iterable[Attached]) -> tuple[Attached, ...]:
     """Each once."""
     return tuple(dict.fromkeys([*before, *new]))
 
 
 def from_json(stored: Any) -> tuple[Attached, ...]:
     """What cannot be read is left out."""
-    found = map(_one, stored) if isinstance(stored, list) else ()
+    found = map(_read_attached, stored) if isinstance(stored, list) else ()
     return tuple(attachment for attachment in found if attachment is not None)
 
 
-def _one(stored: Any) -> Attached | None:
+def _read_attached(stored: Any) -> Attached | None:
     if not isinstance(stored, Mapping) or stored.get("kind") not in KINDS:
         return None
     values = [stored.get(name, "") for name in ("kind", "name", "path", "text", "id")]

@@ -25,12 +25,12 @@ class Block:
         self.leading = ""
         self._drawn: Rendered | None = None
 
-    def rendered(self) -> Rendered:
+    def render_block(self) -> Rendered:
         raise NotImplementedError
 
     def draw(self) -> Drawing:
         """What changed since the last call; None if nothing did."""
-        rendered = self.rendered()
+        rendered = self.render_block()
         if rendered == self._drawn:
             return None
         self._drawn = rendered
@@ -64,7 +64,7 @@ class Blocks:
         # The numbers of blocks that changed since they were drawn.
         self._changed: set[int] = set()
 
-    def show(self, block: Block) -> None:
+    def show_block(self, block: Block) -> None:
         """Put the block at the end if it is new; else draw it again."""
         number = self._numbers.get(block.id)
         if number is None:
@@ -77,10 +77,12 @@ class Blocks:
             self._lengths.append(0)
         self._changed.add(number)
 
-    def take(self) -> tuple[Patch, ...]:
+    def take_patches(self) -> tuple[Patch, ...]:
         changed, self._changed = sorted(self._changed), set()
         blocks = [(number, self._blocks[number]) for number in changed]
-        patches = [patch for number, block in blocks for patch in self._patches(number, block)]
+        patches = [
+            patch for number, block in blocks for patch in self._block_patches(number, block)
+        ]
         drawing = self._foot.draw()
         if drawing is not None:
             start, rendered = self._lengths.total, drawing[1]
@@ -90,7 +92,7 @@ class Blocks:
             self._foot_length = len(rendered.text)
         return tuple(patches)
 
-    def _patches(self, number: int, block: Block | Past) -> Iterator[Patch]:
+    def _block_patches(self, number: int, block: Block | Past) -> Iterator[Patch]:
         if isinstance(block, Past):
             return
         drawing, before = block.draw(), self._lengths[number]

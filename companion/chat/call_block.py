@@ -23,11 +23,11 @@ from ..agent.turn_events import (
 )
 from ..agent.wire import SUBJECTS
 from ..base.shown_text import show_hidden, shown_line, spell_hidden
-from .amounts import duration, many, short, short_path
+from .amounts import count_text, duration_text, short_path, shorten_text
 from .block import Block
-from .edit_counts import EditCount, counted, total
-from .excerpt import Excerpt, excerpt, shortened
-from .markdown import fenced, unfenced
+from .edit_counts import EditCount, count_edit, total_count
+from .excerpt import Excerpt, make_excerpt, shorten_args
+from .markdown import fence_text, unfence_text
 from .pen import Pen
 from .rendered import DIM, ERROR, LINE, OPEN_EDIT, OPEN_FILE, Rendered
 
@@ -84,12 +84,12 @@ class CallBlock(Block):
 
     # What is told of it.
 
-    def begin(self, body: ToolCall, time: datetime) -> None:
+    def begin_call(self, body: ToolCall, time: datetime) -> None:
         self._name, self._title = body.display_name or body.name, body.description
         self._begun = time
         self._take_args(body.args)
 
-    def ask(self, body: ToolConfirmation) -> tuple[EditCount, ...]:
+    def ask_confirmation(self, body: ToolConfirmation) -> tuple[EditCount, ...]:
         """The edits that it would make."""
         self._state = ASKED
         self._name = self._name or body.display_name or body.name
@@ -98,7 +98,7 @@ class CallBlock(Block):
         self._edits.clear()
         return self._take_diffs(body.diffs)
 
-    def run(self, body: ToolExecution, time: datetime) -> None:
+    def run_call(self, body: ToolExecution, time: datetime) -> None:
         self._name = self._name or body.name
         self._was_allowed |= self._state == ASKED and body.status == EXECUTING
         self._rule = body.rule or self._rule
@@ -106,22 +106,25 @@ class CallBlock(Block):
         if body.status == EXECUTING:
             self._begun = time
 
-    def end(self, body: ToolResult, time: datetime) -> None:
+    def end_call(self, body: ToolResult, time: datetime) -> None:
         self._name = self._name or body.name
         self._state = COMPLETED if body.success else REJECTED if body.rejected else FAILED
         self._took = time - self._begun if self._begun and not body.rejected else None
         self._take_args(body.args)
         self._take_diffs(body.unasked)
-        self._error = unfenced(str(body.error or ""))
-        text = unfenced(str(body.display_result) or body.result)
-        self._output, self._live = excerpt("" if text == self._error else text, spell_hidden), None
+        self._error = unfence_text(str(body.error or ""))
+        text = unfence_text(str(body.display_result) or body.result)
+        self._output, self._live = (
+            make_excerpt("" if text == self._error else text, spell_hidden),
+            None,
+        )
         self.is_over = True
 
     def put_out(self, body: ToolOutput) -> None:
         """What it has put out so far."""
         self._live = body
 
-    def stop(self) -> None:
+    def stop_call(self) -> None:
         """The turn ended before it."""
         self._state, self._live = STOPPED, None
         self.is_over = True
@@ -129,65 +132,65 @@ class CallBlock(Block):
     def _take_args(self, args: Mapping[str, Any]) -> None:
         if not args:
             return
-        self._args = shortened(args)
+        self._args = shorten_args(args)
         command = args.get("command")
         if isinstance(command, (list, tuple)):
             command = shlex.join(map(str, command))
-        self._command = excerpt(command if isinstance(command, str) else "", show_hidden)
+        self._command = make_excerpt(command if isinstance(command, str) else "", show_hidden)
 
     def _take_diffs(self, diffs: tuple[Diff, ...]) -> tuple[EditCount, ...]:
-        found = tuple(map(counted, diffs))
+        found = tuple(map(count_edit, diffs))
         self._edits.update((diff.path, diff) for diff in found)
         return found
 
     # How it looks.
 
-    def rendered(self) -> Rendered:
+    def render_block(self) -> Rendered:
         pen = Pen(self.turn, self.leading)
         pen.write(f"{LINE} ")
         pen.write(SIGNS[self._state], *([ERROR] if self._state in BAD else []))
-        pen.write(f" {short(shown_line(self._name), MAX_NAME)}")
-        is_long = self._subject(pen)
+        pen.write(f" {shorten_text(shown_line(self._name), MAX_NAME)}")
+        is_long = self._write_subject(pen)
         if self._took is not None:
-            pen.write(f"  {duration(self._took)}", DIM)
+            pen.write(f"  {duration_text(self._took)}", DIM)
         pen.write(ALLOWED if self._was_allowed else "", DIM)
         if self._live is not None:
-            pen.write(SO_FAR.format(many(self._live.line_ends, "line")), DIM)
+            pen.write(SO_FAR.format(count_text(self._live.line_ends, "line")), DIM)
         pen.write("\n")
         # While it waits, its question shows it.
         if is_long and self._state != ASKED:
-            self._command.write(pen, "sh", self.call)
+            self._command.write_excerpt(pen, "sh", self.call)
         if self._rule:
             pen.write(f"{LINE}   {BY_RULE.format(shown_line(self._rule))}\n", DIM)
         if len(self._edits) > 1:
-            self._files(pen)
+            self._write_files(pen)
         if self._error:
-            pen.lines(" ", show_hidden(short(self._error, MAX_ERROR)), ERROR)
-        self._details(pen)
-        return pen.rendered()
+            pen.write_lines(" ", show_hidden(shorten_text(self._error, MAX_ERROR)), ERROR)
+        self._write_details(pen)
+        return pen.rendered_text()
 
-    def _subject(self, pen: Pen) -> bool:
+    def _write_subject(self, pen: Pen) -> bool:
         """What it works on; whether that is a command that stands below the line."""
         command = self._command.head
         if self._edits or command:
             pen.write(" ")
         if len(self._edits) == 1:
             (edit,) = self._edits.values()
-            self._edit(pen, edit)
+            self._write_edit(pen, edit)
         elif self._edits:
             edits = tuple(self._edits.values())
             pen.write(f"{len(edits)} files  ")
-            total(edits).write(pen)
+            total_count(edits).write_count(pen)
         elif "\n" in command or len(command) > MAX_SUBJECT:
-            pen.write(short(command.partition("\n")[0], MAX_SUBJECT), DIM)
+            pen.write(shorten_text(command.partition("\n")[0], MAX_SUBJECT), DIM)
             return True
         elif command:
             pen.write(command)
         else:
-            self._named(pen)
+            self._write_argument(pen)
         return False
 
-    def _named(self, pen: Pen) -> None:
+    def _write_argument(self, pen: Pen) -> None:
         """The argument that says what it works on."""
         for name in (*PATHS, *SUBJECTS):
             value = self._args.get(name)
@@ -199,31 +202,31 @@ class CallBlock(Block):
         if name in PATHS:
             # Agents also name paths as seen from the folder.
             path = os.path.join(self._folder, value)
-            pen.link(short_path(self._folder, path, MAX_SUBJECT), OPEN_FILE, path=path)
+            pen.write_link(short_path(self._folder, path, MAX_SUBJECT), OPEN_FILE, path=path)
         else:
-            pen.write(short(shown_line(value), MAX_SUBJECT))
+            pen.write(shorten_text(shown_line(value), MAX_SUBJECT))
 
-    def _files(self, pen: Pen) -> None:
+    def _write_files(self, pen: Pen) -> None:
         for edit in self._edits.values():
             pen.write(f"{LINE}   ")
-            self._edit(pen, edit)
+            self._write_edit(pen, edit)
             pen.write("\n")
 
-    def _edit(self, pen: Pen, edit: EditCount) -> None:
+    def _write_edit(self, pen: Pen, edit: EditCount) -> None:
         path = short_path(self._folder, edit.path, MAX_SUBJECT)
-        pen.link(path, OPEN_EDIT, call=self.call, path=edit.path)
+        pen.write_link(path, OPEN_EDIT, call=self.call, path=edit.path)
         pen.write("  ")
-        edit.write(pen)
+        edit.write_count(pen)
 
-    def _details(self, pen: Pen) -> None:
+    def _write_details(self, pen: Pen) -> None:
         start = pen.at
         if set(self._args) - {"command", *PATHS}:
             told = json.dumps(self._args, ensure_ascii=False, indent=2, default=str)
-            pen.write(fenced(spell_hidden(told), "json"))
-        self._output.write(pen, "", self.call)
+            pen.write(fence_text(spell_hidden(told), "json"))
+        self._output.write_excerpt(pen, "", self.call)
         if self._live is not None:
             if self._live.before:
-                before = many(self._live.before, "character")
+                before = count_text(self._live.before, "character")
                 pen.write(f"{LINE}   {BEFORE.format(before)}\n", DIM)
-            pen.write(fenced(spell_hidden(self._live.text)))
-        pen.fold(start)
+            pen.write(fence_text(spell_hidden(self._live.text)))
+        pen.fold_from(start)

@@ -1,7 +1,7 @@
 """The chat of an editor: what a front end may ask of it, from any thread. Knows no editor.
 
 service = ChatService(engine, heard)
-update = service.open(workspace)                 # "starting", with the id of the conversation
+update = service.open_chat(workspace)            # "starting", with the id of the conversation
 await service.ask(Send(update.conversation_id, "hello"))
 """
 
@@ -60,7 +60,7 @@ class ChatService(User):
         # Belongs to the engine's loop.
         self._bell: asyncio.Event | None = None
 
-    def open(
+    def open_chat(
         self,
         workspace: str,
         agent: str = "",
@@ -78,7 +78,7 @@ class ChatService(User):
         self.ask(Open(wanted))
         return wanted.first_update
 
-    def close(self, conversation_id: str) -> None:
+    def close_chat(self, conversation_id: str) -> None:
         """Follow it no longer; see `Close`."""
         with self._door:
             is_open = self._wanted.pop(conversation_id, None) is not None
@@ -96,7 +96,7 @@ class ChatService(User):
             self._calls.append(_Call(request, answer))
             is_served, self._is_served = self._is_served, True
         if is_served:
-            self._engine.post_call(self._ring)
+            self._engine.post_call(self._ring_bell)
         else:
             self._engine.add_user(self)
         return answer
@@ -105,7 +105,7 @@ class ChatService(User):
         """The package is unloaded: open chats are left, and their turns end with the engine."""
         with self._door:
             self._is_stopped = True
-        self._engine.post_call(self._ring)
+        self._engine.post_call(self._ring_bell)
 
     # On the engine's thread.
 
@@ -116,15 +116,15 @@ class ChatService(User):
         with self._door:
             wanted = list(self._wanted.values())
         for each in wanted:
-            chats.open(each)
+            chats.open_chat(each)
         try:
             is_idle = False
             while True:
-                calls = self._next(is_idle)
+                calls = self._next_calls(is_idle)
                 if calls is None:
                     return
-                tasks |= {asyncio.ensure_future(_do(call, chats)) for call in calls}
-                is_idle = not await self._wait() and not (tasks or chats.are_used)
+                tasks |= {asyncio.ensure_future(_do_call(call, chats)) for call in calls}
+                is_idle = not await self._wait_for_bell() and not (tasks or chats.are_used)
                 tasks = {task for task in tasks if not task.done()}
         finally:
             for task in tasks:
@@ -144,11 +144,11 @@ class ChatService(User):
         for each in wanted:
             self._heard(replace(each.first_update, state=FAILED, problem=problem))
 
-    def _ring(self) -> None:
+    def _ring_bell(self) -> None:
         if self._bell is not None:
             self._bell.set()
 
-    async def _wait(self) -> bool:
+    async def _wait_for_bell(self) -> bool:
         """Whether somebody has rung."""
         if self._bell is None:
             return False
@@ -159,7 +159,7 @@ class ChatService(User):
         self._bell.clear()
         return True
 
-    def _next(self, is_idle: bool) -> Sequence[_Call] | None:
+    def _next_calls(self, is_idle: bool) -> Sequence[_Call] | None:
         """What is to be done; None if this is over, and the next request begins anew."""
         with self._door:
             calls, self._calls = self._calls, []
@@ -171,12 +171,12 @@ class ChatService(User):
             return calls
 
 
-async def _do(call: _Call, chats: Chats) -> None:
+async def _do_call(call: _Call, chats: Chats) -> None:
     """The boundary of requests: one that fails gets a sentence as its answer."""
     try:
-        call.answer.give(await call.request.done(chats))
+        call.answer.give(await call.request.carry_out(chats))
     except AgentError as error:
-        call.answer.fail(Unanswered(problems.told(error)))
+        call.answer.fail(Unanswered(problems.problem_sentence(error)))
     except asyncio.CancelledError:
         call.answer.fail(Unanswered(ENDED))
         raise

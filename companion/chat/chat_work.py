@@ -19,24 +19,24 @@ class Tasks:
         self._failed = failed
         self._running: set[asyncio.Future[None]] = set()
 
-    def begin(self, work: Callable[[], Coroutine[Any, Any, object]]) -> asyncio.Future[None]:
-        task = asyncio.ensure_future(self._attempt(work))
+    def begin_task(self, work: Callable[[], Coroutine[Any, Any, object]]) -> asyncio.Future[None]:
+        task = asyncio.ensure_future(self._attempt_work(work))
         self._running.add(task)
         task.add_done_callback(self._running.discard)
         return task
 
-    async def end(self) -> None:
+    async def end_all(self) -> None:
         for task in self._running:
             task.cancel()
         if self._running:
             await asyncio.wait(self._running)
 
-    async def _attempt(self, work: Callable[[], Coroutine[Any, Any, object]]) -> None:
+    async def _attempt_work(self, work: Callable[[], Coroutine[Any, Any, object]]) -> None:
         """The boundary of an open chat: what fails in it is told in it."""
         try:
             await work()
         except AgentError as error:
-            self._failed(problems.told(error), error.code)
+            self._failed(problems.problem_sentence(error), error.code)
         except Exception:
             logger.exception("an open chat failed")
             self._failed(problems.BROKEN, INTERNAL_ERROR)
@@ -57,28 +57,28 @@ class MessagesUnderWay:
     def __bool__(self) -> bool:
         return bool(self._count)
 
-    def stop(self) -> None:
+    def stop_messages(self) -> None:
         """Stop the messages that are on their way: they are not to be sent."""
         self._stops += 1
 
-    async def over(self) -> None:
+    async def wait_until_none(self) -> None:
         """Until none is on its way."""
         await self._none.wait()
 
     @asynccontextmanager
-    async def one(self) -> AsyncIterator[Callable[[], None]]:
+    async def send_one(self) -> AsyncIterator[Callable[[], None]]:
         """One is on its way within the block. Gives what raises AgentError once it is stopped."""
         self._count += 1
         self._none.clear()
         self._changed()
         before = self._stops
 
-        def check() -> None:
+        def check_stopped() -> None:
             if self._stops != before:
                 raise AgentError(NOT_SENT, problems.NOT_SENT_YET)
 
         try:
-            yield check
+            yield check_stopped
         finally:
             self._count -= 1
             if not self._count:

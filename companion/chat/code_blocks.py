@@ -32,13 +32,13 @@ def code_blocks(text: str) -> list[CodeBlock]:
         if opening is None or (opening[2][0] == "`" and "`" in opening[3]):
             at = end
             continue
-        block = _block(text, at, end, len(opening[1]), opening[2])
+        block = _read_block(text, at, end, len(opening[1]), opening[2])
         found.append(block)
         at = block.end
     return found
 
 
-def _block(text: str, start: int, at: int, indent: int, fence: str) -> CodeBlock:
+def _read_block(text: str, start: int, at: int, indent: int, fence: str) -> CodeBlock:
     """The fence's own indentation is no part of the code."""
     lines = []
     while at < len(text):

@@ -22,7 +22,7 @@ class EditCount:
     added: int | None
     removed: int | None
 
-    def write(self, pen: Pen) -> None:
+    def write_count(self, pen: Pen) -> None:
         if self.added is None or self.removed is None:
             pen.write("large", DIM)
             return
@@ -31,16 +31,16 @@ class EditCount:
         pen.write(f"-{self.removed}", REMOVED)
 
 
-def counted(diff: Diff) -> EditCount:
+def count_edit(diff: Diff) -> EditCount:
     old, new = diff.old_text, diff.new_text
     if len(old) + len(new) <= MAX_BOTH:
-        old, new = _apart(old, new)
+        old, new = _without_common_rows(old, new)
     if len(old) + len(new) > MAX_COUNTED:
         return EditCount(diff.path, None, None)
     return EditCount(diff.path, *count_rows(changes_between(rows_of(old), rows_of(new))))
 
 
-def _apart(old: str, new: str) -> tuple[str, str]:
+def _without_common_rows(old: str, new: str) -> tuple[str, str]:
     """Both without rows that they have in common at the beginning and at the end."""
     start, same = common_ends(old, new)
     start = old.rfind("\n", 0, start) + 1
@@ -49,7 +49,7 @@ def _apart(old: str, new: str) -> tuple[str, str]:
     return old[start : len(old) - left], new[start : len(new) - left]
 
 
-def total(edits: tuple[EditCount, ...]) -> EditCount:
+def total_count(edits: tuple[EditCount, ...]) -> EditCount:
     """The sum of the counts of several files."""
     if any(edit.added is None for edit in edits):
         return EditCount("", None, None)

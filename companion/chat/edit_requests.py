@@ -41,7 +41,7 @@ class DecideEdits(ChatRequest["tuple[str, ...]"]):
     note: str = ""
     revision: str = ""
 
-    async def done(self, chats: Chats) -> tuple[str, ...]:
+    async def carry_out(self, chats: Chats) -> tuple[str, ...]:
         decision = CallDecision(
             self.outcome, edits=self.edits, note=self.note, revision=self.revision
         )
@@ -49,7 +49,7 @@ class DecideEdits(ChatRequest["tuple[str, ...]"]):
         if not self.edits:
             return ()
         await _end_of_call(turn, self.call_id)
-        return await in_thread(lambda: _missing(self.edits))
+        return await in_thread(lambda: _missing_edits(self.edits))
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,8 @@ class Checkpoints(ChatRequest["tuple[Checkpoint, ...]"]):
     chat: str
     limit: int = 100
 
-    async def done(self, chats: Chats) -> tuple[Checkpoint, ...]:
-        conversation = await chats.of(self.chat).ready()
+    async def carry_out(self, chats: Chats) -> tuple[Checkpoint, ...]:
+        conversation = await chats.find_chat(self.chat).ready_conversation()
         page = await conversation.past.read_page(self.limit, None)
         turns = list(page.turns) if page is not None else []
         files = conversation.edits.changed_files
@@ -88,8 +88,8 @@ class TurnTexts(ChatRequest["tuple[FileTexts, ...]"]):
     chat: str
     turn: str
 
-    async def done(self, chats: Chats) -> tuple[FileTexts, ...]:
-        conversation = await chats.known(self.chat)
+    async def carry_out(self, chats: Chats) -> tuple[FileTexts, ...]:
+        conversation = await chats.known_conversation(self.chat)
         return tuple(await on_disk(partial(conversation.edits.changed_texts, self.turn)))
 
 
@@ -101,8 +101,8 @@ class TellChanged(ChatRequest[None]):
     chat: str
     paths: tuple[str, ...]
 
-    async def done(self, chats: Chats) -> None:
-        conversation = await chats.known(self.chat)
+    async def carry_out(self, chats: Chats) -> None:
+        conversation = await chats.known_conversation(self.chat)
         async with conversation.hold.exclusive_use():
             conversation.record.tell_changed(self.paths)
 
@@ -129,8 +129,8 @@ class Rewind(ChatRequest[Rewound]):
     chat: str
     turn: str
 
-    async def done(self, chats: Chats) -> Rewound:
-        conversation = await chats.of(self.chat).ready()
+    async def carry_out(self, chats: Chats) -> Rewound:
+        conversation = await chats.find_chat(self.chat).ready_conversation()
         if conversation.is_busy:
             raise failure.session_busy()
         turns = (await conversation.past.read_history()).turns
@@ -155,7 +155,10 @@ class Rewind(ChatRequest[Rewound]):
 
 def _taken_back(conversation: Conversation, said: PastTurn) -> tuple[str, tuple[Attached, ...]]:
     """Looks at the disk: a file that the words name goes along with them."""
-    words, attached = words_of(said), said_with(said, partial(_file, conversation.attachments))
+    words, attached = (
+        words_of(said),
+        said_with(said, partial(_attachment_path, conversation.attachments)),
+    )
     named = named_files(words, conversation.workspace)
     return words, tuple(
         attachment
@@ -164,7 +167,7 @@ def _taken_back(conversation: Conversation, said: PastTurn) -> tuple[str, tuple[
     )
 
 
-def _file(attachments: Attachments, id: str) -> str:
+def _attachment_path(attachments: Attachments, id: str) -> str:
     with suppress(AgentError):
         return attachments.path_of(id)
     return ""
@@ -178,7 +181,7 @@ async def _end_of_call(turn: Turn, call_id: str) -> None:
             return
 
 
-def _missing(edits: Sequence[Diff]) -> tuple[str, ...]:
+def _missing_edits(edits: Sequence[Diff]) -> tuple[str, ...]:
     """Runs in a thread."""
     return tuple(edit.path for edit in edits if not _is_there(edit))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Mapping, Sequence
 
 from .amounts import path_in
-from .markdown import fenced
+from .markdown import fence_text
 
 # How it begins.
 HEAD = "[From the editor] "
@@ -27,16 +27,16 @@ def as_text(open_files: Sequence[Mapping[str, Any]], folder: str) -> str:
     '[From the editor] In front: a.py, line 3.'
     """
     told, selected = [], ""
-    others = [_name(file, folder) for file in open_files if not file.get("isActive")]
+    others = [_entry_name(file, folder) for file in open_files if not file.get("isActive")]
     for each in (file for file in open_files if file.get("isActive")):
         cursor = each.get("cursor")
         line = f", line {cursor['line']}" if isinstance(cursor, Mapping) else ""
-        told.append(f"In front: {_name(each, folder)}{line}.")
+        told.append(f"In front: {_entry_name(each, folder)}{line}.")
         selected = str(each.get("selectedText") or "")
     if others:
         told.append(f"Open: {', '.join(others)}.")
     if selected.strip():
-        told.append(f"Selected:\n{fenced(selected)}")
+        told.append(f"Selected:\n{fence_text(selected)}")
     return (HEAD + " ".join(told)).rstrip() if told else ""
 
 
@@ -44,7 +44,7 @@ def as_problems(found: Sequence[tuple[str, Sequence[str]]], folder: str) -> str:
     """New problems as a text: the paths of files that the agent has edited, each with its lines.
     Empty if there are none."""
     lines = [
-        f"{_line(path_in(folder, path))}, {problem}" for path, told in found for problem in told
+        f"{_one_line(path_in(folder, path))}, {problem}" for path, told in found for problem in told
     ]
     shown = [
         line if len(line) <= MAX_LINE else line[:MAX_LINE] + "..." for line in lines[:MAX_LINES]
@@ -53,9 +53,9 @@ def as_problems(found: Sequence[tuple[str, Sequence[str]]], folder: str) -> str:
     return "\n".join([HEAD + NEW_PROBLEMS, *shown, *more]) if lines else ""
 
 
-def _name(entry: Mapping[str, Any], folder: str) -> str:
-    return _line(path_in(folder, str(entry.get("path"))))
+def _entry_name(entry: Mapping[str, Any], folder: str) -> str:
+    return _one_line(path_in(folder, str(entry.get("path"))))
 
 
-def _line(path: str) -> str:
+def _one_line(path: str) -> str:
     return " ".join(path.split())

@@ -31,47 +31,47 @@ class Enclosed:
     attachments: tuple[str, ...] = ()
 
 
-async def enclose(
+async def enclose_files(
     text: str, images: Sequence[Attached], folder: str, attachments: Attachments
 ) -> Enclosed:
     """Look for the files that the text names, and put the images to the attachments of the
     conversation, which works in the folder. Raises AgentError; then it has put none."""
     if not images and "@" not in text:
         return Enclosed()
-    return await in_thread(partial(_enclosed, text, images, folder, attachments))
+    return await in_thread(partial(_find_enclosed, text, images, folder, attachments))
 
 
-async def discard(enclosed: Enclosed, attachments: Attachments) -> None:
+async def discard_enclosed(enclosed: Enclosed, attachments: Attachments) -> None:
     """The message was not sent."""
     if enclosed.attachments:
-        await in_thread(partial(_discard, enclosed.attachments, attachments))
+        await in_thread(partial(_discard_attachments, enclosed.attachments, attachments))
 
 
 def named_files(text: str, folder: str) -> tuple[str, ...]:
     """Absolute paths of files and folders that there are, each once. Relative ones begin at the
     folder. Looks at the disk."""
-    return tuple(mentioned_files(text, partial(_found, folder)))
+    return tuple(mentioned_files(text, partial(_find_path, folder)))
 
 
-def _enclosed(
+def _find_enclosed(
     text: str, images: Sequence[Attached], folder: str, attachments: Attachments
 ) -> Enclosed:
     added: list[str] = []
     try:
         for path, name in ((image.path, image.name) for image in images):
-            added.append(attachments.add(os.path.basename(name), _content(path)).id)
+            added.append(attachments.add(os.path.basename(name), _read_image(path)).id)
     except AgentError:
-        _discard(added, attachments)
+        _discard_attachments(added, attachments)
         raise
     except OSError as error:
-        _discard(added, attachments)
+        _discard_attachments(added, attachments)
         reason = error.strerror or str(error)
         told = sentence("{path} cannot be attached: {reason}.", path=path, reason=reason)
         raise AgentError(FILE_NOT_FOUND, told) from None
     return Enclosed(named_files(text, folder), tuple(added))
 
 
-def _content(path: str) -> bytes:
+def _read_image(path: str) -> bytes:
     """Raises OSError and AgentError."""
     try:
         return read_regular(path, MAX_BYTES)
@@ -80,13 +80,13 @@ def _content(path: str) -> bytes:
         raise AgentError(VALIDATION_ERROR, told) from None
 
 
-def _discard(ids: Sequence[str], attachments: Attachments) -> None:
+def _discard_attachments(ids: Sequence[str], attachments: Attachments) -> None:
     for id in ids:
         with suppress(AgentError, OSError):
             attachments.remove(id)
 
 
-def _found(folder: str, path: str) -> str | None:
+def _find_path(folder: str, path: str) -> str | None:
     for each in (path, LINES.sub("", path)):
         whole = os.path.normpath(os.path.join(folder, os.path.expanduser(each)))
         if each not in NOT_PATHS and "\0" not in each and os.path.exists(whole):

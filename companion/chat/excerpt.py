@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Callable, Mapping
 
-from .amounts import many
-from .markdown import fenced
+from .amounts import count_text
+from .markdown import fence_text
 from .pen import Pen
 from .rendered import BUTTON, LINE, SHOW_OUTPUT, WARNING
 
@@ -28,15 +28,15 @@ class Excerpt:
     cut: str = ""
     tail: str = ""
 
-    def write(self, pen: Pen, language: str, call: str) -> None:
+    def write_excerpt(self, pen: Pen, language: str, call: str) -> None:
         """Between fences. `call` is the id of the call whose whole text can be shown."""
         if self.head:
-            pen.write(fenced(self.head, language))
+            pen.write(fence_text(self.head, language))
         if self.cut:
             pen.write(f"{LINE}   … {self.cut} are left out here  ", WARNING)
-            pen.link("[Show all]", SHOW_OUTPUT, BUTTON, call=call)
+            pen.write_link("[Show all]", SHOW_OUTPUT, BUTTON, call=call)
             pen.write("\n")
-            pen.write(fenced(self.tail, language))
+            pen.write(fence_text(self.tail, language))
 
 
 def is_cut(text: str, head: int = HEAD) -> bool:
@@ -44,7 +44,7 @@ def is_cut(text: str, head: int = HEAD) -> bool:
     return len(text) > head + TAIL
 
 
-def excerpt(text: str, safe: Callable[[str], str], head: int = HEAD) -> Excerpt:
+def make_excerpt(text: str, safe: Callable[[str], str], head: int = HEAD) -> Excerpt:
     """`safe` is a function of `base/shown_text`, `head` the number of code points at the
     beginning."""
     if not is_cut(text, head):
@@ -53,14 +53,14 @@ def excerpt(text: str, safe: Callable[[str], str], head: int = HEAD) -> Excerpt:
     end = text.rfind("\n", end - NEAR, end) + 1 or end
     start = text.find("\n", start, start + NEAR) + 1 or start
     lines = text.count("\n", end, start)
-    cut = f"{lines:,} lines" if lines > 1 else many(start - end, "character")
+    cut = f"{lines:,} lines" if lines > 1 else count_text(start - end, "character")
     return Excerpt(safe(text[:end]), cut, safe(text[start:]))
 
 
-def shortened(args: Mapping[str, Any]) -> dict[str, Any]:
+def shorten_args(args: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments of which long texts and lists are cut, and what lies deep or comes late is left
     out."""
-    return _Shortening().mapping(args, MAX_DEPTH)
+    return _Shortening().shorten_mapping(args, MAX_DEPTH)
 
 
 class _Shortening:
@@ -70,25 +70,25 @@ class _Shortening:
         # The values that may still be shown.
         self._room = MAX_VALUES
 
-    def mapping(self, found: Mapping[str, Any], depth: int) -> dict[str, Any]:
-        taken = islice(found.items(), self._take(len(found)))
-        return {str(name): self._short(value, depth) for name, value in taken}
+    def shorten_mapping(self, found: Mapping[str, Any], depth: int) -> dict[str, Any]:
+        taken = islice(found.items(), self._take_room(len(found)))
+        return {str(name): self._shorten_value(value, depth) for name, value in taken}
 
-    def _short(self, value: Any, depth: int) -> Any:
+    def _shorten_value(self, value: Any, depth: int) -> Any:
         """The value, shortened, with at most `depth` lists within each other."""
         if isinstance(value, str) and len(value) > MAX_TEXT:
-            return f"{value[:MAX_TEXT]}… {many(len(value) - MAX_TEXT, 'more character')}"
+            return f"{value[:MAX_TEXT]}… {count_text(len(value) - MAX_TEXT, 'more character')}"
         if not isinstance(value, (Mapping, list, tuple)):
             return value
         if not depth:
             return "…"
         if isinstance(value, Mapping):
-            return self.mapping(value, depth - 1)
-        count = self._take(len(value))
+            return self.shorten_mapping(value, depth - 1)
+        count = self._take_room(len(value))
         more = [f"… {len(value) - count:,} more"] if count < len(value) else []
-        return [*(self._short(item, depth - 1) for item in value[:count]), *more]
+        return [*(self._shorten_value(item, depth - 1) for item in value[:count]), *more]
 
-    def _take(self, wanted: int) -> int:
+    def _take_room(self, wanted: int) -> int:
         """How many of so many values are shown."""
         count = min(wanted, MAX_ENTRIES, self._room)
         self._room -= count

@@ -36,7 +36,7 @@ class WantedChat:
         return ChatUpdate(self.id, STARTING, agent=self.agent, workspace=self.workspace)
 
 
-async def find(agent: Agent, wanted: WantedChat) -> Conversation:
+async def find_conversation(agent: Agent, wanted: WantedChat) -> Conversation:
     """The one that is wanted, or a new one that gets its id. Raises AgentError."""
     id, known = wanted.id, agent.conversations
     await agent.refresh_conversation(id)

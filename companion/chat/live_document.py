@@ -25,9 +25,9 @@ LOOKED_AT, LOOKING = 20, 2.0
 
 
 class LiveDocument:
-    """`changed` is called when there is something new to `take`, `said` when a message begins a
-    turn. Empty until it is loaded; it `is_behind` if that has failed since. `commands` are those
-    that the agent offers."""
+    """`changed` is called when `take_update` has something new to give, `said` when a message
+    begins a turn. Empty until it is loaded; it `is_behind` if that has failed since. `commands` are
+    those that the agent offers."""
 
     def __init__(
         self, feed: EventFeed, changed: Callable[[], None], said: Callable[[], None]
@@ -51,7 +51,7 @@ class LiveDocument:
         """Whether it shows these turns. Not if another server has gone on with the conversation."""
         return past is self._past
 
-    async def load(self, conversation: Conversation) -> None:
+    async def load_conversation(self, conversation: Conversation) -> None:
         """Show what is on disk, and what happens until that is read. Raises AgentError."""
         past = self._past = conversation.past
         made = Transcript(conversation.workspace)
@@ -63,8 +63,8 @@ class LiveDocument:
             if conversation.record.turns:
                 turns = (await past.read_history()).turns
                 # Nobody else has it yet, and the loop is that of all chats.
-                await in_thread(partial(made.load, turns))
-                undone = await _undone(conversation, turns)
+                await in_thread(partial(made.load_turns, turns))
+                undone = await _undone_files(conversation, turns)
             is_read = True
         finally:
             self._loading.remove(missed)
@@ -74,35 +74,35 @@ class LiveDocument:
             # Others are being loaded since.
             return
         for event in missed:
-            made.add(event)
+            made.add_event(event)
         for turn, paths in {**undone, **self._undone}.items():
-            made.undo(turn, paths)
+            made.undo_turn(turn, paths)
         self._transcript, self._is_anew = made, True
         self._changed()
 
-    async def follow(
+    async def follow_conversation(
         self, conversation: Conversation, coming: AsyncGenerator[TurnEvent, None]
     ) -> None:
         """Add what is `coming` of the conversation, and all that comes later. Raises AgentError."""
         while True:
             async for event in coming:
-                self._hear(event)
+                self._handle_event(event)
             # So many events have come that some are no longer kept.
             coming = self._feed.follow_events(conversation.id, None, passing=True)
-            await self.load(conversation)
+            await self.load_conversation(conversation)
 
-    def undo(self, turn: str, files: Sequence[FileChange]) -> None:
+    def undo_turn(self, turn: str, files: Sequence[FileChange]) -> None:
         """The turn was undone or redone, and its files stand as these say."""
         self._undone[turn] = _put_back(files)
-        self._transcript.undo(turn, self._undone[turn])
+        self._transcript.undo_turn(turn, self._undone[turn])
         self._changed()
 
-    def take(self, update: ChatUpdate) -> ChatUpdate:
+    def take_update(self, update: ChatUpdate) -> ChatUpdate:
         """The update with all that it tells of the document: as it is now, and what has changed
         since the call before."""
         taken = replace(
             update,
-            patches=self._transcript.take(),
+            patches=self._transcript.take_patches(),
             is_anew=self._is_anew,
             waiting=self._transcript.waiting,
             commands=self.commands,
@@ -112,7 +112,7 @@ class LiveDocument:
         self._is_anew, self._unasked, self._paths = False, (), ()
         return taken
 
-    def _hear(self, event: TurnEvent) -> None:
+    def _handle_event(self, event: TurnEvent) -> None:
         if isinstance(event.body, Commands):
             self.commands = event.body.commands
         elif isinstance(event.body, Message):
@@ -121,13 +121,13 @@ class LiveDocument:
             new = (UnaskedChange(event.turn_id, diff) for diff in event.body.unasked)
             self._unasked = (*self._unasked, *new)
             self._paths = (*self._paths, *event.body.changed)
-        self._transcript.add(event)
+        self._transcript.add_event(event)
         for missed in self._loading:
             missed.append(event)
         self._changed()
 
 
-async def _undone(
+async def _undone_files(
     conversation: Conversation, turns: Sequence[PastTurn]
 ) -> dict[str, frozenset[str]]:
     """The files that were put back, of each turn that is undone; none if a disk does not tell."""

@@ -19,9 +19,9 @@ class Configure(ChatRequest[None]):
     agent: str
     credentials: Credentials
 
-    async def done(self, chats: Chats) -> None:
+    async def carry_out(self, chats: Chats) -> None:
         await chats.agent.backends[self.agent].account.configure_credentials(self.credentials)
-        chats.retry()
+        chats.retry_all()
 
 
 @dataclass(frozen=True)
@@ -31,10 +31,10 @@ class BeginLogin(ChatRequest["Login | None"]):
 
     agent: str
 
-    async def done(self, chats: Chats) -> Login | None:
+    async def carry_out(self, chats: Chats) -> Login | None:
         login = await chats.agent.backends[self.agent].account.begin_login()
         if login is None:
-            chats.retry()
+            chats.retry_all()
         return login
 
 
@@ -45,6 +45,6 @@ class FinishLogin(ChatRequest[None]):
     agent: str
     code: str
 
-    async def done(self, chats: Chats) -> None:
+    async def carry_out(self, chats: Chats) -> None:
         await chats.agent.backends[self.agent].account.finish_login(self.code)
-        chats.retry()
+        chats.retry_all()

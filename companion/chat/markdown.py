@@ -30,16 +30,16 @@ _FIRST_LINE = re.compile(r"(?P<fence>`{3,}|~{3,})[\w+-]*\n")
 _LIKE_OURS = re.compile(rf"^([^ -~\t\n{MARKERS}]*)(?=[{MARKERS}])", re.MULTILINE)
 
 
-def fenced(text: str, language: str = "") -> str:
+def fence_text(text: str, language: str = "") -> str:
     """Between fences that are longer than every one in the text; ends with a line end."""
-    text = foreign(lined(text)).rstrip("\n")
+    text = escape_signs(with_line_ends(text)).rstrip("\n")
     fence = "`" * (1 + max((len(fence) for fence in FENCE.findall(text)), default=2))
     return f"{fence}{language}\n{text}\n{fence}\n"
 
 
-def unfenced(text: str) -> str:
+def unfence_text(text: str) -> str:
     """What is between the fences of a text that is one block of code; another text as it is."""
-    block = lined(text).strip("\n")
+    block = with_line_ends(text).strip("\n")
     found = _FIRST_LINE.match(block)
     if found is None:
         return text
@@ -51,22 +51,22 @@ def unfenced(text: str) -> str:
     return inside[:-1] if inside.endswith("\n") else inside
 
 
-def lined(text: str) -> str:
+def with_line_ends(text: str) -> str:
     """The text with line ends as a view has them."""
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
-def foreign(text: str, before: str = "") -> str:
+def escape_signs(text: str, before: str = "") -> str:
     """The text with a space before the sign of each line that would look like one of ours, also
     behind characters that nobody sees. `before` is what stands in the line that the text
     continues."""
     if not is_unseen(before):
         # Whatever one sees does for a pattern, and it may be long.
         before = "x"
-    return _LIKE_OURS.sub(_indented, before + text)[len(before) :]
+    return _LIKE_OURS.sub(_indent_sign, before + text)[len(before) :]
 
 
-def _indented(found: re.Match[str]) -> str:
+def _indent_sign(found: re.Match[str]) -> str:
     return found[1] + " " if is_unseen(found[1]) else found[1]
 
 
@@ -99,32 +99,34 @@ class MarkdownState:
     items: tuple[int, ...] = ()
     depth: int = 0
 
-    def after(self, line: str) -> MarkdownState:
+    def state_after(self, line: str) -> MarkdownState:
         """Source: CommonMark 0.31.2, "Container blocks", "Fenced code blocks"."""
         line, fence = line[:MAX_LINE].expandtabs(4), self.fence
-        prefix, rest = _unquoted(line, MAX_LINE if fence is None else fence.depth)
+        prefix, rest = _split_quotes(line, MAX_LINE if fence is None else fence.depth)
         if fence is None:
-            return self._outside(prefix, rest)
-        told, column = rest.strip(), _column(rest)
+            return self._state_outside(prefix, rest)
+        told, column = rest.strip(), _indent_column(rest)
         # Quotations and items of lists end their fences.
         if prefix.count(">") < fence.depth or (told and column < fence.item):
-            return MarkdownState(None, self.items, self.depth).after(line)
+            return MarkdownState(None, self.items, self.depth).state_after(line)
         is_close = told.startswith(fence.characters) and not told.strip(fence.characters[0])
         is_close = is_close and column < fence.item + 4
         return MarkdownState(None, self.items, self.depth) if is_close else self
 
-    def _outside(self, prefix: str, rest: str) -> MarkdownState:
+    def _state_outside(self, prefix: str, rest: str) -> MarkdownState:
         if not rest.strip():
             return self
         depth = prefix.count(">")
         known = self.items if depth == self.depth else ()
-        items = [0, *(column for column in known if column <= _column(rest))]
+        items = [0, *(column for column in known if column <= _indent_column(rest))]
         found = _ITEM.match(rest)
-        while found is not None and _column(rest) < items[-1] + 4 and len(items) <= MAX_ITEMS:
+        while (
+            found is not None and _indent_column(rest) < items[-1] + 4 and len(items) <= MAX_ITEMS
+        ):
             items.append(_content_of(found))
             rest = " " * found.end() + rest[found.end() :]
             found = _ITEM.match(rest)
-        column = _column(rest)
+        column = _indent_column(rest)
         opening = _OPENING.match(rest.strip()) if column < items[-1] + 4 else None
         fence = opening and Fence(opening.group("fence"), prefix, items[-1], column)
         return MarkdownState(fence, tuple(items[1:]), depth)
@@ -137,14 +139,14 @@ def _content_of(item: re.Match[str]) -> int:
     return item.end() if is_near else item.end("sign") + 1
 
 
-def _unquoted(line: str, depth: int) -> tuple[str, str]:
+def _split_quotes(line: str, depth: int) -> tuple[str, str]:
     """The signs of so many quotations at most, and the rest of the line."""
     found = re.match(f"(?: {{0,3}}> ?){{0,{depth}}}", line)
     end = found.end() if found else 0
     return line[:end], line[end:]
 
 
-def _column(line: str) -> int:
+def _indent_column(line: str) -> int:
     return len(line) - len(line.lstrip(" "))
 
 
@@ -178,10 +180,10 @@ class Prose:
     @property
     def end(self) -> str:
         """What has to follow the text: a line end, and the fence that closes it."""
-        fence = self._place.after(self._line).fence
+        fence = self._place.state_after(self._line).fence
         return "\n" if fence is None else f"\n{fence.closing}\n"
 
-    def add(self, piece: str) -> str:
+    def add_piece(self, piece: str) -> str:
         """What is new at the end of `text`; may be empty."""
         self.cut += max(len(piece) - self._left, 0)
         piece = piece[: self._left]
@@ -193,22 +195,22 @@ class Prose:
             told = told.lstrip("\r\n")
         if not told:
             return ""
-        told = foreign(lined(told), before=self._line)
+        told = escape_signs(with_line_ends(told), before=self._line)
         self._parts.append(told)
         self._size += len(told)
-        self._follow(told)
+        self._follow_lines(told)
         return told
 
-    def _follow(self, told: str) -> None:
+    def _follow_lines(self, told: str) -> None:
         *lines, last = told.split("\n")
         for line in lines:
-            self._place = self._place.after(self._line + line[: MAX_LINE - len(self._line)])
+            self._place = self._place.state_after(self._line + line[: MAX_LINE - len(self._line)])
             self._line = ""
         self._line += last[: MAX_LINE - len(self._line)]
 
 
-def closed(text: str) -> str:
+def close_markdown(text: str) -> str:
     """A whole text of Markdown; ends with a line end."""
     prose = Prose(len(text))
-    prose.add(text)
+    prose.add_piece(text)
     return prose.text + prose.end

@@ -40,12 +40,12 @@ class OpenChat:
         self.is_stopping = False
         self._agent, self._wanted, self._told = agent, wanted, told
         self._finding = asyncio.Lock()
-        self._tasks, self._sending = Tasks(self.fail), MessagesUnderWay(self.touch)
+        self._tasks, self._sending = Tasks(self.show_problem), MessagesUnderWay(self.tell_soon)
         self._opening: asyncio.Future[None] | None = None
         self._following: asyncio.Future[None] | None = None
         self._is_opening = self._is_closed = False
         self._problem = self._code = ""
-        self._document = LiveDocument(agent.feed, self.touch, self._said)
+        self._document = LiveDocument(agent.feed, self.tell_soon, self._message_said)
         self._last = wanted.first_update
         self._timer: asyncio.TimerHandle | None = None
         self._not_before = 0.0
@@ -63,38 +63,38 @@ class OpenChat:
     def open(self) -> None:
         """Find it, show it, and have the agent's session ready before the first message."""
         self._is_opening, self._problem, self._code = True, "", ""
-        self.touch()
-        self._opening = self._tasks.begin(self._open)
+        self.tell_soon()
+        self._opening = self._tasks.begin_task(self._open_conversation)
 
     def retry(self) -> None:
         """Open it again if that failed."""
         if self._problem and not self.is_busy:
             self.open()
 
-    async def ready(self) -> Conversation:
+    async def ready_conversation(self) -> Conversation:
         """The conversation, which is followed; a session of the agent may still be missing. Raises
         AgentError."""
         async with self._finding:
             if self.conversation is None:
-                self.conversation = await self._find()
-                self.touch()
+                self.conversation = await self._find_conversation()
+                self.tell_soon()
             elif self._following is None or self._following.done() or self._document.is_behind:
-                await self._follow(self.conversation)
+                await self._follow_conversation(self.conversation)
         return self.conversation
 
-    def forgive(self) -> None:
+    def forget_problem(self) -> None:
         """It is tried again: what failed before does not count."""
         self._problem = self._code = ""
 
-    def fail(self, problem: str, code: str) -> None:
+    def show_problem(self, problem: str, code: str) -> None:
         self._problem, self._code = problem, code
-        self.touch()
+        self.tell_soon()
 
     def stop(self) -> None:
         """End the turn that runs, or the start of the agent: a message that waits for it is not
         sent."""
         found, opening = self.conversation, self._opening
-        self._sending.stop()
+        self._sending.stop_messages()
         if found is not None:
             self.is_stopping = found.is_busy
             self._agent.backends.end_start(found)
@@ -102,28 +102,28 @@ class OpenChat:
         if opening is not None and self._is_opening:
             opening.cancel()
             # What was said, and what waits, is shown all the same.
-            self._tasks.begin(self.ready)
-            self.fail(problems.STOPPED, NOT_SENT)
-        self.touch()
+            self._tasks.begin_task(self.ready_conversation)
+            self.show_problem(problems.STOPPED, NOT_SENT)
+        self.tell_soon()
 
-    def lose(self) -> None:
+    def lose_conversation(self) -> None:
         """The conversation was deleted. What the tab shows stays until something is said."""
         if self._following is not None:
             self._following.cancel()
         self.conversation = self.unsaid = None
         self._hear_undos(None)
-        self.fail(problems.DELETED, SESSION_NOT_FOUND)
+        self.show_problem(problems.DELETED, SESSION_NOT_FOUND)
 
-    def sending(self) -> AsyncContextManager[Callable[[], None]]:
+    def sending_message(self) -> AsyncContextManager[Callable[[], None]]:
         """A message is being sent in it, which may also be closed meanwhile. Gives what raises
         AgentError once the user has stopped the message."""
-        return self._sending.one()
+        return self._sending.send_one()
 
-    def touch(self) -> None:
+    def tell_soon(self) -> None:
         """Something has changed: tell it soon."""
         if self._timer is None and not self._is_closed:
             loop = asyncio.get_running_loop()
-            self._timer = loop.call_at(max(self._not_before, loop.time()), self._tell)
+            self._timer = loop.call_at(max(self._not_before, loop.time()), self._tell_update)
 
     async def close(self) -> None:
         """Tell nothing any more. A turn that runs goes on."""
@@ -131,39 +131,39 @@ class OpenChat:
         self._hear_undos(None)
         if self._timer is not None:
             self._timer.cancel()
-        await self._tasks.end()
-        await self._sending.over()
+        await self._tasks.end_all()
+        await self._sending.wait_until_none()
         if self.unsaid is not None:
-            await self.unsaid.remove(self._agent)
+            await self.unsaid.remove_conversation(self._agent)
         await _end_of(self._after)
 
     # Opening.
 
-    async def _open(self) -> None:
+    async def _open_conversation(self) -> None:
         try:
-            conversation = await self.ready()
+            conversation = await self.ready_conversation()
             await finding.check_folder(conversation)
             await self._agent.outbox.open_session(conversation)
             if self.unsaid is not None:
-                await self.unsaid.keep()
+                await self.unsaid.keep_conversation()
             self._is_opening = False
-            self.touch()
+            self.tell_soon()
             # They come a moment later, and some agents have none.
             self._document.commands = (await conversation.session.offered_commands()).commands
         finally:
             self._is_opening = False
-            self.touch()
+            self.tell_soon()
 
-    async def _find(self) -> Conversation:
+    async def _find_conversation(self) -> Conversation:
         """Raises AgentError."""
         wanted = self._wanted
         await _end_of(self._after)
-        found = await finding.find(self._agent, wanted)
+        found = await finding.find_conversation(self._agent, wanted)
         self.unsaid = Unsaid(found)
         found.session.lend_servers(wanted.tools)
         self._hear_undos(found)
-        await self._follow(found)
-        _detach(found)
+        await self._follow_conversation(found)
+        _detach_turn(found)
         return found
 
     def _hear_undos(self, conversation: Conversation | None) -> None:
@@ -174,40 +174,40 @@ class OpenChat:
         self._stop_hearing_undos = (
             None
             if conversation is None
-            else conversation.undos.subscribe(lambda undone: document.undo(*undone))
+            else conversation.undos.subscribe(lambda undone: document.undo_turn(*undone))
         )
 
-    async def _follow(self, conversation: Conversation) -> None:
+    async def _follow_conversation(self, conversation: Conversation) -> None:
         """Follow the conversation from now on; a disk that could not be read may have ended it
         before. Raises AgentError."""
         if self._following is not None:
             self._following.cancel()
         # Before the transcript is read, so that no event is missed in between.
         coming = self._agent.feed.follow_events(conversation.id, None, passing=True)
-        await self._document.load(conversation)
-        follow = partial(self._document.follow, conversation, coming)
-        self._following = self._tasks.begin(follow)
+        await self._document.load_conversation(conversation)
+        follow = partial(self._document.follow_conversation, conversation, coming)
+        self._following = self._tasks.begin_task(follow)
 
-    def _said(self) -> None:
-        self.forgive()
-        _detach(self.conversation)
+    def _message_said(self) -> None:
+        self.forget_problem()
+        _detach_turn(self.conversation)
 
     # Updates.
 
-    def _tell(self) -> None:
+    def _tell_update(self) -> None:
         self._timer = None
         self._not_before = asyncio.get_running_loop().time() + PAUSE
         conversation = self.conversation
         if conversation is not None and not self._document.is_of(conversation.past):
-            self._tasks.begin(partial(self._document.load, conversation))
-        update = self._document.take(self._update())
+            self._tasks.begin_task(partial(self._document.load_conversation, conversation))
+        update = self._document.take_update(self._current_update())
         if update.patches or update != self._last:
             self._last = replace(update, patches=(), is_anew=False, unasked=(), changed=())
             self._told(update)
 
-    def _update(self) -> ChatUpdate:
+    def _current_update(self) -> ChatUpdate:
         found, first = self.conversation, self._wanted.first_update
-        update = replace(first, state=self._state(), problem=self._problem, code=self._code)
+        update = replace(first, state=self._current_state(), problem=self._problem, code=self._code)
         if found is None:
             return update
         return replace(
@@ -224,7 +224,7 @@ class OpenChat:
             usage=found.session.state.usage,
         )
 
-    def _state(self) -> str:
+    def _current_state(self) -> str:
         found = self.conversation
         runs = found is not None and found.turn is not None and not found.turn.is_over
         self.is_stopping = self.is_stopping and self.is_busy
@@ -242,7 +242,7 @@ async def _end_of(other: asyncio.Future[None] | None) -> None:
         await asyncio.wait({other})
 
 
-def _detach(conversation: Conversation | None) -> None:
+def _detach_turn(conversation: Conversation | None) -> None:
     """A turn that a tab follows goes on where a client of the API leaves it."""
     if conversation is not None and conversation.turn is not None:
         conversation.turn.is_detached = True

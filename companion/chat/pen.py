@@ -27,13 +27,13 @@ class Pen:
         self._parts.append(text)
         self._marks += [Mark(kind, start, self.at) for kind in kinds if text]
 
-    def line(self, text: str, *kinds: str) -> None:
+    def write_line(self, text: str, *kinds: str) -> None:
         """A line of ours, which is shown whatever is in it."""
         self.write(f"{LINE} ")
         self.write(shown_line(text), *kinds)
         self.write("\n")
 
-    def lines(self, sign: str, text: str, *kinds: str) -> None:
+    def write_lines(self, sign: str, text: str, *kinds: str) -> None:
         """Lines of ours with a text that can be shown as it is, the first one behind the sign."""
         for each in text.rstrip("\n").split("\n"):
             self.write(f"{LINE} {sign} ")
@@ -41,18 +41,18 @@ class Pen:
             self.write("\n")
             sign = " " * len(sign)
 
-    def link(self, text: str, action: str, *kinds: str, **argument: Any) -> None:
+    def write_link(self, text: str, action: str, *kinds: str, **argument: Any) -> None:
         start = self.at
         self.write(text, *kinds)
         told = json.dumps({"turn": self.turn, **argument}, ensure_ascii=False, sort_keys=True)
         self._links.append(Link(start, self.at, action, told))
 
-    def fold(self, start: int) -> None:
+    def fold_from(self, start: int) -> None:
         """Fold the text from there to before the last line end, with the line end before it: what
         is folded stands behind the line above."""
         if self.at > start:
             self._folds.append(Fold(start - 1, self.at - 1))
 
-    def rendered(self) -> Rendered:
+    def rendered_text(self) -> Rendered:
         text = "".join(self._parts)
         return Rendered(text, tuple(self._marks), tuple(self._folds), tuple(self._links))

@@ -17,7 +17,7 @@ from ..agent.failure import (
     AgentError,
 )
 from ..base.shown_text import shown_line
-from .amounts import short
+from .amounts import shorten_text
 
 BROKEN = 'That failed; "Gemini Companion: Show Log" shows more.'
 DELETED = "This conversation was deleted elsewhere. The next message begins a new one."
@@ -50,19 +50,19 @@ TRUST = '{} Name the folder in the setting "trusted_folders"; it counts when the
 SAYS_WHY = re.compile(r"error|cannot|not found", re.IGNORECASE)
 
 
-def told(error: AgentError) -> str:
+def problem_sentence(error: AgentError) -> str:
     """The sentence for the user of a chat."""
     if error.code in SENTENCES:
         return SENTENCES[error.code]
     if UNTRUSTED in str(error):
         return TRUST.format(error)
-    words = _why(error.details) if error.code in WITH_WORDS else ""
+    words = _telling_line(error.details) if error.code in WITH_WORDS else ""
     return f'{error} It wrote: "{words}"' if words else str(error)
 
 
-def _why(details: str) -> str:
+def _telling_line(details: str) -> str:
     """The line that says most of what an agent wrote before its end: the first one about an error,
     else the last one."""
     lines = [line.strip() for line in details.splitlines() if line.strip()]
     found = [line for line in lines if SAYS_WHY.search(line)] or lines[-1:]
-    return short(shown_line(found[0]), MAX_WORDS) if found else ""
+    return shorten_text(shown_line(found[0]), MAX_WORDS) if found else ""

@@ -38,18 +38,18 @@ class PathListing:
     is_whole: bool
 
 
-def listed(scope: PathScope, most: int = MOST, seconds: float = SECONDS) -> PathListing:
+def list_paths(scope: PathScope, most: int = MOST, seconds: float = SECONDS) -> PathListing:
     """Links to folders are not followed. A folder that cannot be read has no names."""
     ends = time.monotonic() + seconds
     names: list[str] = []
-    for name in _names(scope):
+    for name in _path_names(scope):
         if len(names) >= most or time.monotonic() > ends:
             return PathListing(tuple(names), False)
         names.append(name)
     return PathListing(tuple(names), True)
 
 
-def matching(
+def matching_names(
     names: Iterable[str], fixed: str, typed: str, is_offered: Callable[[str], bool], most: int
 ) -> list[str]:
     """The names that begin with `fixed`, and have all letters of `typed` behind it in their order;
@@ -62,7 +62,7 @@ def matching(
         for name in names
         if name.startswith(begin) and pattern.match(name[len(begin) :].lower())
     )
-    ranked = ((*_rank(name, low), place, name) for place, name in enumerate(found))
+    ranked = ((*_rank_name(name, low), place, name) for place, name in enumerate(found))
     best = heapq.nsmallest(2 * most, ranked)
     return [rank[-1] for rank in best if is_offered(rank[-1])][:most]
 
@@ -74,12 +74,12 @@ def in_order(letters: str) -> re.Pattern[str]:
     return re.compile("".join(f"[^{letter}]*{letter}" for letter in each))
 
 
-def escaped(name: str) -> str:
+def escape_name(name: str) -> str:
     """The name as a message has to write it behind `@`."""
     return SPECIAL.sub(r"\\\g<0>", name)
 
 
-def _rank(name: str, typed: str) -> tuple[int, int]:
+def _rank_name(name: str, typed: str) -> tuple[int, int]:
     """The smaller, the better: the last part begins with it, has it, the path has it."""
     low = name.lower()
     last = low.rstrip("/").rpartition("/")[2]
@@ -90,15 +90,16 @@ def _rank(name: str, typed: str) -> tuple[int, int]:
     return (1 if typed in last else 2 if typed in low else 3), len(low)
 
 
-def _names(scope: PathScope) -> Iterator[str]:
+def _path_names(scope: PathScope) -> Iterator[str]:
     """Folder by folder, so that a limit leaves out what is deepest."""
-    no_files, no_folders = _excluding(scope.no_files), _excluding(scope.no_folders)
+    no_files, no_folders = _exclusion(scope.no_files), _exclusion(scope.no_folders)
     waiting = deque(
-        (folder, "" if not at else _slashed(folder, "")) for at, folder in enumerate(scope.folders)
+        (folder, "" if not at else _with_slashes(folder, ""))
+        for at, folder in enumerate(scope.folders)
     )
     while waiting:
         folder, before = waiting.popleft()
-        for entry, is_folder in _entries(folder):
+        for entry, is_folder in _folder_entries(folder):
             name = before + entry.name
             excludes = no_folders if is_folder else no_files
             if not entry.name.isprintable() or excludes(entry.name, name):
@@ -108,7 +109,7 @@ def _names(scope: PathScope) -> Iterator[str]:
             yield name + "/" if is_folder else name
 
 
-def _entries(folder: str) -> list[tuple[os.DirEntry[str], bool]]:
+def _folder_entries(folder: str) -> list[tuple[os.DirEntry[str], bool]]:
     try:
         with os.scandir(folder) as found:
             entries = sorted(found, key=lambda entry: entry.name)
@@ -117,11 +118,11 @@ def _entries(folder: str) -> list[tuple[os.DirEntry[str], bool]]:
         return []
 
 
-def _slashed(folder: str, name: str) -> str:
+def _with_slashes(folder: str, name: str) -> str:
     return os.path.join(folder, name).replace(os.sep, "/")
 
 
-def _excluding(patterns: Sequence[str]) -> Callable[[str, str], bool]:
+def _exclusion(patterns: Sequence[str]) -> Callable[[str, str], bool]:
     """Whether a name with its path is excluded."""
     of_names = [translate(pattern) for pattern in patterns if "/" not in pattern]
     of_paths = [

@@ -23,7 +23,7 @@ from ..agent.turn_events import (
     TurnEvent,
 )
 from ..base.shown_text import show_hidden, shown_line
-from .amounts import short
+from .amounts import shorten_text
 
 PERMISSION, ELICITATION = "permission", "elicitation"
 # Our order of decisions, whatever the agent's: what allows less is before what allows more.
@@ -74,14 +74,14 @@ class ChatQuestion:
         return 0 < len({diff.path for diff in self.diffs}) <= MOST_REVIEWS
 
 
-def permission(event: TurnEvent, body: ToolConfirmation) -> ChatQuestion:
+def permission_question(event: TurnEvent, body: ToolConfirmation) -> ChatQuestion:
     return ChatQuestion(
         PERMISSION,
         event.turn_id,
         body.call_id,
-        short(shown_line(body.display_name or body.name), MAX_TITLE),
+        shorten_text(shown_line(body.display_name or body.name), MAX_TITLE),
         asked.question_text(body),
-        ordered(body.options),
+        order_options(body.options),
         body.diffs,
         asked.is_edit(body),
         asked=event.time,
@@ -89,7 +89,7 @@ def permission(event: TurnEvent, body: ToolConfirmation) -> ChatQuestion:
     )
 
 
-def elicited(event: TurnEvent, body: Elicitation) -> ChatQuestion:
+def elicitation_question(event: TurnEvent, body: Elicitation) -> ChatQuestion:
     return ChatQuestion(
         ELICITATION,
         event.turn_id,
@@ -102,7 +102,7 @@ def elicited(event: TurnEvent, body: Elicitation) -> ChatQuestion:
     )
 
 
-def ordered(options: Sequence[Option]) -> tuple[Option, ...]:
+def order_options(options: Sequence[Option]) -> tuple[Option, ...]:
     """The options in our order. A rejection is always possible; outcomes that we do not know come
     before it."""
     known = {each.outcome: each for each in options}
@@ -110,5 +110,6 @@ def ordered(options: Sequence[Option]) -> tuple[Option, ...]:
     places = {outcome: place for place, outcome in enumerate(ORDER)}
     chosen = sorted(known.values(), key=lambda option: places.get(option.outcome, len(ORDER) - 1.5))
     return tuple(
-        Option(option.outcome, short(shown_line(str(option.label)), MAX_LABEL)) for option in chosen
+        Option(option.outcome, shorten_text(shown_line(str(option.label)), MAX_LABEL))
+        for option in chosen
     )

@@ -28,7 +28,7 @@ from ..agent.turn_events import Attachment, MessageAdded, PastTurn, QueuedMessag
 from ..agent.turn_undo import FileChange
 from ..base.background import in_thread
 from . import enclosed, finding, problems
-from .attached import Attached, OutgoingMessage, outgoing, words_of
+from .attached import Attached, OutgoingMessage, outgoing_message, words_of
 from .chats import Chats
 from .finding import WantedChat
 from .open_chat import OpenChat
@@ -42,7 +42,7 @@ class ChatRequest(ABC, Generic[T]):
     """Created on any thread; done on the engine's loop. What it is about is told by updates."""
 
     @abstractmethod
-    async def done(self, chats: Chats) -> T:
+    async def carry_out(self, chats: Chats) -> T:
         """The answer. Raises AgentError."""
 
 
@@ -52,8 +52,8 @@ class Open(ChatRequest[None]):
 
     wanted: WantedChat
 
-    async def done(self, chats: Chats) -> None:
-        chats.open(self.wanted)
+    async def carry_out(self, chats: Chats) -> None:
+        chats.open_chat(self.wanted)
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,8 @@ class Close(ChatRequest[None]):
 
     chat: str
 
-    async def done(self, chats: Chats) -> None:
-        await chats.close(self.chat)
+    async def carry_out(self, chats: Chats) -> None:
+        await chats.close_chat(self.chat)
 
 
 # Messages.
@@ -88,21 +88,21 @@ class Send(ChatRequest[Sent]):
     words: str
     attached: tuple[Attached, ...] = ()
 
-    async def done(self, chats: Chats) -> Sent:
-        chat = chats.of(self.chat)
-        chat.forgive()
-        async with chat.sending() as check:
+    async def carry_out(self, chats: Chats) -> Sent:
+        chat = chats.find_chat(self.chat)
+        chat.forget_problem()
+        async with chat.sending_message() as check:
             try:
-                return await self._done(chats, chat, await chat.ready(), check)
+                return await self._send_message(chats, chat, await chat.ready_conversation(), check)
             except AgentError as error:
                 if error.code == SESSION_NOT_FOUND:
-                    chat.lose()
+                    chat.lose_conversation()
                     raise AgentError(error.code, problems.DELETED) from error
                 if not chat.has_session or error.code not in problems.OF_MESSAGES:
-                    chat.fail(problems.told(error), error.code)
+                    chat.show_problem(problems.problem_sentence(error), error.code)
                 raise
 
-    async def _done(
+    async def _send_message(
         self,
         chats: Chats,
         chat: OpenChat,
@@ -111,20 +111,20 @@ class Send(ChatRequest[Sent]):
     ) -> Sent:
         await finding.check_folder(conversation)
         folder, attachments = conversation.workspace, conversation.attachments
-        given = outgoing(self.words, self.attached)
+        given = outgoing_message(self.words, self.attached)
         # Before anything is said: an image that cannot be read begins nothing.
-        more = await enclosed.enclose(self.words, given.images, folder, attachments)
+        more = await enclosed.enclose_files(self.words, given.images, folder, attachments)
         files = tuple(dict.fromkeys([*given.files, *more.files]))
         whole = replace(given, files=files, attachments=(*given.attachments, *more.attachments))
         try:
             if chat.unsaid is not None:
-                await chat.unsaid.end()
+                await chat.unsaid.end_temporary()
             check()
             if conversation.is_busy:
-                return await _queue(chats, conversation, whole, given.files)
-            return await _send(chats, conversation, whole)
+                return await _queue_message(chats, conversation, whole, given.files)
+            return await _send_now(chats, conversation, whole)
         except AgentError:
-            await enclosed.discard(more, attachments)
+            await enclosed.discard_enclosed(more, attachments)
             raise
 
 
@@ -135,8 +135,8 @@ class TakeBack(ChatRequest[QueuedMessage]):
     chat: str
     queued: str
 
-    async def done(self, chats: Chats) -> QueuedMessage:
-        conversation = await chats.of(self.chat).ready()
+    async def carry_out(self, chats: Chats) -> QueuedMessage:
+        conversation = await chats.find_chat(self.chat).ready_conversation()
         async with conversation.hold.exclusive_use():
             message = conversation.queue.get_message(self.queued)
             conversation.queue.remove_message(self.queued)
@@ -150,13 +150,13 @@ class SaidBefore(ChatRequest["tuple[str, ...]"]):
     chat: str
     most: int = 100
 
-    async def done(self, chats: Chats) -> tuple[str, ...]:
-        conversation = await chats.of(self.chat).ready()
+    async def carry_out(self, chats: Chats) -> tuple[str, ...]:
+        conversation = await chats.find_chat(self.chat).ready_conversation()
         if not conversation.record.turns:
             return ()
         turns = (await conversation.past.read_history()).turns
         # There may be many events, and the loop is that of all chats.
-        return await in_thread(lambda: tuple(_said(turns))[-self.most :])
+        return await in_thread(lambda: tuple(_said_words(turns))[-self.most :])
 
 
 @dataclass(frozen=True)
@@ -167,8 +167,8 @@ class SendNow(ChatRequest[None]):
     chat: str
     queued: str
 
-    async def done(self, chats: Chats) -> None:
-        conversation = await chats.of(self.chat).ready()
+    async def carry_out(self, chats: Chats) -> None:
+        conversation = await chats.find_chat(self.chat).ready_conversation()
         async with conversation.hold.exclusive_use():
             chats.agent.outbox.send_next(conversation, self.queued)
 
@@ -179,8 +179,8 @@ class Stop(ChatRequest[None]):
 
     chat: str
 
-    async def done(self, chats: Chats) -> None:
-        chats.of(self.chat).stop()
+    async def carry_out(self, chats: Chats) -> None:
+        chats.find_chat(self.chat).stop()
 
 
 # Answers of the user.
@@ -198,7 +198,7 @@ class Decide(ChatRequest[None]):
     new_text: str | None = None
     revision: str = ""
 
-    async def done(self, chats: Chats) -> None:
+    async def carry_out(self, chats: Chats) -> None:
         decision = CallDecision(self.outcome, self.new_text, revision=self.revision)
         chats.agent.turns.confirm_call(self.call_id, decision, self.chat)
 
@@ -212,7 +212,7 @@ class AnswerElicitation(ChatRequest[None]):
     action: str
     content: Mapping[str, Any] | None = None
 
-    async def done(self, chats: Chats) -> None:
+    async def carry_out(self, chats: Chats) -> None:
         chats.agent.turns.answer_elicitation(self.elicitation, self.action, self.content)
 
 
@@ -225,11 +225,11 @@ class ChooseOption(ChatRequest[None]):
     id: str
     value: str | bool
 
-    async def done(self, chats: Chats) -> None:
-        chat = chats.of(self.chat)
-        await chat.ready()
+    async def carry_out(self, chats: Chats) -> None:
+        chat = chats.find_chat(self.chat)
+        await chat.ready_conversation()
         await chats.agent.choose_option(self.chat, self.id, self.value)
-        chat.touch()
+        chat.tell_soon()
 
 
 # Turns and what they did to files.
@@ -244,15 +244,15 @@ class UndoTurn(ChatRequest["tuple[FileChange, ...]"]):
     turn: str
     again: bool = False
 
-    async def done(self, chats: Chats) -> tuple[FileChange, ...]:
-        chat = chats.of(self.chat)
-        conversation = await chat.ready()
+    async def carry_out(self, chats: Chats) -> tuple[FileChange, ...]:
+        chat = chats.find_chat(self.chat)
+        conversation = await chat.ready_conversation()
         try:
             files = await conversation.undo_turn(self.turn, self.again)
         finally:
             # What somebody has sent meanwhile had to wait for it.
             chats.agent.outbox.go_on(conversation)
-            chat.touch()
+            chat.tell_soon()
         if files is None:
             raise AgentError(VALIDATION_ERROR, NO_TURN)
         return tuple(files)
@@ -282,7 +282,7 @@ class ListConversations(ChatRequest[FoundConversations]):
     cursor: str = ""
     limit: int = 50
 
-    async def done(self, chats: Chats) -> FoundConversations:
+    async def carry_out(self, chats: Chats) -> FoundConversations:
         if not self.cursor:
             await chats.agent.refresh_conversations()
         page = await chats.agent.listing.list_page(
@@ -302,9 +302,9 @@ class Rename(ChatRequest[None]):
     conversation: str
     title: str
 
-    async def done(self, chats: Chats) -> None:
+    async def carry_out(self, chats: Chats) -> None:
         await chats.agent.change_session(self.conversation, self.title, None, None)
-        chats.touch(self.conversation)
+        chats.touch_chat(self.conversation)
 
 
 @dataclass(frozen=True)
@@ -315,7 +315,7 @@ class Fork(ChatRequest[SessionInfo]):
     conversation: str
     turn: str | None = None
 
-    async def done(self, chats: Chats) -> SessionInfo:
+    async def carry_out(self, chats: Chats) -> SessionInfo:
         made = await chats.agent.conversations.fork(self.conversation, self.turn)
         if made is None:
             raise AgentError(VALIDATION_ERROR, NO_TURN)
@@ -329,14 +329,14 @@ class Delete(ChatRequest[None]):
 
     conversation: str
 
-    async def done(self, chats: Chats) -> None:
+    async def carry_out(self, chats: Chats) -> None:
         agent, id = chats.agent, self.conversation
         await agent.refresh_conversation(id)
         if id not in agent.conversations:
             raise failure.no_session(id)
         agent.turns.cancel_turns(id)
         await agent.remove_when_over(id)
-        await chats.close(id)
+        await chats.close_chat(id)
 
 
 @dataclass(frozen=True)
@@ -345,8 +345,8 @@ class Export(ChatRequest[str]):
 
     conversation: str
 
-    async def done(self, chats: Chats) -> str:
-        conversation = await chats.known(self.conversation)
+    async def carry_out(self, chats: Chats) -> str:
+        conversation = await chats.known_conversation(self.conversation)
         turns = (await conversation.past.read_history()).turns
         info, name = conversation.session_info, conversation.cli.name
         facts = (name, info.workspace, info.created.isoformat(timespec="seconds"), info.id)
@@ -377,14 +377,14 @@ class AgentRow:
 class Agents(ChatRequest["tuple[AgentRow, ...]"]):
     """The agents of the settings, the usual one first. Starts none."""
 
-    async def done(self, chats: Chats) -> tuple[AgentRow, ...]:
+    async def carry_out(self, chats: Chats) -> tuple[AgentRow, ...]:
         backends = chats.agent.backends
         return tuple(
-            [await _row(backend, backend.cli.id == backends.usual) for backend in backends]
+            [await _agent_row(backend, backend.cli.id == backends.usual) for backend in backends]
         )
 
 
-async def _row(backend: Backend, is_usual: bool) -> AgentRow:
+async def _agent_row(backend: Backend, is_usual: bool) -> AgentRow:
     problem = ""
     try:
         await in_thread(backend.launch.find_command)
@@ -403,7 +403,7 @@ async def _row(backend: Backend, is_usual: bool) -> AgentRow:
     )
 
 
-async def _send(chats: Chats, conversation: Conversation, message: OutgoingMessage) -> Sent:
+async def _send_now(chats: Chats, conversation: Conversation, message: OutgoingMessage) -> Sent:
     outbox = chats.agent.outbox
     turn = await outbox.send_message(
         conversation, message.text, message.files, message.attachments, True, message.additions
@@ -413,12 +413,14 @@ async def _send(chats: Chats, conversation: Conversation, message: OutgoingMessa
     return Sent(turn=turn.id)
 
 
-async def _queue(
+async def _queue_message(
     chats: Chats, conversation: Conversation, message: OutgoingMessage, given: Sequence[str]
 ) -> Sent:
     attached: Sequence[Attachment] = ()
     if message.attachments:
-        attached = await on_disk(partial(_all, conversation.attachments, message.attachments))
+        attached = await on_disk(
+            partial(_find_attachments, conversation.attachments, message.attachments)
+        )
     async with conversation.hold.exclusive_use():
         added = conversation.queue.add_message(
             message.text, given, message.files, attached, message.additions
@@ -429,7 +431,7 @@ async def _queue(
     return Sent(queued=added.id)
 
 
-def _said(turns: Sequence[PastTurn]) -> Iterator[str]:
+def _said_words(turns: Sequence[PastTurn]) -> Iterator[str]:
     """The user's own words."""
     for turn in turns:
         bodies = (event.body for event in turn.events)
@@ -437,6 +439,6 @@ def _said(turns: Sequence[PastTurn]) -> Iterator[str]:
         yield from filter(None, [words_of(turn), *map(words_of, messages)])
 
 
-def _all(attachments: Attachments, ids: Sequence[str]) -> list[Attachment]:
+def _find_attachments(attachments: Attachments, ids: Sequence[str]) -> list[Attachment]:
     """Blocks. Raises AgentError."""
     return [attachments.get(id) for id in ids]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..agent.failure import VALIDATION_ERROR, AgentError
-from .attached import again
+from .attached import message_again
 from .chats import Chats
 from .requests import NO_TURN, ChatRequest, Send, Sent
 
@@ -16,8 +16,8 @@ class Reopen(ChatRequest[None]):
 
     chat: str
 
-    async def done(self, chats: Chats) -> None:
-        chats.of(self.chat).retry()
+    async def carry_out(self, chats: Chats) -> None:
+        chats.find_chat(self.chat).retry()
 
 
 @dataclass(frozen=True)
@@ -27,10 +27,10 @@ class SendAgain(ChatRequest[Sent]):
     chat: str
     turn: str
 
-    async def done(self, chats: Chats) -> Sent:
-        conversation = await chats.of(self.chat).ready()
+    async def carry_out(self, chats: Chats) -> Sent:
+        conversation = await chats.find_chat(self.chat).ready_conversation()
         turns = await conversation.past.read_since(self.turn)
         if not turns or not turns[0].text:
             raise AgentError(VALIDATION_ERROR, NO_TURN)
         said = turns[0]
-        return await Send(self.chat, *again(said)).done(chats)
+        return await Send(self.chat, *message_again(said)).carry_out(chats)

@@ -13,10 +13,10 @@ from ..agent.session_state import ContextUsage, Plan
 from ..agent.turn_events import BROKEN_OFF
 from ..agent.wire import REASONS
 from ..base.shown_text import show_hidden, shown_line, spell_hidden
-from .amounts import clock, duration, many, one_line, path_in, short
-from .attached import Attached, parted
+from .amounts import clock_text, count_text, duration_text, one_line, path_in, shorten_text
+from .attached import Attached, split_said
 from .block import Block, Drawing
-from .markdown import FENCE_LINE, Prose, closed, fenced, lined
+from .markdown import FENCE_LINE, Prose, close_markdown, fence_text, with_line_ends
 from .pen import Pen
 from .rendered import (
     BUTTON,
@@ -55,26 +55,26 @@ class MessageBlock(Block):
         self.is_over = True
         self._message, self._folder = message, folder
 
-    def rendered(self) -> Rendered:
+    def render_block(self) -> Rendered:
         pen = Pen(self.turn, self.leading)
-        words, texts = parted(self._message)
-        heading, rest = _parted(words or next((text.label for text in texts), ""))
+        words, texts = split_said(self._message)
+        heading, rest = _split_heading(words or next((text.label for text in texts), ""))
         pen.write(f"{MESSAGE} {heading}", HEADING)
         pen.write("\n")
-        pen.write(closed(rest) if rest else "")
-        self._enclosed(pen, texts)
+        pen.write(close_markdown(rest) if rest else "")
+        self._write_enclosed(pen, texts)
         start = pen.at
         for each in texts:
-            pen.write(closed(each.text))
-        pen.fold(start)
-        return pen.rendered()
+            pen.write(close_markdown(each.text))
+        pen.fold_from(start)
+        return pen.rendered_text()
 
-    def _enclosed(self, pen: Pen, texts: Sequence[Attached]) -> None:
+    def _write_enclosed(self, pen: Pen, texts: Sequence[Attached]) -> None:
         """What went with it."""
         message, before = self._message, f"{LINE} with "
         for path in message.files:
             pen.write(before, DIM)
-            pen.link(shown_line(path_in(self._folder, path)), OPEN_FILE, DIM, path=path)
+            pen.write_link(shown_line(path_in(self._folder, path)), OPEN_FILE, DIM, path=path)
             before = ", "
         for name in (
             *(attachment.name for attachment in message.attachments),
@@ -85,14 +85,14 @@ class MessageBlock(Block):
         pen.write("\n" if before == ", " else "")
 
 
-def _parted(text: str) -> tuple[str, str]:
+def _split_heading(text: str) -> tuple[str, str]:
     """The heading, and the text below it: the rest, or all of it where the first line is no
     heading."""
-    text = lined(text).strip("\n")
+    text = with_line_ends(text).strip("\n")
     first, _line_end, rest = text.partition("\n")
     if len(first) > MAX_HEADING or FENCE_LINE.match(first):
         words = (line.strip() for line in text.split("\n") if not FENCE_LINE.match(line))
-        return short(next(filter(None, words), UNTITLED), MAX_HEADING), text
+        return shorten_text(next(filter(None, words), UNTITLED), MAX_HEADING), text
     return first.strip() or UNTITLED, rest
 
 
@@ -111,11 +111,11 @@ class AnswerBlock(Block):
         """Whether there is nothing to be seen yet."""
         return not self._prose.size
 
-    def add(self, piece: str) -> None:
-        self._news.append(self._prose.add(piece))
+    def add_text(self, piece: str) -> None:
+        self._news.append(self._prose.add_piece(piece))
 
     def draw(self) -> Drawing:
-        news, end = "".join(self._news), self._ending()
+        news, end = "".join(self._news), self._rendered_end()
         if not news and end == self._end:
             return None
         kept = self._kept
@@ -126,12 +126,12 @@ class AnswerBlock(Block):
         ]
         return kept, Rendered(news + end.text, tuple(marks))
 
-    def _ending(self) -> Rendered:
+    def _rendered_end(self) -> Rendered:
         pen = Pen()
         pen.write(self._prose.end)
         if self._prose.cut:
-            pen.line(f"… {many(self._prose.cut, 'more character')} are not shown", DIM)
-        return pen.rendered()
+            pen.write_line(f"… {count_text(self._prose.cut, 'more character')} are not shown", DIM)
+        return pen.rendered_text()
 
 
 class ThoughtBlock(Block):
@@ -151,28 +151,29 @@ class ThoughtBlock(Block):
         """Whether there is nothing to be seen."""
         return not self._subject and not self._prose.size
 
-    def add(self, thought: events.Thought) -> None:
+    def add_thought(self, thought: events.Thought) -> None:
         self._subject = thought.subject or self._subject
         before = "" if self._is_piece else "\n\n"
         if thought.subject:
             before = f"\n\n**{shown_line(thought.subject)}**\n"
         self._is_piece = not thought.subject
-        self._prose.add(before + str(thought.description))
+        self._prose.add_piece(before + str(thought.description))
 
-    def rendered(self) -> Rendered:
+    def render_block(self) -> Rendered:
         pen = Pen(self.turn, self.leading)
         text = self._prose.text
         first = next((line for line in text.split("\n") if line.strip()), "")
-        pen.line(
-            "thinking: " + short(one_line(self._subject or first.strip(" *#")), MAX_SUBJECT), DIM
+        pen.write_line(
+            "thinking: " + shorten_text(one_line(self._subject or first.strip(" *#")), MAX_SUBJECT),
+            DIM,
         )
         start = pen.at
         if text:
             pen.write(text + self._prose.end)
         if self._prose.cut:
-            pen.line(f"… {many(self._prose.cut, 'more character')}", DIM)
-        pen.fold(start)
-        return pen.rendered()
+            pen.write_line(f"… {count_text(self._prose.cut, 'more character')}", DIM)
+        pen.fold_from(start)
+        return pen.rendered_text()
 
 
 class PlanBlock(Block):
@@ -182,13 +183,15 @@ class PlanBlock(Block):
         super().__init__(id, turn)
         self.plan = Plan(())
 
-    def rendered(self) -> Rendered:
+    def render_block(self) -> Rendered:
         pen = Pen(self.turn, self.leading)
-        pen.line("plan", DIM)
+        pen.write_line("plan", DIM)
         for each in self.plan.entries:
             is_done = each.status == "completed"
-            pen.line(f"{SIGNS[each.status]} {one_line(each.content)}", *([DIM] if is_done else []))
-        return pen.rendered()
+            pen.write_line(
+                f"{SIGNS[each.status]} {one_line(each.content)}", *([DIM] if is_done else [])
+            )
+        return pen.rendered_text()
 
 
 class NoticeBlock(Block):
@@ -201,10 +204,10 @@ class NoticeBlock(Block):
         self.is_over = True
         self._text = text
 
-    def rendered(self) -> Rendered:
+    def render_block(self) -> Rendered:
         pen = Pen(self.turn, self.leading)
-        pen.lines("!", show_hidden(self._text), WARNING)
-        return pen.rendered()
+        pen.write_lines("!", show_hidden(self._text), WARNING)
+        return pen.rendered_text()
 
 
 class AskedBlock(Block):
@@ -220,11 +223,11 @@ class AskedBlock(Block):
         self.action = ""
         self._message = message
 
-    def rendered(self) -> Rendered:
+    def render_block(self) -> Rendered:
         pen = Pen(self.turn, self.leading)
-        pen.lines(self.SIGNS.get(self.action, "–"), show_hidden(self._message))
-        pen.lines(" ", self.WORDS.get(self.action, "cancelled"), DIM)
-        return pen.rendered()
+        pen.write_lines(self.SIGNS.get(self.action, "–"), show_hidden(self._message))
+        pen.write_lines(" ", self.WORDS.get(self.action, "cancelled"), DIM)
+        return pen.rendered_text()
 
 
 class ChangesBlock(Block):
@@ -237,26 +240,26 @@ class ChangesBlock(Block):
         self._undone: frozenset[str] = frozenset()
         self._is_again = False
 
-    def undo(self, paths: Iterable[str]) -> None:
+    def show_undone(self, paths: Iterable[str]) -> None:
         """Show that these files of the turn are as they were before it, and no others."""
         before, self._undone = self._undone, self._paths.intersection(paths)
         self._is_again = not self._undone and (bool(before) or self._is_again)
 
-    def rendered(self) -> Rendered:
+    def render_block(self) -> Rendered:
         pen = Pen(self.turn, self.leading)
-        pen.write(f"{LINE} {many(len(self._paths), 'file')} changed")
+        pen.write(f"{LINE} {count_text(len(self._paths), 'file')} changed")
         if self._undone == self._paths:
             # There is nothing to show then.
             pen.write(", then undone\n")
-            return pen.rendered()
+            return pen.rendered_text()
         if self._undone:
             pen.write(f", {len(self._undone):,} of them undone")
         elif self._is_again:
             pen.write(", undone, and made again")
         pen.write("  ")
-        pen.link("[Show changes]", OPEN_CHANGES, BUTTON)
+        pen.write_link("[Show changes]", OPEN_CHANGES, BUTTON)
         pen.write("\n")
-        return pen.rendered()
+        return pen.rendered_text()
 
 
 class ErrorBlock(Block):
@@ -267,21 +270,21 @@ class ErrorBlock(Block):
         self.is_over = True
         self._error = error
 
-    def rendered(self) -> Rendered:
+    def render_block(self) -> Rendered:
         pen = Pen(self.turn, self.leading)
         is_cut = self._error == BROKEN_OFF
-        pen.lines("✗", CUT if is_cut else show_hidden(str(self._error.message)), ERROR)
+        pen.write_lines("✗", CUT if is_cut else show_hidden(str(self._error.message)), ERROR)
         pen.write(f"{LINE}   ")
         if self._error.code in (AUTH_NOT_SET, AUTH_REQUIRED):
-            pen.link("[Log in]", LOG_IN, BUTTON)
+            pen.write_link("[Log in]", LOG_IN, BUTTON)
             pen.write("  ")
-        pen.link("[Try again]", RETRY, BUTTON)
+        pen.write_link("[Try again]", RETRY, BUTTON)
         pen.write("\n")
         start = pen.at
         if self._error.details:
-            pen.write(fenced(spell_hidden(short(self._error.details, MAX_THOUGHTS))))
-        pen.fold(start)
-        return pen.rendered()
+            pen.write(fence_text(spell_hidden(shorten_text(self._error.details, MAX_THOUGHTS))))
+        pen.fold_from(start)
+        return pen.rendered_text()
 
 
 @dataclass(frozen=True)
@@ -301,33 +304,35 @@ class EndBlock(Block):
         self.is_over = True
         self._body, self._facts = body, facts
 
-    def rendered(self) -> Rendered:
+    def render_block(self) -> Rendered:
         pen = Pen(self.turn, self.leading)
         pen.write(f"{LINE} ")
         if not self._body.success:
             pen.write(str(REASONS[self._body.reason]), WARNING)
             pen.write(BETWEEN)
-        pen.write(BETWEEN.join(self._told()), DIM)
+        pen.write(BETWEEN.join(self._end_facts()), DIM)
         pen.write("\n")
-        return pen.rendered()
+        return pen.rendered_text()
 
-    def _told(self) -> Sequence[str]:
+    def _end_facts(self) -> Sequence[str]:
         facts, usage = self._facts, self._body.usage
-        found = [clock(facts.ended)]
+        found = [clock_text(facts.ended)]
         if facts.begun is not None:
-            found.append(duration(facts.ended - facts.begun))
+            found.append(duration_text(facts.ended - facts.begun))
         found += [shown_line(words) for words in (self._body.mode, self._body.model) if words]
-        found += _context(facts.usage)
+        found += _context_facts(facts.usage)
         if usage.input_tokens or usage.output_tokens:
-            found.append(f"{many(usage.input_tokens, 'token')} in, {usage.output_tokens:,} out")
+            found.append(
+                f"{count_text(usage.input_tokens, 'token')} in, {usage.output_tokens:,} out"
+            )
         return found
 
 
-def _context(usage: ContextUsage | None) -> Sequence[str]:
+def _context_facts(usage: ContextUsage | None) -> Sequence[str]:
     """How full the context is, and the cost."""
     if usage is None:
         return ()
-    told = f"{many(usage.used, 'token')} of context"
+    told = f"{count_text(usage.used, 'token')} of context"
     if usage.size:
         told = f"context {100 * usage.used / usage.size:.0f}% of {usage.size:,}"
     cost = usage.cost

@@ -18,7 +18,7 @@ class OwnSessions(ChatRequest["tuple[ListedSession, ...]"]):
     agent: str
     workspace: str
 
-    async def done(self, chats: Chats) -> tuple[ListedSession, ...]:
+    async def carry_out(self, chats: Chats) -> tuple[ListedSession, ...]:
         backend = chats.agent.backends[self.agent]
         folder = await finding.folder_for(chats.agent, self.workspace)
         return await chats.agent.list_own_sessions(backend, folder)
@@ -33,7 +33,7 @@ class TakeOver(ChatRequest[str]):
     workspace: str
     session: ListedSession
 
-    async def done(self, chats: Chats) -> str:
+    async def carry_out(self, chats: Chats) -> str:
         backend = chats.agent.backends[self.agent]
         folder = await finding.folder_for(chats.agent, self.workspace)
         return (await chats.agent.take_over_session(backend, folder, self.session)).id

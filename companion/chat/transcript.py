@@ -15,9 +15,9 @@ from .waiting_block import WaitingBlock
 
 
 class Transcript:
-    """Any chunking of the same text, with `take` anywhere between the events, gives the same
-    document, and so do past turns that are loaded, as far as they were kept. Adding an event costs
-    the same however long the document is. What was taken is not kept here: the view has it.
+    """Any chunking of the same text, with `take_patches` anywhere between the events, gives the
+    same document, and so do past turns that are loaded, as far as they were kept. Adding an event
+    costs the same however long the document is. What was taken is not kept here: the view has it.
 
     `folder` is the one that paths are shown from.
     """
@@ -32,54 +32,54 @@ class Transcript:
         # The number of the newest event of each turn.
         self._seen: dict[str, int] = {}
 
-    def add(self, event: TurnEvent) -> None:
+    def add_event(self, event: TurnEvent) -> None:
         """Any event of the conversation, its messages included; what is no part of the document is
         ignored, and so are events that were added before."""
         if isinstance(event.body, ToolOutput):
             # It has no number.
             if event.turn_id == self._turn.id:
-                self._turn.add(event)
+                self._turn.add_event(event)
             return
         if not event.turn_id or event.number <= self._seen.get(event.turn_id, -1):
             return
         self._seen[event.turn_id] = event.number
-        self._handle(event)
+        self._handle_event(event)
 
-    def load(self, turns: Sequence[PastTurn]) -> None:
+    def load_turns(self, turns: Sequence[PastTurn]) -> None:
         """Past turns, the oldest first, after what is there; their messages included."""
         for turn in turns:
             text = turn.text or ("" if turn.is_whole else LOST)
             message = Message(text, turn.files, turn.attachments, turn.additions)
             is_new = turn.id not in self._seen
-            self.add(TurnEvent(0, turn.time, "", turn.id, message))
+            self.add_event(TurnEvent(0, turn.time, "", turn.id, message))
             for event in turn.events:
                 # What is noted about the whole turn has no place among its events.
                 if event.number:
-                    self.add(event)
+                    self.add_event(event)
                 elif is_new:
-                    self._handle(event)
+                    self._handle_event(event)
 
-    def undo(self, turn: str, paths: Iterable[str]) -> None:
+    def undo_turn(self, turn: str, paths: Iterable[str]) -> None:
         """Show that these files of the turn, which is over, are as they were before it, and no
         others."""
         for block in self._changes.get(turn, ()):
-            block.undo(paths)
-            self._blocks.show(block)
+            block.show_undone(paths)
+            self._blocks.show_block(block)
 
-    def take(self) -> tuple[Patch, ...]:
+    def take_patches(self) -> tuple[Patch, ...]:
         """What changed since the last call, in the order in which it has to be done."""
-        return self._blocks.take()
+        return self._blocks.take_patches()
 
     @property
     def waiting(self) -> tuple[ChatQuestion, ...]:
         """The questions that wait for the user, the oldest first."""
         return self._waiting.questions
 
-    def _handle(self, event: TurnEvent) -> None:
+    def _handle_event(self, event: TurnEvent) -> None:
         if event.turn_id != self._turn.id:
-            self._turn.end()
+            self._turn.end_turn()
             self._turn = self._new_turn(event.turn_id)
-        self._turn.add(event)
+        self._turn.add_event(event)
 
     def _new_turn(self, id: str) -> TurnBlocks:
         return TurnBlocks(id, self._blocks, self._waiting, self._folder, self._changes)

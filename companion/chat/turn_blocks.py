@@ -11,7 +11,7 @@ from ..agent.session_state import ContextUsage, Plan
 from ..agent.turn_events import BESIDE, WARNING, Message, TurnEvent
 from .block import Block, Blocks
 from .call_block import CallBlock
-from .question import ELICITATION, PERMISSION, elicited, permission
+from .question import ELICITATION, PERMISSION, elicitation_question, permission_question
 from .said_blocks import (
     AnswerBlock,
     AskedBlock,
@@ -56,12 +56,12 @@ class TurnBlocks:
         # The paths of the files that it has changed.
         self._changed: set[str] = set()
 
-    def add(self, event: TurnEvent) -> None:
+    def add_event(self, event: TurnEvent) -> None:
         if isinstance(event.body, events.ToolOutput):
             call = self._calls.get(event.body.call_id)
             if call is not None:
                 call.put_out(event.body)
-                self._blocks.show(call)
+                self._blocks.show_block(call)
             return
         handler = self._HANDLERS.get(type(event.body))
         if handler is None:
@@ -72,145 +72,147 @@ class TurnBlocks:
         is_note = not event.number and not isinstance(event.body, Message)
         handler(self, f"{self.id}:{'note' if is_note else event.number}", event, event.body)
 
-    def end(self) -> None:
+    def end_turn(self) -> None:
         """Nothing of it changes any more."""
         self._close_text()
         for call in self._calls.values():
-            call.stop()
+            call.stop_call()
         left = (*self._calls.values(), *self._asked.values(), *([self._plan] if self._plan else []))
         for block in left:
-            self._close(block)
+            self._close_block(block)
         self._calls, self._asked, self._plan = {}, {}, None
-        self._waiting.end(self.id)
+        self._waiting.end_turn(self.id)
         changed, self._changed = self._changed, set()
         if changed:
             # Something may come after the end, and end as well.
             known = self._changes.setdefault(self.id, [])
             known.append(ChangesBlock(f"{self.id}:changes:{len(known)}", self.id, changed))
-            self._blocks.show(known[-1])
+            self._blocks.show_block(known[-1])
 
     # What is said.
 
-    def _message(self, id: str, event: TurnEvent, body: Message) -> None:
+    def _add_message(self, id: str, event: TurnEvent, body: Message) -> None:
         self._begun = event.time
-        self._blocks.show(MessageBlock(id, self.id, body, self._folder))
+        self._blocks.show_block(MessageBlock(id, self.id, body, self._folder))
 
     def _message_added(self, id: str, event: TurnEvent, body: events.MessageAdded) -> None:
         message = Message(body.text, additions=body.additions)
-        self._blocks.show(MessageBlock(id, self.id, message, self._folder))
+        self._blocks.show_block(MessageBlock(id, self.id, message, self._folder))
 
-    def _content(self, id: str, event: TurnEvent, body: events.Content) -> None:
+    def _add_content(self, id: str, event: TurnEvent, body: events.Content) -> None:
         answer = self._growing
         if not isinstance(answer, AnswerBlock):
             self._close_text()
             answer = self._growing = AnswerBlock(id, self.id)
-        answer.add(body.text)
+        answer.add_text(body.text)
         if not answer.is_empty:
-            self._blocks.show(answer)
+            self._blocks.show_block(answer)
         if not body.is_partial:
             self._close_text()
 
-    def _thought(self, id: str, event: TurnEvent, body: events.Thought) -> None:
+    def _add_thought(self, id: str, event: TurnEvent, body: events.Thought) -> None:
         # Our own sentences are for the user, whatever their subject.
         if body.subject == WARNING or isinstance(body.description, Sentence):
             self._close_text()
-            self._blocks.show(NoticeBlock(id, self.id, str(body.description)))
+            self._blocks.show_block(NoticeBlock(id, self.id, str(body.description)))
             return
         thought = self._growing
         if not isinstance(thought, ThoughtBlock):
             self._close_text()
             thought = self._growing = ThoughtBlock(id, self.id)
-        thought.add(body)
+        thought.add_thought(body)
         if not thought.is_empty:
-            self._blocks.show(thought)
+            self._blocks.show_block(thought)
 
     def _close_text(self) -> None:
         growing, self._growing = self._growing, None
         if growing is not None and not growing.is_empty:
-            self._close(growing)
+            self._close_block(growing)
 
-    def _close(self, block: Block) -> None:
+    def _close_block(self, block: Block) -> None:
         block.is_over = True
-        self._blocks.show(block)
+        self._blocks.show_block(block)
 
     # What is done.
 
     def _tool_call(self, id: str, event: TurnEvent, body: events.ToolCall) -> None:
         call = self._calls[body.call_id] = CallBlock(id, self.id, body.call_id, self._folder)
-        call.begin(body, event.time)
-        self._blocks.show(call)
+        call.begin_call(body, event.time)
+        self._blocks.show_block(call)
 
     def _tool_execution(self, id: str, event: TurnEvent, body: events.ToolExecution) -> None:
-        call = self._call(id, body.call_id)
-        call.run(body, event.time)
-        self._blocks.show(call)
+        call = self._call_block(id, body.call_id)
+        call.run_call(body, event.time)
+        self._blocks.show_block(call)
         if body.status != events.PENDING:
-            self._waiting.settle(PERMISSION, self.id, body.call_id)
+            self._waiting.settle_question(PERMISSION, self.id, body.call_id)
 
     def _tool_confirmation(self, id: str, event: TurnEvent, body: events.ToolConfirmation) -> None:
-        call = self._call(id, body.call_id)
-        self._waiting.ask(permission(event, body), call.ask(body))
-        self._blocks.show(call)
+        call = self._call_block(id, body.call_id)
+        self._waiting.add_question(permission_question(event, body), call.ask_confirmation(body))
+        self._blocks.show_block(call)
 
     def _tool_result(self, id: str, event: TurnEvent, body: events.ToolResult) -> None:
-        call = self._call(id, body.call_id)
-        call.end(body, event.time)
+        call = self._call_block(id, body.call_id)
+        call.end_call(body, event.time)
         self._changed.update(body.changed)
-        self._close(self._calls.pop(body.call_id))
-        self._waiting.settle(PERMISSION, self.id, body.call_id)
+        self._close_block(self._calls.pop(body.call_id))
+        self._waiting.settle_question(PERMISSION, self.id, body.call_id)
 
-    def _call(self, id: str, call_id: str) -> CallBlock:
+    def _call_block(self, id: str, call_id: str) -> CallBlock:
         """The call, also if its beginning was lost."""
         return self._calls.setdefault(call_id, CallBlock(id, self.id, call_id, self._folder))
 
     def _plan_told(self, id: str, event: TurnEvent, body: Plan) -> None:
         self._plan = self._plan or PlanBlock(id, self.id)
         self._plan.plan = body
-        self._blocks.show(self._plan)
+        self._blocks.show_block(self._plan)
 
     def _context_usage(self, id: str, event: TurnEvent, body: ContextUsage) -> None:
         self._usage = body
 
     # What is asked.
 
-    def _elicitation(self, id: str, event: TurnEvent, body: events.Elicitation) -> None:
-        self._waiting.ask(elicited(event, body))
+    def _add_elicitation(self, id: str, event: TurnEvent, body: events.Elicitation) -> None:
+        self._waiting.add_question(elicitation_question(event, body))
         self._asked[body.id] = AskedBlock(id, self.id, body.message)
-        self._blocks.show(self._asked[body.id])
+        self._blocks.show_block(self._asked[body.id])
 
-    def _answered(self, id: str, event: TurnEvent, body: events.ElicitationAnswered) -> None:
-        self._waiting.settle(ELICITATION, self.id, body.id)
+    def _elicitation_answered(
+        self, id: str, event: TurnEvent, body: events.ElicitationAnswered
+    ) -> None:
+        self._waiting.settle_question(ELICITATION, self.id, body.id)
         asked = self._asked.pop(body.id, None)
         if asked is not None:
             asked.action = body.action
-            self._close(asked)
+            self._close_block(asked)
 
     # Its end.
 
-    def _complete(self, id: str, event: TurnEvent, body: events.Complete) -> None:
-        self.end()
+    def _complete_turn(self, id: str, event: TurnEvent, body: events.Complete) -> None:
+        self.end_turn()
         if self._begun == event.time and body == NOTHING_TOLD:
             return
         facts = TurnFacts(self._begun, event.time, self._usage)
-        self._blocks.show(EndBlock(id, self.id, body, facts))
+        self._blocks.show_block(EndBlock(id, self.id, body, facts))
 
-    def _error(self, id: str, event: TurnEvent, body: events.Error) -> None:
-        self.end()
-        self._blocks.show(ErrorBlock(id, self.id, body))
+    def _add_error(self, id: str, event: TurnEvent, body: events.Error) -> None:
+        self.end_turn()
+        self._blocks.show_block(ErrorBlock(id, self.id, body))
 
     _HANDLERS: ClassVar[Mapping[type, Callable[..., None]]] = {
-        Message: _message,
+        Message: _add_message,
         events.MessageAdded: _message_added,
-        events.Content: _content,
-        events.Thought: _thought,
+        events.Content: _add_content,
+        events.Thought: _add_thought,
         events.ToolCall: _tool_call,
         events.ToolExecution: _tool_execution,
         events.ToolConfirmation: _tool_confirmation,
         events.ToolResult: _tool_result,
         Plan: _plan_told,
         ContextUsage: _context_usage,
-        events.Elicitation: _elicitation,
-        events.ElicitationAnswered: _answered,
-        events.Complete: _complete,
-        events.Error: _error,
+        events.Elicitation: _add_elicitation,
+        events.ElicitationAnswered: _elicitation_answered,
+        events.Complete: _complete_turn,
+        events.Error: _add_error,
     }

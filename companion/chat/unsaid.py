@@ -24,7 +24,7 @@ class Unsaid:
                 replace(record.state, is_owned=True, is_temporary=True, in_chat=True)
             )
 
-    async def keep(self) -> None:
+    async def keep_conversation(self) -> None:
         """Once it has a session: a server that finds a temporary conversation free deletes it.
         Raises AgentError."""
         hold = self._conversation.hold
@@ -33,7 +33,7 @@ class Unsaid:
                 hold.keep_held()
                 self._is_kept = True
 
-    async def end(self) -> None:
+    async def end_temporary(self) -> None:
         """Something is about to be said in it: it is temporary no longer. Raises AgentError."""
         record, hold = self._conversation.record, self._conversation.hold
         if record.state.is_temporary:
@@ -43,7 +43,7 @@ class Unsaid:
                 self._is_kept = False
                 hold.give_soon()
 
-    async def remove(self, agent: Agent) -> None:
+    async def remove_conversation(self, agent: Agent) -> None:
         """Delete the conversation of a closed chat, unless something was said or is about to be."""
         conversation = self._conversation
         is_used = conversation.record.turns or conversation.is_busy or conversation.queue.messages

@@ -8,7 +8,7 @@ from ..base.shown_text import show_hidden, shown_line
 from .amounts import path_in
 from .block import Block, Drawing
 from .edit_counts import EditCount
-from .excerpt import excerpt, is_cut
+from .excerpt import is_cut, make_excerpt
 from .pen import Pen
 from .question import MOST_REVIEWS, PERMISSION, ChatQuestion
 from .rendered import (
@@ -55,74 +55,74 @@ class WaitingBlock(Block):
     def questions(self) -> tuple[ChatQuestion, ...]:
         return tuple(question for question, _edits in self._questions.values())
 
-    def ask(self, question: ChatQuestion, edits: tuple[EditCount, ...] = ()) -> None:
+    def add_question(self, question: ChatQuestion, edits: tuple[EditCount, ...] = ()) -> None:
         key = question.kind, question.turn, question.id
         if key in self._questions:
             self._anew.add(key)
         self._questions[key] = question, edits
         self._is_changed = True
 
-    def settle(self, kind: str, turn: str, id: str) -> None:
+    def settle_question(self, kind: str, turn: str, id: str) -> None:
         """It waits no more."""
         self._anew.discard((kind, turn, id))
         if self._questions.pop((kind, turn, id), None) is not None:
             self._is_changed = True
 
-    def end(self, turn: str) -> None:
+    def end_turn(self, turn: str) -> None:
         """Nothing of this turn waits any more."""
         for kind, _turn, id in [question for question in self._questions if question[1] == turn]:
-            self.settle(kind, turn, id)
+            self.settle_question(kind, turn, id)
 
     def draw(self) -> Drawing:
         """Not with every event of a turn: a command can be long."""
         is_changed, self._is_changed = self._is_changed, False
         return super().draw() if is_changed else None
 
-    def rendered(self) -> Rendered:
+    def render_block(self) -> Rendered:
         pen = Pen("", self.leading if self._questions else "")
         for number, (key, (question, edits)) in enumerate(self._questions.items()):
             pen.turn = question.turn
             pen.write("\n" if number else "")
             if question.kind == PERMISSION:
-                self._permission(pen, question, edits, key in self._anew)
+                self._write_permission(pen, question, edits, key in self._anew)
             else:
-                self._elicitation(pen, question)
-        return pen.rendered()
+                self._write_elicitation(pen, question)
+        return pen.rendered_text()
 
-    def _permission(
+    def _write_permission(
         self, pen: Pen, question: ChatQuestion, edits: tuple[EditCount, ...], is_anew: bool
     ) -> None:
-        pen.line(f"? May it use {question.title}?", QUESTION)
+        pen.write_line(f"? May it use {question.title}?", QUESTION)
         if is_anew:
-            pen.line(f"  {ASKED_ANEW}", WARNING)
+            pen.write_line(f"  {ASKED_ANEW}", WARNING)
         for edit in edits:
             pen.write(f"{LINE}   ")
             path = shown_line(path_in(self._folder, edit.path))
-            pen.link(path, OPEN_EDIT, call=question.id, path=edit.path)
+            pen.write_link(path, OPEN_EDIT, call=question.id, path=edit.path)
             pen.write("  ")
-            edit.write(pen)
+            edit.write_count(pen)
             pen.write("\n")
         if edits and not question.has_reviews:
-            pen.line(f"  {NO_REVIEWS}", DIM)
+            pen.write_line(f"  {NO_REVIEWS}", DIM)
         # All of it, as far as an editor can show it at once.
-        excerpt(question.text, str, MAX_TEXT).write(pen, "sh", question.id)
+        make_excerpt(question.text, str, MAX_TEXT).write_excerpt(pen, "sh", question.id)
         for number, option in enumerate(question.options):
             pen.write("  " if number else f"{LINE}   ")
             told = {"call": question.id, "outcome": option.outcome}
-            pen.link(f"[{option.label}]", DECIDE, BUTTON, revision=question.revision, **told)
+            pen.write_link(f"[{option.label}]", DECIDE, BUTTON, revision=question.revision, **told)
         pen.write("\n")
 
-    def _elicitation(self, pen: Pen, question: ChatQuestion) -> None:
-        pen.lines("?", question.title, QUESTION)
+    def _write_elicitation(self, pen: Pen, question: ChatQuestion) -> None:
+        pen.write_lines("?", question.title, QUESTION)
         for field in question.fields[:MAX_FIELDS]:
-            pen.lines(" ", show_hidden(field.title or field.name), DIM)
+            pen.write_lines(" ", show_hidden(field.title or field.name), DIM)
         left = len(question.fields) - MAX_FIELDS
         if left > 0:
-            pen.lines(" ", f"… {left} more", DIM)
+            pen.write_lines(" ", f"… {left} more", DIM)
         if question.url:
-            pen.lines(" ", shown_line(question.url))
+            pen.write_lines(" ", shown_line(question.url))
         pen.write(f"{LINE}   ")
-        pen.link("[Answer]", ANSWER, BUTTON, elicitation=question.id)
+        pen.write_link("[Answer]", ANSWER, BUTTON, elicitation=question.id)
         pen.write("  ")
-        pen.link("[Decline]", DECLINE, BUTTON, elicitation=question.id)
+        pen.write_link("[Decline]", DECLINE, BUTTON, elicitation=question.id)
         pen.write("\n")

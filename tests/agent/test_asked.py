@@ -10,7 +10,7 @@ from GeminiCompanion.companion.agent import asked, wire
 from GeminiCompanion.companion.agent.events.tool_call import Call
 from GeminiCompanion.companion.agent.sentence import CHINESE
 from GeminiCompanion.companion.agent.turn_events import Diff, ToolConfirmation
-from GeminiCompanion.companion.chat.question import permission
+from GeminiCompanion.companion.chat.question import permission_question
 
 from ..chat.events import numbered
 
@@ -99,8 +99,8 @@ class Shown(unittest.TestCase):
         body = confirmation(Call("1", "execute", kind="execute", args=args))
         (event,) = numbered([body])
         told = wire.as_seed(event)["data"]
-        self.assertEqual(told["shown"]["asked"], permission(event, body).text)
-        self.assertEqual(told["revision"], permission(event, body).revision)
+        self.assertEqual(told["shown"]["asked"], permission_question(event, body).text)
+        self.assertEqual(told["revision"], permission_question(event, body).revision)
 
     def test_our_words_in_it_are_in_the_readers_language(self) -> None:
         body = confirmation(Call("1", "fetch", "Fetch", text="x\n\n\n\ny"))

@@ -43,6 +43,6 @@ def drawn(*bodies: Any) -> tuple[Transcript, Drawing]:
     """The conversation of these bodies, in which the user has said "Hello"."""
     transcript, drawing = Transcript(FOLDER), Drawing()
     for event in numbered([Message("Hello"), *bodies]):
-        transcript.add(event)
-        drawing.apply(transcript.take())
+        transcript.add_event(event)
+        drawing.apply(transcript.take_patches())
     return transcript, drawing

@@ -38,8 +38,8 @@ from GeminiCompanion.companion.agent.turn_events import (
 )
 from GeminiCompanion.companion.base.changes import changes_between, count_rows, rows_of
 from GeminiCompanion.companion.chat import amounts
-from GeminiCompanion.companion.chat.attached import CONTEXT, SELECTION, Attached, outgoing
-from GeminiCompanion.companion.chat.edit_counts import counted
+from GeminiCompanion.companion.chat.attached import CONTEXT, SELECTION, Attached, outgoing_message
+from GeminiCompanion.companion.chat.edit_counts import count_edit
 from GeminiCompanion.companion.chat.question import MOST_REVIEWS
 from GeminiCompanion.companion.chat.rendered import (
     ADDED,
@@ -100,8 +100,8 @@ def links(drawing: Drawing, action: str) -> list[tuple[str, Any]]:
 
 def message(text: str, **more: Any) -> Drawing:
     transcript, drawing = Transcript(FOLDER), Drawing()
-    transcript.add(TurnEvent(0, BEGIN, "s", "t1", Message(text, **more)))
-    drawing.apply(transcript.take())
+    transcript.add_event(TurnEvent(0, BEGIN, "s", "t1", Message(text, **more)))
+    drawing.apply(transcript.take_patches())
     return drawing
 
 
@@ -144,7 +144,7 @@ class Messages(unittest.TestCase):
 
     def test_texts_that_went_with_it_have_their_names_there_and_are_folded_below(self) -> None:
         texts = (Attached(SELECTION, "of a.py (1 line)", text="@a.py#L1\n```\nx"), A_CONTEXT)
-        sent = outgoing("See", texts)
+        sent = outgoing_message("See", texts)
         drawing = message(sent.text, additions=sent.additions)
         first = "▎ See\n▏ with selection of a.py (1 line), context of the editor"
         folded = "\n@a.py#L1\n```\nx\n```\n[From the editor] Open: b.py."
@@ -153,12 +153,12 @@ class Messages(unittest.TestCase):
         self.assertEqual(drawing.text[fold.start : fold.end], folded)
 
     def test_one_of_texts_alone_is_called_as_they_are(self) -> None:
-        sent = outgoing("", (A_CONTEXT,))
+        sent = outgoing_message("", (A_CONTEXT,))
         drawing = message(sent.text, additions=sent.additions)
         self.assertTrue(drawing.text.startswith("▎ context of the editor\n▏ with context"))
 
     def test_a_message_that_is_passed_into_the_turn_is_one_too(self) -> None:
-        sent = outgoing("Stop", (A_CONTEXT,))
+        sent = outgoing_message("Stop", (A_CONTEXT,))
         added = events.MessageAdded("q", sent.text, sent.additions)
         _transcript, drawing = drawn(Content("a"), added, Content("b"))
         told = f"▏ with context of the editor\n{A_CONTEXT.text}\n"
@@ -170,14 +170,14 @@ class Answers(unittest.TestCase):
         transcript, drawing = drawn(Content("```py\ncode"))
         self.assertEqual(below(drawing), "```py\ncode\n```\n")
         for event in list(numbered([Message("Hello"), Content(""), Content("\n```\ntext")]))[2:]:
-            transcript.add(event)
-        drawing.apply(transcript.take())
+            transcript.add_event(event)
+        drawing.apply(transcript.take_patches())
         self.assertEqual(below(drawing), "```py\ncode\n```\ntext\n")
 
     def test_a_piece_draws_no_more_than_itself_and_the_end(self) -> None:
         transcript, _drawing = drawn(Content("```py\n" + 10_000 * "code\n"))
-        transcript.add(TurnEvent(2, BEGIN, "s", "t1", Content("more")))
-        (patch,) = transcript.take()
+        transcript.add_event(TurnEvent(2, BEGIN, "s", "t1", Content("more")))
+        (patch,) = transcript.take_patches()
         self.assertEqual(patch.rendered.text, "\nmore\n```\n")
 
     def test_an_answer_without_end_is_cut(self) -> None:
@@ -389,8 +389,8 @@ class Edits(unittest.TestCase):
             (["/a", "/b", "/other"], "2 files changed, then undone"),
             ([], "2 files changed, undone, and made again  [Show changes]"),
         ):
-            transcript.undo("t1", undone)
-            drawing.apply(transcript.take())
+            transcript.undo_turn("t1", undone)
+            drawing.apply(transcript.take_patches())
             self.assertIn(f"\n▏ {said}\n", drawing.text)
             self.assertEqual(drawing.text.count("2 files changed"), 1)
 
@@ -429,7 +429,7 @@ class Edits(unittest.TestCase):
         for _ in range(2000):
             old, new = ("".join(chance.choices("ab\n", k=chance.randrange(12))) for _ in "on")
             expected = count_rows(changes_between(rows_of(old), rows_of(new)))
-            found = counted(Diff("/b", old, new))
+            found = count_edit(Diff("/b", old, new))
             self.assertEqual((found.added, found.removed), expected, (old, new))
 
     def test_a_very_large_edit_is_not_counted(self) -> None:
@@ -544,9 +544,9 @@ class Ends(unittest.TestCase):
         usage = ContextUsage(250, 1000, Cost(0.126, "USD"))
         end = Complete("end_turn", Usage(1234, 5), "Plan mode", "Flash")
         for event in numbered([Message("Hello"), usage, end]):
-            transcript.add(event)
-        drawing.apply(transcript.take())
-        time = amounts.clock(BEGIN)
+            transcript.add_event(event)
+        drawing.apply(transcript.take_patches())
+        time = amounts.clock_text(BEGIN)
         line = (
             f"{time} · 2.0 s · Plan mode · Flash · context 25% of 1,000 · 0.13 USD"
             " · 1,234 tokens in, 5 out"
@@ -558,16 +558,16 @@ class Ends(unittest.TestCase):
         transcript, drawing = Transcript(), Drawing()
         said: list[events.Body] = [Message("Hello"), Content("Hi."), Complete("end_turn", Usage())]
         for number, body in enumerate(said):
-            transcript.add(TurnEvent(number, BEGIN, "s", "t", body))
-        drawing.apply(transcript.take())
+            transcript.add_event(TurnEvent(number, BEGIN, "s", "t", body))
+        drawing.apply(transcript.take_patches())
         self.assertEqual(below(drawing), "Hi.\n")
 
     def test_one_token_is_no_plural(self) -> None:
         transcript, drawing = Transcript(), Drawing()
         end = Complete("end_turn", Usage(1, 5))
         for event in numbered([Message("Hello"), ContextUsage(1, 0), end]):
-            transcript.add(event)
-        drawing.apply(transcript.take())
+            transcript.add_event(event)
+        drawing.apply(transcript.take_patches())
         self.assertIn(" · 1 token of context · 1 token in, 5 out", below(drawing))
 
     def test_a_turn_that_did_not_end_by_itself_says_so_first(self) -> None:
@@ -589,7 +589,7 @@ class Amounts(unittest.TestCase):
             (40 * 86400, "40 days ago"),
         ):
             with self.subTest(words):
-                self.assertEqual(amounts.age(timedelta(seconds=seconds)), words)
+                self.assertEqual(amounts.age_text(timedelta(seconds=seconds)), words)
 
     def test_durations_are_as_exact_as_somebody_reads_them(self) -> None:
         for seconds, words in (
@@ -603,4 +603,4 @@ class Amounts(unittest.TestCase):
             (7800, "2 h 10 min"),
         ):
             with self.subTest(words):
-                self.assertEqual(amounts.duration(timedelta(seconds=seconds)), words)
+                self.assertEqual(amounts.duration_text(timedelta(seconds=seconds)), words)

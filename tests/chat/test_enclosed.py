@@ -21,15 +21,20 @@ from GeminiCompanion.companion.chat.attached import (
     IMAGE,
     SELECTION,
     Attached,
-    added,
+    add_attachments,
     from_json,
-    outgoing,
-    parted,
-    returned,
+    outgoing_message,
+    returned_attachments,
+    split_said,
     words_of,
 )
 from GeminiCompanion.companion.chat.editor_context import HEAD
-from GeminiCompanion.companion.chat.enclosed import Enclosed, discard, enclose, named_files
+from GeminiCompanion.companion.chat.enclosed import (
+    Enclosed,
+    discard_enclosed,
+    enclose_files,
+    named_files,
+)
 
 A_SELECTION = Attached(SELECTION, "a.py", text="@a.py#L1\n\nx = 1")
 A_CONTEXT = Attached(CONTEXT, "of the editor", text=f"{HEAD}In front: a.py.")
@@ -46,14 +51,14 @@ class Attaching(unittest.TestCase):
             Attached(IMAGE, "b.png", id="b" * 32),
             Attached(BUILD_RESULTS, "make", text="two"),
         ]
-        made = outgoing("  Why?\n", attached)
+        made = outgoing_message("  Why?\n", attached)
         self.assertEqual(made.text, "Why?\n\none\n\ntwo")
         self.assertEqual(made.files, ("/w/a.py", "/w/src"))
         self.assertEqual((made.images, made.attachments), ((attached[3],), ("b" * 32,)))
 
     def test_what_is_attached_twice_is_attached_once(self) -> None:
         one, two = Attached(FILE, "a", "/a"), Attached(FILE, "b", "/b")
-        self.assertEqual(added((one,), (two, one)), (one, two))
+        self.assertEqual(add_attachments((one,), (two, one)), (one, two))
 
     def test_what_is_kept_is_the_same_when_it_is_read(self) -> None:
         attached = (Attached(FILE, "a", "/a"), Attached(SELECTION, "b", text="\ud800x"))
@@ -68,27 +73,27 @@ class Attaching(unittest.TestCase):
     def test_a_message_that_was_taken_back_has_what_went_with_it(self) -> None:
         image = Attachment("c" * 32, "c.png", "image/png", 3)
         now = datetime.now(timezone.utc)
-        files, sent = ("/w/a",), outgoing("@b", (A_SELECTION, A_CONTEXT))
+        files, sent = ("/w/a",), outgoing_message("@b", (A_SELECTION, A_CONTEXT))
         message = QueuedMessage(
             "1", sent.text, now, files, (*files, "/w/b"), (image,), sent.additions
         )
         expected = (Attached(FILE, "a", "/w/a"), Attached(IMAGE, "c.png", id="c" * 32))
-        self.assertEqual(returned(message), (*expected, A_SELECTION))
+        self.assertEqual(returned_attachments(message), (*expected, A_SELECTION))
         self.assertEqual(words_of(message), "@b")
 
     def test_words_are_parted_from_what_goes_along_whatever_they_are_like(self) -> None:
         for words in ("Why?", f"one\n\n{HEAD}mine", "", "two\n\n\n\nthree"):
             for texts in ((), (A_CONTEXT,), (A_SELECTION, A_CONTEXT)):
                 with self.subTest(words, texts=texts):
-                    sent = outgoing(words, texts)
+                    sent = outgoing_message(words, texts)
                     said = Message(sent.text, additions=sent.additions)
-                    self.assertEqual(parted(said), (words, texts))
+                    self.assertEqual(split_said(said), (words, texts))
 
     def test_a_text_that_somebody_has_changed_is_all_words(self) -> None:
         for size in (-1, 0, 3, 400):
             with self.subTest(size):
                 said = Message("Why?\n\nmore", additions=(Addition(SELECTION, "a", size),))
-                self.assertEqual(parted(said), ("Why?\n\nmore", ()))
+                self.assertEqual(split_said(said), ("Why?\n\nmore", ()))
 
 
 class Enclosing(unittest.TestCase):
@@ -105,7 +110,7 @@ class Enclosing(unittest.TestCase):
 
     def enclose(self, text: str, *images: str) -> Enclosed:
         given = [Attached(IMAGE, os.path.basename(it), it) for it in images]
-        return asyncio.run(enclose(text, given, self.folder, self.attachments))
+        return asyncio.run(enclose_files(text, given, self.folder, self.attachments))
 
     def test_a_message_names_files_with_and_without_their_lines(self) -> None:
         for name in ("a.py", "b c.py", "d#L1"):
@@ -126,7 +131,7 @@ class Enclosing(unittest.TestCase):
         made = self.enclose("look", self.write("a.png", PNG))
         (found,) = self.attachments.list_all()
         self.assertEqual((made.attachments, found.name), ((found.id,), "a.png"))
-        asyncio.run(discard(made, self.attachments))
+        asyncio.run(discard_enclosed(made, self.attachments))
         self.assertEqual(self.attachments.list_all(), [])
 
     def test_one_image_that_cannot_be_read_leaves_none_behind(self) -> None:

@@ -55,12 +55,12 @@ class Loading(unittest.IsolatedAsyncioTestCase):
 
     async def load(self) -> asyncio.Future[None]:
         """It is being loaded; the disk is asked."""
-        loading = asyncio.ensure_future(self.document.load(self.conversation))
+        loading = asyncio.ensure_future(self.document.load_conversation(self.conversation))
         await until(lambda: self.conversation.past.is_asked)
         return loading
 
     def text(self) -> str:
-        update = self.document.take(ChatUpdate("c", READY))
+        update = self.document.take_update(ChatUpdate("c", READY))
         self.assertTrue(update.is_anew)
         return "".join(it.rendered.text for it in update.patches)
 
@@ -70,7 +70,9 @@ class Loading(unittest.IsolatedAsyncioTestCase):
     async def test_what_happens_while_the_past_is_read_is_in_the_document(self) -> None:
         loading = await self.load()
         coming = self.feed.follow_events("c", None)
-        following = asyncio.ensure_future(self.document.follow(self.conversation, coming))
+        following = asyncio.ensure_future(
+            self.document.follow_conversation(self.conversation, coming)
+        )
         self.addCleanup(following.cancel)
         for turn, said in (("b", "second"), ("c", "third")):
             self.feed.publish_event(TurnEvent(0, BEGIN, "c", turn, Message(said)))
@@ -81,28 +83,28 @@ class Loading(unittest.IsolatedAsyncioTestCase):
 
     async def test_each_file_that_a_call_has_changed_is_told_once(self) -> None:
         following = asyncio.ensure_future(
-            self.document.follow(self.conversation, self.feed.follow_events("c", None))
+            self.document.follow_conversation(self.conversation, self.feed.follow_events("c", None))
         )
         self.addCleanup(following.cancel)
         result = ToolResult("1", "edit", {}, "", "", True, changed=("/w/a.py", "/w/b.py"))
         self.feed.publish_event(TurnEvent(1, BEGIN, "c", "a", result))
         await until(lambda: self.changes)
-        told = self.document.take(ChatUpdate("c", READY))
+        told = self.document.take_update(ChatUpdate("c", READY))
         self.assertEqual(told.changed, ("/w/a.py", "/w/b.py"))
-        self.assertEqual(self.document.take(ChatUpdate("c", READY)).changed, ())
+        self.assertEqual(self.document.take_update(ChatUpdate("c", READY)).changed, ())
 
     async def test_a_turn_that_was_undone_before_a_restart_says_so(self) -> None:
         result = ToolResult("1", "edit", {}, "", "", True, changed=("/w/a",))
         self.past.turns = [replace(FIRST, events=[TurnEvent(1, BEGIN, "c", "a", result)]), SECOND]
         self.past.may_be_read.set()
-        await self.document.load(self.conversation)
+        await self.document.load_conversation(self.conversation)
         self.assertIn("▏ 1 file changed, then undone\n", self.text())
 
     async def test_a_turn_that_is_redone_while_the_past_is_read_is_told_as_it_is(self) -> None:
         result = ToolResult("1", "edit", {}, "", "", True, changed=("/w/a",))
         self.past.turns = [replace(FIRST, events=[TurnEvent(1, BEGIN, "c", "a", result)]), SECOND]
         loading = await self.load()
-        self.document.undo("a", [FileChange("/w/a", CHANGED, AS_LEFT)])
+        self.document.undo_turn("a", [FileChange("/w/a", CHANGED, AS_LEFT)])
         self.past.may_be_read.set()
         await loading
         self.assertIn("▏ 1 file changed  [Show changes]\n", self.text())

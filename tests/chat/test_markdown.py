@@ -9,9 +9,9 @@ from GeminiCompanion.companion.chat.markdown import (
     MAX_ITEMS,
     MarkdownState,
     Prose,
-    closed,
-    fenced,
-    unfenced,
+    close_markdown,
+    fence_text,
+    unfence_text,
 )
 from GeminiCompanion.companion.chat.rendered import LINE, MARKERS, MESSAGE
 from hypothesis import given
@@ -33,7 +33,7 @@ texts = st.lists(st.sampled_from((*PARTS, *"\u200b\x07\u3164", MESSAGE, LINE)), 
 def grown(pieces: list[str], limit: int = LIMIT) -> Prose:
     prose = Prose(limit)
     for piece in pieces:
-        prose.add(piece)
+        prose.add_piece(piece)
     return prose
 
 
@@ -54,12 +54,12 @@ class Growing(unittest.TestCase):
     def test_what_is_new_is_all_that_the_text_gained(self, pieces: list[str]) -> None:
         prose, text = Prose(LIMIT), ""
         for piece in pieces:
-            text += prose.add(piece)
+            text += prose.add_piece(piece)
             self.assertEqual(prose.text, text)
 
     @given(texts)
     def test_no_line_begins_as_ours_do(self, text: str) -> None:
-        for line in (closed(text) + fenced(text)).split("\n"):
+        for line in (close_markdown(text) + fence_text(text)).split("\n"):
             self.assertNotIn(line.lstrip(UNSEEN)[:1] or " ", MARKERS)
 
     def test_what_nobody_sees_before_a_sign_of_ours_hides_nothing_in_any_pieces(self) -> None:
@@ -69,7 +69,7 @@ class Growing(unittest.TestCase):
                     told = text.replace(LINE, " " + LINE).replace(MESSAGE, " " + MESSAGE)
                     self.assertEqual(grown([text]).text, told)
                     self.assertEqual(grown([*text]).text, told)
-                    self.assertIn(told, fenced(text))
+                    self.assertIn(told, fence_text(text))
 
     def test_a_sign_of_ours_behind_what_one_sees_stays_as_it_is(self) -> None:
         for text in (f"für {LINE}", f"— {LINE}", f"  {LINE}", f"語{MESSAGE}"):
@@ -77,13 +77,13 @@ class Growing(unittest.TestCase):
 
     @given(texts)
     def test_it_ends_with_one_line_end_and_begins_with_none(self, text: str) -> None:
-        told = closed(text)
+        told = close_markdown(text)
         self.assertRegex(told, r"\A\n\Z|\A[^\n](.|\n)*\n\Z")
         self.assertNotIn("\r", told)
 
     @given(texts)
     def test_what_was_closed_needs_no_other_end(self, text: str) -> None:
-        self.assertEqual(closed(closed(text)), closed(text))
+        self.assertEqual(close_markdown(close_markdown(text)), close_markdown(text))
 
     def test_a_text_beyond_the_limit_is_counted_and_not_kept(self) -> None:
         prose = grown(["a" * 8, "b" * 8, "c" * 8], limit=10)
@@ -93,8 +93,8 @@ class Growing(unittest.TestCase):
 class Fences(unittest.TestCase):
     def test_a_line_of_nothing_but_list_items_is_read_a_bounded_number_of_times(self) -> None:
         line = "- " * 400
-        self.assertEqual(len(MarkdownState().after(line + "x").items), MAX_ITEMS)
-        self.assertEqual(closed(line + "x\n```\na"), line + "x\n```\na\n```\n")
+        self.assertEqual(len(MarkdownState().state_after(line + "x").items), MAX_ITEMS)
+        self.assertEqual(close_markdown(line + "x\n```\na"), line + "x\n```\na\n```\n")
 
     def test_fences_that_stay_open_are_closed_where_they_stand(self) -> None:
         for text, end in (
@@ -131,10 +131,10 @@ class Fences(unittest.TestCase):
         ):
             with self.subTest(text):
                 told = text.rstrip("\n") + "\n" + (end + "\n" if end else "")
-                self.assertEqual(closed(text), told)
+                self.assertEqual(close_markdown(text), told)
 
     def test_a_fence_of_ours_is_longer_than_those_in_the_text(self) -> None:
-        self.assertEqual(fenced("a\n````\nb\n", "sh"), "`````sh\na\n````\nb\n`````\n")
+        self.assertEqual(fence_text("a\n````\nb\n", "sh"), "`````sh\na\n````\nb\n`````\n")
 
     def test_a_text_that_is_one_block_of_code_is_what_stands_in_it(self) -> None:
         for text, inside in (
@@ -143,14 +143,14 @@ class Fences(unittest.TestCase):
             ("```\n```", ""),
         ):
             with self.subTest(text):
-                self.assertEqual(unfenced(text), inside)
+                self.assertEqual(unfence_text(text), inside)
         blocks = "```\na\n```\nb\n```\nc\n```"
         for text in ("out", blocks, "```\na\n", "a\n```\nb\n```", "``\na\n``"):
             with self.subTest(text):
-                self.assertEqual(unfenced(text), text)
+                self.assertEqual(unfence_text(text), text)
 
     def test_a_block_of_many_megabytes_costs_next_to_nothing(self) -> None:
         text = "```\n" + "a line of what a command has put out\n" * 1_000_000 + "```"
         before = time.process_time()
-        self.assertEqual(len(unfenced(text)), len(text) - 8)
+        self.assertEqual(len(unfence_text(text)), len(text) - 8)
         self.assertLess(time.process_time() - before, 0.5)

@@ -42,7 +42,10 @@ class Following(unittest.IsolatedAsyncioTestCase):
         self.told: list[ChatUpdate] = []
         self.conversation: Any = mock.MagicMock(id="c", workspace="/w", past=self.past, turn=None)
         self.conversation.is_busy = False
-        patched(self, mock.patch.object(finding, "find", mock.AsyncMock(side_effect=self.found)))
+        patched(
+            self,
+            mock.patch.object(finding, "find_conversation", mock.AsyncMock(side_effect=self.found)),
+        )
         agent: Any = SimpleNamespace(feed=self.feed)
         self.chat = OpenChat(agent, WantedChat("c", "", "/w"), self.told.append)
         self.addAsyncCleanup(self.chat.close)
@@ -59,7 +62,7 @@ class Following(unittest.IsolatedAsyncioTestCase):
         return any(words in it.rendered.text for it in patches)
 
     async def test_it_goes_on_after_a_disk_that_could_not_be_read_for_a_while(self) -> None:
-        await self.chat.ready()
+        await self.chat.ready_conversation()
         self.say("before")
         await until(lambda: self.is_shown("before"))
         self.past.error = AgentError(INTERNAL_ERROR, "The conversation cannot be read.")
@@ -70,18 +73,18 @@ class Following(unittest.IsolatedAsyncioTestCase):
             await until(lambda: self.told[-1].state == FAILED)
         self.past.error = None
         self.chat.retry()
-        await self.chat.ready()
+        await self.chat.ready_conversation()
         self.say("after")
         await until(lambda: self.is_shown("after"))
 
     async def test_what_cannot_be_read_of_another_server_has_nothing_told_twice(self) -> None:
-        await self.chat.ready()
+        await self.chat.ready_conversation()
         self.conversation.past = past = Past()
         past.error = AgentError(INTERNAL_ERROR, "The conversation cannot be read.")
-        self.chat.touch()
+        self.chat.tell_soon()
         await until(lambda: self.told and self.told[-1].state == FAILED)
         past.error = None
-        await self.chat.ready()
+        await self.chat.ready_conversation()
         edits = (Diff("/w/a.txt", "", "new"),)
         result = ToolResult("call", "write", {}, "", "", True, unasked=edits)
         self.feed.publish_event(TurnEvent(1, BEGIN, "c", "turn", result))
@@ -90,12 +93,12 @@ class Following(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(sum(len(update.unasked) for update in self.told), 1)
 
     async def test_a_message_on_its_way_is_stopped_and_the_next_one_is_not(self) -> None:
-        async with self.chat.sending() as first:
+        async with self.chat.sending_message() as first:
             first()
             self.chat.stop()
             with self.assertRaises(AgentError):
                 first()
-            async with self.chat.sending() as second:
+            async with self.chat.sending_message() as second:
                 second()
 
     async def test_one_that_is_stopped_while_it_opens_shows_what_waits_all_the_same(self) -> None:
@@ -113,20 +116,20 @@ class Following(unittest.IsolatedAsyncioTestCase):
 
     async def test_nothing_is_told_that_is_no_news_or_comes_after_the_end(self) -> None:
         clock = Clock()
-        await self.chat.ready()
+        await self.chat.ready_conversation()
         for _ in range(2):
-            self.chat.touch()
+            self.chat.tell_soon()
             await clock.advance(1.0)
         self.assertEqual(len(self.told), 1)
         await self.chat.close()
-        self.chat.fail("It ended.", INTERNAL_ERROR)
+        self.chat.show_problem("It ended.", INTERNAL_ERROR)
         await clock.advance(1.0)
         self.assertEqual(len(self.told), 1)
 
     async def test_of_a_conversation_that_was_deleted_nothing_is_heard_any_more(self) -> None:
         clock = Clock()
-        await self.chat.ready()
-        self.chat.lose()
+        await self.chat.ready_conversation()
+        self.chat.lose_conversation()
         self.say("late")
         await clock.advance(1.0)
         self.assertEqual(self.told[-1].state, FAILED)
@@ -134,25 +137,25 @@ class Following(unittest.IsolatedAsyncioTestCase):
 
     async def test_one_that_works_is_not_opened_again(self) -> None:
         clock = Clock()
-        await self.chat.ready()
-        self.chat.fail("It ended.", INTERNAL_ERROR)
+        await self.chat.ready_conversation()
+        self.chat.show_problem("It ended.", INTERNAL_ERROR)
         self.conversation.is_busy = True
         self.chat.retry()
         await clock.advance(1.0)
         self.assertEqual(self.told[-1].problem, "It ended.")
 
     async def test_its_end_waits_for_each_message_that_is_on_its_way(self) -> None:
-        await self.chat.ready()
-        unsaid = self.chat.unsaid = mock.MagicMock(remove=mock.AsyncMock())
+        await self.chat.ready_conversation()
+        unsaid = self.chat.unsaid = mock.MagicMock(remove_conversation=mock.AsyncMock())
         closing: asyncio.Future[None] | None = None
-        async with self.chat.sending():
-            async with self.chat.sending():
+        async with self.chat.sending_message():
+            async with self.chat.sending_message():
                 closing = asyncio.ensure_future(self.chat.close())
                 await in_turn()
             await in_turn()
-            unsaid.remove.assert_not_called()
+            unsaid.remove_conversation.assert_not_called()
         await closing
-        unsaid.remove.assert_called_once()
+        unsaid.remove_conversation.assert_called_once()
 
 
 class Saying(unittest.IsolatedAsyncioTestCase):
@@ -189,20 +192,20 @@ class Saying(unittest.IsolatedAsyncioTestCase):
         self.changed.append((state.is_temporary, self.is_held))
 
     async def test_nobody_else_has_it_while_it_is_made_to_last(self) -> None:
-        await self.unsaid.end()
-        await self.unsaid.end()
+        await self.unsaid.end_temporary()
+        await self.unsaid.end_temporary()
         self.assertEqual(self.changed, [(True, False), (False, True)])
 
     async def test_it_is_kept_from_others_once_until_something_is_said(self) -> None:
-        await self.unsaid.keep()
-        await self.unsaid.keep()
+        await self.unsaid.keep_conversation()
+        await self.unsaid.keep_conversation()
         self.assertEqual(self.kept, 1)
-        await self.unsaid.end()
-        await self.unsaid.keep()
+        await self.unsaid.end_temporary()
+        await self.unsaid.keep_conversation()
         self.assertEqual(self.kept, 0)
 
     async def test_it_goes_with_its_chat(self) -> None:
-        await self.unsaid.remove(self.agent)
+        await self.unsaid.remove_conversation(self.agent)
         self.agent.delete_session.assert_called_once_with("c")
 
     async def test_it_stays_where_a_message_waits_or_runs_or_was_said(self) -> None:
@@ -213,12 +216,12 @@ class Saying(unittest.IsolatedAsyncioTestCase):
             (conversation.record, "turns", 1),
         ):
             with self.subTest(name), mock.patch.object(owner, name, value):
-                await self.unsaid.remove(self.agent)
+                await self.unsaid.remove_conversation(self.agent)
                 self.agent.delete_session.assert_not_called()
 
     async def test_one_that_another_program_began_stays_with_it(self) -> None:
         self.conversation.record.has_begun = True
-        await Unsaid(self.conversation).remove(self.agent)
+        await Unsaid(self.conversation).remove_conversation(self.agent)
         self.agent.delete_session.assert_not_called()
 
 

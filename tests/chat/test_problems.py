@@ -13,7 +13,9 @@ class Told(unittest.TestCase):
         self,
     ) -> None:
         refused = "Cannot enable privileged approval modes in an untrusted folder."
-        words = problems.told(AgentError(VALIDATION_ERROR, refused))
+        words = problems.problem_sentence(AgentError(VALIDATION_ERROR, refused))
         self.assertTrue(words.startswith(refused))
         self.assertIn('"trusted_folders"', words)
-        self.assertEqual(problems.told(AgentError(VALIDATION_ERROR, "Other.")), "Other.")
+        self.assertEqual(
+            problems.problem_sentence(AgentError(VALIDATION_ERROR, "Other.")), "Other."
+        )

@@ -78,11 +78,11 @@ def followed(told: Sequence[TurnEvent], looks: Sequence[bool] = ()) -> tuple[str
     """The document as a view has it at the end, which looks at it after some of the events."""
     transcript, drawing = Transcript(FOLDER), Drawing()
     for number, event in enumerate(told):
-        transcript.add(event)
+        transcript.add_event(event)
         if looks and looks[number % len(looks)]:
-            drawing.apply(transcript.take())
-    drawing.apply(transcript.take())
-    assert transcript.take() == ()
+            drawing.apply(transcript.take_patches())
+    drawing.apply(transcript.take_patches())
+    assert transcript.take_patches() == ()
     return drawing.text, drawing.items
 
 
@@ -101,7 +101,7 @@ def in_pieces(bodies: Sequence[Body], size: int) -> list[Body]:
 def taken(transcript: Transcript) -> str:
     """All that was not taken before, as a document of its own."""
     drawing = Drawing()
-    drawing.apply(transcript.take())
+    drawing.apply(transcript.take_patches())
     return drawing.text
 
 
@@ -123,18 +123,18 @@ class Same(unittest.TestCase):
     def test_past_turns_are_drawn_as_they_were_when_they_ran(self, bodies: list[Body]) -> None:
         told = list(numbered([*bodies, DONE]))
         transcript, drawing = Transcript(FOLDER), Drawing()
-        transcript.load(past(told))
-        drawing.apply(transcript.take())
+        transcript.load_turns(past(told))
+        drawing.apply(transcript.take_patches())
         self.assertEqual((drawing.text, drawing.items), followed(told))
 
     @given(CONVERSATIONS, st.integers(0, 25))
     def test_what_was_loaded_may_come_again(self, bodies: list[Body], count: int) -> None:
         told = list(numbered([*bodies, DONE]))
         transcript, drawing = Transcript(FOLDER), Drawing()
-        transcript.load(past(told[: count + 1]))
+        transcript.load_turns(past(told[: count + 1]))
         for event in told:
-            transcript.add(event)
-        drawing.apply(transcript.take())
+            transcript.add_event(event)
+        drawing.apply(transcript.take_patches())
         self.assertEqual((drawing.text, drawing.items), followed(told))
 
     @given(CONVERSATIONS)
@@ -147,7 +147,7 @@ class Same(unittest.TestCase):
     def test_what_waits_stands_below_all_else(self, bodies: list[Body]) -> None:
         transcript = Transcript(FOLDER)
         for event in numbered(bodies):
-            transcript.add(event)
+            transcript.add_event(event)
         text = taken(transcript)
         asked = text.count("? May it use") + text.count("[Answer]")
         self.assertEqual(asked, len(transcript.waiting))
@@ -165,8 +165,8 @@ class PastTurns(unittest.TestCase):
     def loaded(self, *turns: PastTurn) -> str:
         transcript, drawing = Transcript(), Drawing()
         for _ in range(2):
-            transcript.load(turns)
-            drawing.apply(transcript.take())
+            transcript.load_turns(turns)
+            drawing.apply(transcript.take_patches())
         return drawing.text
 
     def test_a_note_about_a_whole_turn_is_shown_once(self) -> None:
@@ -193,7 +193,7 @@ class PastTurns(unittest.TestCase):
         ]
         transcript = Transcript()
         for event in numbered([*told, events.Complete(events.END_TURN, events.Usage())]):
-            transcript.add(event)
+            transcript.add_event(event)
         self.assertIn("▏ – Read", taken(transcript))
         gc.collect()
         left = {type(it) for it in gc.get_objects() if isinstance(it, Block)}
@@ -214,8 +214,8 @@ class Cost(unittest.TestCase):
         sys.settrace(count)
         try:
             for event in told:
-                transcript.add(event)
-                size += sum(len(it.rendered.text) for it in transcript.take())
+                transcript.add_event(event)
+                size += sum(len(it.rendered.text) for it in transcript.take_patches())
         finally:
             sys.settrace(None)
         return counted[0], size
@@ -232,10 +232,10 @@ class Cost(unittest.TestCase):
         costs = {}
         for lines in (100, 10_000):
             transcript = Transcript()
-            transcript.add(TurnEvent(0, BEGIN, "s", "before", Message("Go")))
+            transcript.add_event(TurnEvent(0, BEGIN, "s", "before", Message("Go")))
             for number in range(1, lines // 5 + 1):
                 body: Body = Content("line\n" * 4 + "\nline", is_partial=number % 3 != 0)
-                transcript.add(TurnEvent(number, BEGIN, "s", "before", body))
+                transcript.add_event(TurnEvent(number, BEGIN, "s", "before", body))
             self.assertGreater(taken(transcript).count("\n"), lines)
             costs[lines] = self.steps(transcript, [*numbered(more)])
         (few, drawn), (many, drawn_of_many) = costs[100], costs[10_000]

@@ -62,7 +62,7 @@ class FaultyCase(ChatCase):
 
     def begin(self) -> str:
         """A chat that may still be starting."""
-        return self.chat.open(self.workspace).conversation_id
+        return self.chat.open_chat(self.workspace).conversation_id
 
     def kill(self) -> None:
         for pid in self.pids():
@@ -206,7 +206,7 @@ class Files(FaultyCase):
                 raise AssertionError("no pipes")
             self.assertEqual(other.stdout.readline(), "True\n")
             self.start()
-            self.chat.open(self.workspace, "", id)
+            self.chat.open_chat(self.workspace, "", id)
             self.assertEqual(self.until_state(id, FAILED).problem, problems.ELSEWHERE)
             self.assertIn("Here I am.", self.front.texts[id])
             self.assertEqual(self.refused(Send(id, "hello")), problems.ELSEWHERE)
@@ -235,7 +235,7 @@ class Files(FaultyCase):
                 file.write(damaged)
                 file.flush()
                 self.start()
-                self.chat.open(self.workspace, "", id)
+                self.chat.open_chat(self.workspace, "", id)
                 self.assertIn(self.file_of(id), self.until_state(id, FAILED).problem)
                 self.assertIn(self.file_of(id), self.refused(Send(id, "hello")))
                 self.assertFalse([it for it in self.front.updates if it.is_anew or it.patches])
@@ -258,7 +258,7 @@ class Files(FaultyCase):
     def test_one_that_is_closed_at_once_leaves_nothing_behind(self) -> None:
         with unittest.mock.patch.object(sys, "unraisablehook") as hook:
             for _ in range(3):
-                self.chat.close(self.begin())
+                self.chat.close_chat(self.begin())
             self.open()
         hook.assert_not_called()
 

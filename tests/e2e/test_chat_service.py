@@ -158,7 +158,7 @@ class ChatCase(unittest.TestCase):
 
     def open(self, id: str = "", agent: str = "") -> str:
         """A chat that is ready."""
-        id = self.chat.open(self.workspace, agent, id).conversation_id
+        id = self.chat.open_chat(self.workspace, agent, id).conversation_id
         self.until_state(id, READY)
         return id
 
@@ -210,7 +210,7 @@ class ChatCase(unittest.TestCase):
 
 class Talking(ChatCase):
     def test_a_new_chat_is_starting_from_the_first_moment_and_ready_before_a_message(self) -> None:
-        first = self.chat.open(self.workspace)
+        first = self.chat.open_chat(self.workspace)
         self.assertEqual((first.state, first.workspace), (STARTING, self.workspace))
         ready = self.until_state(first.conversation_id, READY)
         told = [it.state for it in self.front.updates]
@@ -429,24 +429,24 @@ class Lasting(ChatCase):
         self.ask(Send(id, "hello"))
         self.until_text(id, "said")
         self.until_state(id, READY)
-        self.chat.close(id)
+        self.chat.close_chat(id)
         threads: list[str] = []
 
         def load(document: Transcript, turns: Sequence[PastTurn]) -> None:
             threads.append(threading.current_thread().name)
             past(document, turns)
 
-        past = Transcript.load
-        with unittest.mock.patch.object(Transcript, "load", load):
+        past = Transcript.load_turns
+        with unittest.mock.patch.object(Transcript, "load_turns", load):
             self.front.texts.clear()
-            self.chat.open(self.workspace, "", id)
+            self.chat.open_chat(self.workspace, "", id)
             self.until_text(id, "said")
         self.assertNotIn(NAME, threads)
         self.assertEqual(len(threads), 1)
 
     def test_one_in_which_nothing_was_said_leaves_nothing(self) -> None:
         id = self.open()
-        self.chat.close(id)
+        self.chat.close_chat(id)
         folder = os.path.join(self.root, "state", "conversations")
         until(lambda: not [it for it in os.listdir(folder) if it.startswith(id)])
         self.assertEqual(self.ask(ListConversations()).conversations, ())
@@ -479,7 +479,7 @@ class Lasting(ChatCase):
         self.assertIn("Apples are red.", self.front.texts[copy])
         self.assertIn("Apples are red.", self.ask(Export(id)))
         self.ask(Delete(id))
-        self.chat.close(id)
+        self.chat.close_chat(id)
         left = self.ask(ListConversations())
         self.assertEqual([it.id for it in left.conversations], [copy])
         self.assertIn("no conversation", self.refused(Delete(id)))
@@ -490,7 +490,7 @@ class Lasting(ChatCase):
         id = self.open()
         self.ask(Send(id, "go on"))
         self.until_text(id, "one")
-        self.chat.close(id)
+        self.chat.close_chat(id)
         gate.set()
         (info,) = until(lambda: self.at_rest())
         self.assertEqual(info.turns, 1)
@@ -502,9 +502,11 @@ class Lasting(ChatCase):
         for words, is_ready in (("plain", True), ("with @a file", True), ("at once", False)):
             with self.subTest(words):
                 self.model.will_play(words, ["said"])
-                id = self.open() if is_ready else self.chat.open(self.workspace).conversation_id
+                id = (
+                    self.open() if is_ready else self.chat.open_chat(self.workspace).conversation_id
+                )
                 answer = self.chat.ask(Send(id, words))
-                self.chat.close(id)
+                self.chat.close_chat(id)
                 until(partial(getattr, answer, "is_there"))
                 self.assertTrue(answer.result().turn)
                 listed = until(self.at_rest)
@@ -514,8 +516,8 @@ class Lasting(ChatCase):
         self.model.will_play("hello", ["said"])
         id = self.open()
         for _ in range(5):
-            self.chat.close(id)
-            self.chat.open(self.workspace, "", id)
+            self.chat.close_chat(id)
+            self.chat.open_chat(self.workspace, "", id)
         self.front.updates.clear()
         self.until_state(id, READY, FAILED)
         self.assertTrue(self.ask(Send(id, "hello")).turn)
@@ -545,7 +547,7 @@ class Failing(ChatCase):
 
     def test_an_agent_that_cannot_be_started_is_told_and_may_come_later(self) -> None:
         there, self.command = self.command, (os.path.join(self.root, "no such program"),)
-        id = self.chat.open(self.workspace).conversation_id
+        id = self.chat.open_chat(self.workspace).conversation_id
         failed = self.until_state(id, FAILED)
         self.assertIn("cannot be started", failed.problem)
         self.assertEqual(failed.code, "CLIENT_NOT_INITIALIZED")
@@ -559,7 +561,7 @@ class Failing(ChatCase):
 
     def test_a_chat_that_failed_is_opened_again_without_a_message(self) -> None:
         there, self.command = self.command, (os.path.join(self.root, "no such program"),)
-        id = self.chat.open(self.workspace).conversation_id
+        id = self.chat.open_chat(self.workspace).conversation_id
         self.until_state(id, FAILED)
         self.command = there
         self.ask(Reopen(id))
@@ -581,7 +583,7 @@ class Failing(ChatCase):
 
     def test_without_credentials_the_user_is_told(self) -> None:
         self.credentials = None
-        id = self.chat.open(self.workspace).conversation_id
+        id = self.chat.open_chat(self.workspace).conversation_id
         failed = self.until_state(id, FAILED)
         self.assertEqual(failed.code, "AUTH_NOT_SET")
         (row,) = self.ask(Agents())
@@ -594,11 +596,11 @@ class Failing(ChatCase):
         self.assertTrue(row.login.is_authenticated)
 
     def test_a_workspace_that_is_gone_is_told(self) -> None:
-        id = self.chat.open(os.path.join(self.root, "gone")).conversation_id
+        id = self.chat.open_chat(os.path.join(self.root, "gone")).conversation_id
         self.assertIn("folder", self.until_state(id, FAILED).problem)
 
     def test_a_workspace_in_which_the_keys_lie_is_refused(self) -> None:
-        id = self.chat.open(self.root).conversation_id
+        id = self.chat.open_chat(self.root).conversation_id
         self.assertIn("keys", self.until_state(id, FAILED).problem)
         self.assertIn("keys", self.refused(Send(id, "hello")))
 
@@ -606,7 +608,7 @@ class Failing(ChatCase):
         state = os.path.join(self.root, "state")
         with open(state, "w"):
             pass
-        id = self.chat.open(self.workspace).conversation_id
+        id = self.chat.open_chat(self.workspace).conversation_id
         failed = self.until_state(id, FAILED)
         self.assertIn(state, failed.problem)
         os.unlink(state)
@@ -646,7 +648,7 @@ class Ending(ChatCase):
     def test_the_engine_ends_some_time_after_the_last_chat_and_begins_with_the_next(self) -> None:
         with unittest.mock.patch.object(chat_service, "LINGER", 0.05):
             id = self.open()
-            self.chat.close(id)
+            self.chat.close_chat(id)
             until(lambda: NAME not in [it.name for it in threading.enumerate()])
         self.open()
 

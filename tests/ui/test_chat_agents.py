@@ -50,13 +50,13 @@ class AgentCase(ListCase):
     def setUp(self) -> None:
         super().setUp()
         self.agents: dict[str, str] = {}
-        real = self.service.open
+        real = self.service.open_chat
 
         def opened(workspace: str, agent: str, conversation_id: str, tools: Any) -> Any:
             self.agents[conversation_id], self.tools = agent, tools
             return real(workspace, agent, conversation_id, tools)
 
-        self.replace(self.service, "open", opened)
+        self.replace(self.service, "open_chat", opened)
 
     def agent_of(self, view: sublime.View) -> str:
         return self.agents[self.id_of(view)]

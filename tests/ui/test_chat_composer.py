@@ -15,7 +15,7 @@ from GeminiCompanion.companion.chat.attached import (
     IMAGE,
     SELECTION,
     Attached,
-    outgoing,
+    outgoing_message,
 )
 from GeminiCompanion.companion.chat.chat_update import WORKING
 from GeminiCompanion.companion.chat.rendered import Patch, Rendered
@@ -247,7 +247,9 @@ class TheQueue(ComposerCase):
 
     def test_a_changed_one_comes_before_what_stands_in_the_composer(self) -> Steps:
         image = Attachment("f" * 32, "b.png", "image/png", 3)
-        sent = outgoing("first", [A_SELECTION, Attached(CONTEXT, "of the editor", text="told")])
+        sent = outgoing_message(
+            "first", [A_SELECTION, Attached(CONTEXT, "of the editor", text="told")]
+        )
         files: Any = {"given": ("/w/a.py",), "attachments": (image,)}
         message = queued("1", sent.text, additions=sent.additions, **files)
         view = yield from self.waiting(message)
@@ -299,7 +301,7 @@ class TheQueue(ComposerCase):
 
     def test_what_is_taken_back_is_brought_by_the_history(self) -> Steps:
         context = Attached(CONTEXT, "of the editor", text="told")
-        sent = outgoing("first", [A_SELECTION, context])
+        sent = outgoing_message("first", [A_SELECTION, context])
         view = yield from self.waiting(queued("1", sent.text, additions=sent.additions))
         self.assertNotIn("…", self.above(view))
         self.press(view, "take_back 1")

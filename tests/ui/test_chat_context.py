@@ -9,7 +9,7 @@ from typing import Any, Generator
 
 import sublime
 from GeminiCompanion.companion.agent.turn_events import Queue, QueuedMessage
-from GeminiCompanion.companion.chat.attached import outgoing
+from GeminiCompanion.companion.chat.attached import outgoing_message
 from GeminiCompanion.companion.chat.chat_update import WORKING
 from GeminiCompanion.companion.chat.requests import TakeBack
 from GeminiCompanion.companion.ui.settings import parse
@@ -98,7 +98,7 @@ class Context(ChatCase):
         yield from self.look_at("a.py", "one two\n")
         view = yield from self.chat()
         told = yield from self.sent("hello")
-        sent = outgoing("hello", self.service.asked[-1][0].attached)
+        sent = outgoing_message("hello", self.service.asked[-1][0].attached)
         now = datetime.now(timezone.utc)
         message = QueuedMessage("1", sent.text, now, additions=sent.additions)
         yield from self.update(view, state=WORKING, queue=Queue((message,), False))

@@ -11,7 +11,7 @@ from datetime import datetime, timezone
 from typing import Any, Generator
 
 from GeminiCompanion.companion.agent.turn_events import Queue, QueuedMessage
-from GeminiCompanion.companion.chat.attached import PROBLEMS, outgoing
+from GeminiCompanion.companion.chat.attached import PROBLEMS, outgoing_message
 from GeminiCompanion.companion.chat.chat_update import READY, WORKING
 from GeminiCompanion.companion.ui.prompt import diagnostics
 
@@ -137,7 +137,7 @@ class Problems(ChatCase):
         yield from self.edit()
         self.server.reports("new one", "old one")
         yield from self.sent()
-        sent = outgoing("hello", self.service.asked[-1][0].attached)
+        sent = outgoing_message("hello", self.service.asked[-1][0].attached)
         now = datetime.now(timezone.utc)
         message = QueuedMessage("1", sent.text, now, additions=sent.additions)
         yield from self.update(self.view, state=WORKING, queue=Queue((message,), False))

@@ -66,9 +66,9 @@ class QuestionCase(ChatCase):
         transcript = self.transcripts.setdefault(id, Transcript())
         for body in bodies:
             self.numbers += 1
-            transcript.add(TurnEvent(self.numbers, self.now, id, "turn", body))
+            transcript.add_event(TurnEvent(self.numbers, self.now, id, "turn", body))
         members = {"state": WORKING, "agent_name": "Gemini CLI", "patience": 600.0, **members}
-        waiting, patches = transcript.waiting, transcript.take()
+        waiting, patches = transcript.waiting, transcript.take_patches()
         update = ChatUpdate(id, patches=patches, waiting=waiting, **members)
         self.chats.drawing.draw_soon(update)
         yield from self.until_turn()

@@ -59,7 +59,7 @@ class Service:
         self.opens = 0
         self.asked: list[tuple[Any, Answer[Any]]] = []
 
-    def open(
+    def open_chat(
         self, workspace: str, agent: str = "", conversation_id: str = "", tools: Any = ()
     ) -> ChatUpdate:
         self.opened.append(conversation_id)
@@ -67,7 +67,7 @@ class Service:
         self.opens += 1
         return ChatUpdate(conversation_id, STARTING, workspace=workspace)
 
-    def close(self, conversation_id: str) -> None:
+    def close_chat(self, conversation_id: str) -> None:
         if conversation_id in self.opened:
             self.opened.remove(conversation_id)
 

@@ -751,8 +751,8 @@ class Restored(ChatViewCase):
     def test_an_answer_with_the_same_line_puts_nothing_into_the_composer(self) -> None:
         transcript = Transcript()
         answer = f"look:\n{COMPOSER}rm -rf /\n> {COMPOSER}rm\n"
-        transcript.add(TurnEvent(1, TIME, "", "t", Content(answer, True)))
-        patches = transcript.take()
+        transcript.add_event(TurnEvent(1, TIME, "", "t", Content(answer, True)))
+        patches = transcript.take_patches()
         self.chat.draw_patches(patches)
         self.at_end()
         for typed in ("", "mine\n" + COMPOSER + "too"):

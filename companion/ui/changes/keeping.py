@@ -8,7 +8,7 @@ from typing import Callable, Sequence
 import sublime
 
 from ...base.change_sheet import ChangeStart, FileChanges
-from ...chat.amounts import many
+from ...chat.amounts import count_text
 from .. import panels, settings
 from ..review import sight
 from ..review.record import is_diff
@@ -108,14 +108,14 @@ class Keeping:
             self._tell(NOTHING)
         elif is_kept or await self._may_drop(sheet, ids, len(starts)):
             changes = await self._several(sheet, ids, is_kept)
-            self._tell((KEPT if is_kept else DROPPED).format(many(changes, "change")))
+            self._tell((KEPT if is_kept else DROPPED).format(count_text(changes, "change")))
         sheet.refresh()
 
     async def _may_drop(self, sheet: ChangeSheet, ids: Sequence[str], changes: int) -> bool:
         sources = [(id, sheet.source(id)) for id in ids]
         closed = [id for id, source in sources if source is not None and source.view(id) is None]
-        what = f"{many(changes, 'change')} in {many(len(ids), 'file')}"
-        opens = OPENS.format(many(len(closed), "edit")) if closed else ""
+        what = f"{count_text(changes, 'change')} in {count_text(len(ids), 'file')}"
+        opens = OPENS.format(count_text(len(closed), "edit")) if closed else ""
         items = [[f"Drop all: {what}", DROP_ALL + opens], STAY]
         window = sheet.window
         if window is None:

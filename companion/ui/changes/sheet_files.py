@@ -8,7 +8,7 @@ from typing import Sequence
 import sublime
 
 from ...base.change_sheet import FileChanges, Section
-from ...chat.amounts import many
+from ...chat.amounts import count_text
 from ..stories import Slices, sleep
 from .sources import SheetEntry, Source
 
@@ -67,11 +67,11 @@ def extent(found: Sequence[tuple[str, Source]]) -> str:
         count = sum(1 for _title, source in found if source.names == names)
         said.append(f"{count} {names[count != 1]}")
     files = len({title for title, _source in found})
-    return f"{' and '.join(said)} in {many(files, 'file')}"
+    return f"{' and '.join(said)} in {count_text(files, 'file')}"
 
 
 def lines(files: Sequence[FileChanges]) -> str:
     """How many lines they add and remove."""
     added = sum(file.counts[0] for file in files)
     removed = sum(file.counts[1] for file in files)
-    return f"{many(added, 'line')} added, {removed:,} removed"
+    return f"{count_text(added, 'line')} added, {removed:,} removed"

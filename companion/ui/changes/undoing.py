@@ -10,7 +10,7 @@ from typing import Callable, Sequence
 
 import sublime
 
-from ...chat.amounts import many
+from ...chat.amounts import count_text
 from .. import panels
 from ..presses import Presses
 from ..review.history import EditHistory
@@ -101,7 +101,7 @@ class Undoing:
         last: SheetDecision,
         takes: Sequence[UndoStep],
     ) -> None:
-        what = many(len(takes), f"{NAMES[last.is_accepted]} edit")
+        what = count_text(len(takes), f"{NAMES[last.is_accepted]} edit")
         items = [[f"Undo {what}", DETAILS[last.is_accepted]], GO_BACK]
         with self._presses.question("what to undo"):
             chosen = await panels.choice(window, items, f"Undo {what}?")

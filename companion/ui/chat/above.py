@@ -11,8 +11,8 @@ import sublime
 
 from ...agent.turn_events import Queue, QueuedMessage
 from ...base.shown_text import shown_line
-from ...chat.amounts import many
-from ...chat.attached import Attached, added, words_of
+from ...chat.amounts import count_text
+from ...chat.attached import Attached, add_attachments, words_of
 from .. import wrapping
 from .one_phantom import OnePhantom, narrowest_columns
 
@@ -57,7 +57,7 @@ class Above:
         self._phantom = OnePhantom(KEY, drawing, pressed)
 
     def attach(self, new: Iterable[Attached]) -> None:
-        self._set_attached(added(self.attached, new))
+        self._set_attached(add_attachments(self.attached, new))
 
     def detach(self, gone: Iterable[Attached]) -> None:
         left = set(gone)
@@ -95,7 +95,7 @@ def _link_rows(queue: Queue, attached: Sequence[Attached]) -> tuple[LinkRow, ...
 def message_summary(message: QueuedMessage) -> str:
     """A message that waits, in a line."""
     words, count = words_of(message), len(message.given) + len(message.attachments)
-    more = f" (with {many(count, 'file')})" if count else ""
+    more = f" (with {count_text(count, 'file')})" if count else ""
     return short_line(words or message.text) + more
 
 

@@ -12,7 +12,7 @@ import sublime
 
 from ...agent.turn_events import ALWAYS, ALWAYS_SERVER, ALWAYS_TOOL, CANCEL, MODIFY, ONCE
 from ...chat import rendered
-from ...chat.amounts import one_line, short
+from ...chat.amounts import one_line, shorten_text
 from ...chat.question import PERMISSION
 from ..stories import Stories
 from .chat_view import ChatView
@@ -159,7 +159,7 @@ class Answering:
             return False
         elif OUTCOMES.get(decision) == NO or not self._replies.shows_unseen_edit(asked):
             return True
-        title = short(one_line(asked.question.title), MAX_TITLE)
+        title = shorten_text(one_line(asked.question.title), MAX_TITLE)
         self._tell(SHOWN.format(title, decision))
         return False
 

@@ -13,7 +13,7 @@ from ...base import background
 from ...base.answer import Answer
 from ...base.path_maps import PathMaps
 from ...chat import attached
-from ...chat.amounts import many
+from ...chat.amounts import count_text
 from ...chat.attached import Attached
 from .. import application, panels, sharing_settings
 from ..prompt import sending
@@ -91,7 +91,7 @@ class Attaching:
             return
         where = os.path.basename(path) if path else "an unsaved text"
         name = "of the last build" if what == "build_results" else f"of {where}"
-        lines = many(words.count("\n") + 1, "line")
+        lines = count_text(words.count("\n") + 1, "line")
         chat.above.attach([Attached(TEXTS[what], f"{name} ({lines})", text=words)])
 
     async def _attach_open(self, window: sublime.Window, chat: ChatView) -> None:

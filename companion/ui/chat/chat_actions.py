@@ -177,14 +177,14 @@ class ChatActions:
             self._opened.add(chat.conversation)
             agent, workspace = self.drafts.start_options(chat.conversation)
             folder = workspace or folder_of(window)
-            chat.show_update(service.open(folder, agent, chat.conversation, tools))
+            chat.show_update(service.open_chat(folder, agent, chat.conversation, tools))
         return service
 
     def leave_chat(self, chat: ChatView) -> None:
         """It is not shown any more, until `load_transcript`."""
         self._opened.discard(chat.conversation)
         if self.access.service is not None:
-            self.access.service.close(chat.conversation)
+            self.access.service.close_chat(chat.conversation)
 
     def _follow_update(self, chat: ChatView) -> None:
         window = chat.views[0].window()

@@ -6,7 +6,7 @@ from typing import Callable
 
 import sublime
 
-from ...chat.amounts import many
+from ...chat.amounts import count_text
 from ...chat.code_blocks import CodeBlock, code_blocks
 from ...chat.rendered import MARKERS
 from .. import application, texts
@@ -75,4 +75,4 @@ def _block_at(blocks: list[CodeBlock], offset: int) -> CodeBlock | None:
 
 def _line_count_words(code: str) -> tuple[str, str]:
     count = code.count("\n")
-    return many(count, "line"), "is" if count == 1 else "are"
+    return count_text(count, "line"), "is" if count == 1 else "are"

@@ -15,7 +15,7 @@ import sublime
 from ...base import background
 from ...base.shown_text import shown_line
 from ...chat.amounts import path_in
-from ...chat.project_paths import escaped, in_order, matching
+from ...chat.project_paths import escape_name, in_order, matching_names
 from ...ide.code_queries import FoundCode
 from .. import queues, sharing_settings
 from ..code import symbol_index
@@ -163,7 +163,7 @@ def _fitting_items(
     def is_offered(name: str) -> bool:
         return not is_excluded(os.path.join(folder, name))
 
-    best = matching(names, asked.fixed, asked.typed, is_offered, MOST)
+    best = matching_names(names, asked.fixed, asked.typed, is_offered, MOST)
     items = [_name_item(path, asked.fixed) for path in best]
     letters = in_order(asked.typed)
     named = (symbol for symbol in symbols if symbol.name)
@@ -175,16 +175,16 @@ def _fitting_items(
 
 
 def _name_item(name: str, fixed: str) -> sublime.CompletionItem:
-    whole = escaped(name)
+    whole = escape_name(name)
     # What stands before the word stays, so it is no part of what is put there.
-    rest = whole[len(fixed) :] if whole.startswith(fixed) else escaped(name[len(fixed) :])
+    rest = whole[len(fixed) :] if whole.startswith(fixed) else escape_name(name[len(fixed) :])
     kind = FOLDER if name.endswith("/") else FILE
     return sublime.CompletionItem(rest, completion=rest, kind=kind)
 
 
 def _symbol_item(found: FoundCode, folder: str) -> sublime.CompletionItem:
     path = path_in(folder, found.path).replace(os.sep, "/")
-    place = f"{escaped(path)}#L{found.line}"
+    place = f"{escape_name(path)}#L{found.line}"
     name = shown_line(found.name)
     return sublime.CompletionItem(
         name, annotation=place, completion=f"{place} ({name})", kind=SYMBOL

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Awaitable, Callable
 import sublime
 
 from ...base.shown_text import shown_line
-from ...chat.amounts import clock, many
+from ...chat.amounts import clock_text, count_text
 from .. import panels, texts, views
 from ..file_reading import in_time
 from ..panels import Item
@@ -142,7 +142,7 @@ class ConversationList:
                 return listed
 
     def _conversation_item(self, info: SessionInfo, listed: Listed) -> sublime.QuickPanelItem:
-        facts = [_time_text(info.last_used), _agent_name(info), many(info.turns, "message")]
+        facts = [_time_text(info.last_used), _agent_name(info), count_text(info.turns, "message")]
         details = [" · ".join(facts), *filter(None, [listed.excerpts.get(info.id)])]
         is_open = bool(chat_places.views_of(info.id))
         remark = "busy" if info.is_busy else "open" if is_open else ""
@@ -215,7 +215,7 @@ class ConversationList:
         from ...agent.supported import CLIS
 
         row = CLIS.get(info.agent)
-        told = [WHAT_IS_DELETED.format(many(info.turns, "message"))]
+        told = [WHAT_IS_DELETED.format(count_text(info.turns, "message"))]
         told += [OWN_FILES_GO if row is not None and row.removes_sessions else OWN_FILES_STAY]
         told += [IS_BUSY] if info.is_busy else []
         told += [IS_OPEN] if chat_places.views_of(info.id) else []
@@ -247,7 +247,7 @@ def _list_heading(listed: Listed) -> str:
 def _time_text(time: datetime) -> str:
     local, now = time.astimezone(), datetime.now().astimezone()
     day = "" if local.date() == now.date() else f"{local:%a %d %b %Y} "
-    return day + clock(time)
+    return day + clock_text(time)
 
 
 def _agent_name(info: SessionInfo) -> str:

@@ -19,7 +19,7 @@ from ...agent.elicitation import (
     Field,
 )
 from ...base.web_address import web_address
-from ...chat.amounts import many, one_line, short
+from ...chat.amounts import count_text, one_line, shorten_text
 from ...chat.question import ChatQuestion
 from .. import application
 from ..panels import Panel
@@ -109,7 +109,7 @@ class _Filling:
     async def review_answers(self) -> int:
         """All values once more: SENT, REFUSED, the number of a field to change, or -1."""
         rows = [[_field_title(field), self._shown_value(field)] for field in self._fields]
-        items = [[SEND, many(len(self.content), "answer")], *rows, [DECLINE_IT, ""]]
+        items = [[SEND, count_text(len(self.content), "answer")], *rows, [DECLINE_IT, ""]]
         chosen = await self._panel.choice(items, REVIEW)
         if chosen == 0:
             return SENT
@@ -123,13 +123,15 @@ class _Filling:
             return YES if value else NO
         names = {each.value: each.name for each in field.choices}
         parts = value if isinstance(value, list) else [value]
-        return short(one_line(", ".join(str(names.get(part, part)) for part in parts)), MAX_VALUE)
+        return shorten_text(
+            one_line(", ".join(str(names.get(part, part)) for part in parts)), MAX_VALUE
+        )
 
     def _field_caption(self, at: int, field: Field) -> str:
         count = len(self._fields)
         place = f" ({at + 1} of {count})" if count > 1 else ""
         told = f": {field.description}" if field.description else ""
-        return short(one_line(f"{_field_title(field)}{place}{told}"), MAX_CAPTION)
+        return shorten_text(one_line(f"{_field_title(field)}{place}{told}"), MAX_CAPTION)
 
     def _known_value(self, field: Field) -> Any:
         return self.content.get(field.name, field.default)

@@ -10,7 +10,7 @@ import sublime
 
 from ...base import background
 from ...base.answer import Answer
-from ...chat.project_paths import PathListing, PathScope, listed
+from ...chat.project_paths import PathListing, PathScope, list_paths
 from .. import views
 
 # Seconds after which a listing is made anew, while the older one is used.
@@ -33,7 +33,7 @@ class ProjectLists:
         found = self._found.get(scope)
         is_old = found is None or time.monotonic() - found[0] > FRESH
         if is_old and scope not in self._coming:
-            self._coming[scope] = background.start_work(partial(listed, scope))
+            self._coming[scope] = background.start_work(partial(list_paths, scope))
         if found is None:
             await self._coming[scope]
             self._take_listing(scope)

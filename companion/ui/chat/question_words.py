@@ -6,7 +6,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta, timezone
 from typing import Sequence
 
-from ...chat.amounts import many, one_line, short
+from ...chat.amounts import count_text, one_line, shorten_text
 from ...chat.chat_update import ChatUpdate
 from ...chat.question import PERMISSION, ChatQuestion
 
@@ -41,7 +41,7 @@ def in_status_bar(waiting: Sequence[tuple[ChatQuestion, float]], now: datetime) 
         return SEVERAL_IN_BAR.format(count=len(waiting), rest=rest)
     (question, _patience) = waiting[0]
     is_tool = question.kind == PERMISSION
-    about = f" about {short(question.title, MAX_TITLE)}" if is_tool else ""
+    about = f" about {shorten_text(question.title, MAX_TITLE)}" if is_tool else ""
     return IN_BAR.format(about=about, rest=rest)
 
 
@@ -49,7 +49,7 @@ def above_composer(update: ChatUpdate, now: datetime) -> str:
     """The words above the composer of a chat in which something waits."""
     first, count = update.waiting[0], len(update.waiting)
     name = update.agent_name or "The agent"
-    more = f" you {many(count, 'question')}" if count > 1 else " you"
+    more = f" you {count_text(count, 'question')}" if count > 1 else " you"
     keys = KEYS if first.kind == PERMISSION else FORM_KEYS
     told = [IN_CHAT.format(name=name, more=more, keys=keys)]
     left = time_left(first, update.patience, now)
@@ -62,7 +62,7 @@ def on_desktop(name: str, question: ChatQuestion) -> str:
     """The question as a sentence for a notice."""
     subject = one_line(question.text) if question.kind == PERMISSION else ""
     what = question.title + (f": {subject}" if subject else "")
-    return f"{name or 'An agent'} asks you: {short(one_line(what), MAX_SUBJECT)}"
+    return f"{name or 'An agent'} asks you: {shorten_text(one_line(what), MAX_SUBJECT)}"
 
 
 def utc_now() -> datetime:

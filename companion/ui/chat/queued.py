@@ -9,7 +9,7 @@ import sublime
 
 from ...agent.turn_events import QueuedMessage
 from ...base.answer import Unanswered
-from ...chat.attached import Attached, returned, text_of, words_of
+from ...chat.attached import Attached, returned_attachments, text_of, words_of
 from .. import panels
 from ..stories import Stories
 from .above import CHANGE, DETACH, PUT_IN, SEND_NOW, TAKE_BACK, message_summary
@@ -100,7 +100,7 @@ class Queued:
 
         if not chat.views:
             return
-        before, files = chat.composer.text, returned(message)
+        before, files = chat.composer.text, returned_attachments(message)
         put = words_of(message) + ("\n\n" if before.strip() else "")
         new = [file for file in files if file not in chat.above.attached]
         chat.composer.write(chat.views[0], put + before)

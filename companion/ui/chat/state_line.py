@@ -10,7 +10,7 @@ from typing import Sequence
 import sublime
 
 from ...agent.session_state import MODE, MODEL
-from ...chat.amounts import many
+from ...chat.amounts import count_text
 from ...chat.chat_update import FAILED, STARTING, STOPPING, WORKING, ChatUpdate
 from ..wrapping import Piece, rows, words
 from . import failure_words, question_words
@@ -71,7 +71,7 @@ def words_of(update: ChatUpdate, patience: str = "", is_empty: bool = False) -> 
         told = _join_parts(mode, name + where, model, WRITES if is_empty else SENDS)
     waiting = len(update.queue.messages)
     if waiting:
-        told += f" {many(waiting, 'message')} {'wait' if waiting > 1 else 'waits'}."
+        told += f" {count_text(waiting, 'message')} {'wait' if waiting > 1 else 'waits'}."
     return told
 
 

@@ -9,7 +9,7 @@ import sublime
 
 from ...agent.credentials import OWN
 from ...base.shown_text import shown_line
-from ...chat.amounts import age
+from ...chat.amounts import age_text
 from .. import panels
 from . import agent_choice
 from .chat_actions import ChatActions
@@ -86,4 +86,4 @@ def _session_details(updated: datetime | None, now: datetime) -> tuple[str, str]
     """What is below the title, and beside it."""
     if updated is None:
         return "", ""
-    return (MAY_BE_OPEN if now - updated < JUST_USED else ""), age(now - updated)
+    return (MAY_BE_OPEN if now - updated < JUST_USED else ""), age_text(now - updated)

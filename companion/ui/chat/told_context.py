@@ -10,7 +10,7 @@ import sublime
 
 from ...agent.turn_events import QueuedMessage
 from ...base.answer import Unanswered
-from ...chat.attached import CONTEXT, PROBLEMS, Attached, parted
+from ...chat.attached import CONTEXT, PROBLEMS, Attached, split_said
 from ...chat.editor_context import as_text
 from ...ide.clis import GEMINI_CLI
 from ...ide.questions import ContextShared
@@ -92,7 +92,7 @@ class ToldContext:
 
     def taken_back(self, conversation: str, message: QueuedMessage) -> None:
         """The agent does not get the message, nor what it is told with it."""
-        kinds = {attachment.kind for attachment in parted(message)[1]}
+        kinds = {attachment.kind for attachment in split_said(message)[1]}
         if CONTEXT in kinds:
             self._told.pop(conversation, None)
         if PROBLEMS in kinds:

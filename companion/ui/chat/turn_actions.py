@@ -17,7 +17,7 @@ from ...base.file_content import Original, of_bytes, read_original
 from ...base.shown_text import shown_line
 from ...base.text_digest import text_digest
 from ...base.unified import unified_text
-from ...chat.amounts import many
+from ...chat.amounts import count_text
 from ...edits.edit import Edit, EditState
 from ...edits.ledger import EditLedger
 from ...edits.turn_edits import ShownTurn, conversation_of, parts_of, turn_id
@@ -110,8 +110,10 @@ class TurnActions:
         others = [file for file in files or () if file.state == OTHER]
         if not again:
             self._edits.turns.forget(turn_id(chat.conversation, turn), [file.path for file in done])
-        said = f"{'Made again' if again else 'Undone'}: {many(len(done), 'file')}."
-        left = (NOT_LEFT if again else LEFT).format(many(len(others), "file")) if others else ""
+        said = f"{'Made again' if again else 'Undone'}: {count_text(len(done), 'file')}."
+        left = (
+            (NOT_LEFT if again else LEFT).format(count_text(len(others), "file")) if others else ""
+        )
         self._tell(said + left + _excluded_note(() if again else files or ()))
         if others and not again:
             await self._show_left(window, chat, turn, others)
@@ -292,7 +294,7 @@ def _rewind_extent(turns: Sequence[Checkpoint]) -> str:
     """What going back by these turns concerns."""
     paths = {file.path for turn in turns for file in turn.files if file.state != UNDONE}
     when = time.strftime("%H:%M", time.localtime(turns[-1].at.timestamp()))
-    return f"{when}, {many(len(turns), 'message')}, {many(len(paths), 'changed file')}"
+    return f"{when}, {count_text(len(turns), 'message')}, {count_text(len(paths), 'changed file')}"
 
 
 def _original_of(data: bytes | None) -> Original:

@@ -124,12 +124,12 @@ class World:
         self._service = ChatService(self._engine, self._heard)
         self._is_down = False
         for chat in self._chats:
-            self._service.open(self._workspace, "sim", chat)
+            self._service.open_chat(self._workspace, "sim", chat)
 
     async def _main(self) -> None:
         self._begin()
         for _ in range(self.random.choice((1, 1, 2))):
-            self._chats.append(self._service.open(self._workspace, "sim").conversation_id)
+            self._chats.append(self._service.open_chat(self._workspace, "sim").conversation_id)
         actions = [name for name, count in ACTIONS.items() for _ in range(count)]
         for _ in range(self.random.choice((5, 15, 40))):
             await asyncio.sleep(self.random.choice((0.0, 0.0, 0.005, 0.1, 0.5)))
@@ -142,7 +142,7 @@ class World:
     async def _come_to_rest(self) -> None:
         """All questions are answered, and all turns end."""
         for chat in self._chats:
-            self._service.open(self._workspace, "sim", chat)
+            self._service.open_chat(self._workspace, "sim", chat)
         end = self.parts.loop.now + REST
         while self.parts.loop.now < end:
             await asyncio.sleep(0.5)
@@ -268,12 +268,12 @@ class World:
     async def _close(self) -> None:
         chat = self._chat()
         self.note("close {}", chat[:2])
-        self._service.close(chat)
+        self._service.close_chat(chat)
 
     async def _open(self) -> None:
         chat = self._chat()
         self.note("open {}", chat[:2])
-        self._service.open(self._workspace, "sim", chat)
+        self._service.open_chat(self._workspace, "sim", chat)
 
     async def _die(self) -> None:
         for each in self._processes[-1:]:
