@@ -10,6 +10,7 @@ import os
 import random
 import threading
 from contextlib import suppress
+from unittest import mock
 
 import pytest
 from hypothesis import settings
@@ -28,6 +29,11 @@ PASSED = os.path.join(ROOT, ".venv", "passed.json")
 SKIPPED = "skipped: "
 
 name_package(ROOT)
+
+from GeminiCompanion.companion.base.login_path import LOGIN_PATH  # noqa: E402
+
+# What is installed for whoever runs the tests is none of a test's.
+mock.patch.object(LOGIN_PATH, "ask", return_value="").start()
 
 if not are_stacks_wanted():
     check_without_stacks()

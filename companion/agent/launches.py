@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Sequence
 
+from ..base.login_path import LOGIN_PATH
 from .agents import command_agent
 from .agents.cli import AgentCli
 from .agents.cli_home import with_changes
@@ -55,11 +56,21 @@ class Chosen:
         return Launch((), agent=self.id, fallback=fallback, look=self.find_command, env=env)
 
     def find_command(self) -> tuple[str, ...]:
-        """What starts it. Raises AgentError."""
+        """What starts it: on our PATH, else on that of the user's login shell, which is asked at
+        the first time and may take seconds. Raises AgentError."""
+        try:
+            return self._find_on(None)
+        except AgentError:
+            search = LOGIN_PATH.ask()
+            if not search:
+                raise
+        return self._find_on(search)
+
+    def _find_on(self, search: str | None) -> tuple[str, ...]:
         row = CLIS.get(self.id)
         if row is None:
-            return _find_command(self.command or (self.id,))
-        return _find_program(row, self.command or (row.program.script,))
+            return _find_command(self.command or (self.id,), search)
+        return _find_program(row, self.command or (row.program.script,), search)
 
 
 def launch_of(named: str, path: str = "", gateway: str = "", **more: Any) -> Launch:
@@ -83,42 +94,44 @@ def launch_of(named: str, path: str = "", gateway: str = "", **more: Any) -> Lau
     )
 
 
-def _find_command(words: Sequence[str]) -> tuple[str, ...]:
+def _find_command(words: Sequence[str], search: str | None) -> tuple[str, ...]:
     """Raises AgentError."""
     with suppress(AgentError):
-        return command_agent.find_command(words)
-    check_executable(words[0], words[0])
-    told = NO_PROGRAM.with_values(cli=words[0], folders=searched_folders())
+        return command_agent.find_command(words, search)
+    check_executable(words[0], words[0], search)
+    told = NO_PROGRAM.with_values(cli=words[0], folders=searched_folders(search))
     raise AgentError(CLIENT_NOT_INITIALIZED, told)
 
 
-def _find_program(row: type[AgentCli], words: Sequence[str]) -> tuple[str, ...]:
+def _find_program(row: type[AgentCli], words: Sequence[str], search: str | None) -> tuple[str, ...]:
     """The program of a row, by words that start it in a terminal. Raises AgentError."""
-    command = _installed_command(row.program, words) or _wrapped_command(words)
+    command = _installed_command(row.program, words, search) or _wrapped_command(words, search)
     if command:
         return command
-    row.program.check_node()
+    row.program.check_node(search)
     for word in words:
-        check_executable(row.program.name, word)
+        check_executable(row.program.name, word, search)
     told = NOT_THERE.with_values(
         cli=row.program.name,
         words=" ".join(words),
         install=row.program.install_command,
-        folders=searched_folders(),
+        folders=searched_folders(search),
     )
     raise AgentError(CLIENT_NOT_INITIALIZED, told)
 
 
-def _installed_command(program: Program, words: Sequence[str]) -> tuple[str, ...]:
+def _installed_command(
+    program: Program, words: Sequence[str], search: str | None
+) -> tuple[str, ...]:
     """The program that one of the words is or leads to; empty if none does. Raises AgentError if it
     needs Node and there is none."""
     for word in words:
         name = os.path.splitext(os.path.basename(word))[0].lower()
-        path = shutil.which(word) or word
+        path = shutil.which(word, path=search) or word
         # A relative path would be looked up in the current directory, which nobody chose.
         if name in RUNNERS or not os.path.isabs(path):
             continue
-        command = program.installed_command(path)
+        command = program.installed_command(path, search)
         if not command and name == program.script:
             command = launcher_command(path)
         if command:
@@ -126,9 +139,9 @@ def _installed_command(program: Program, words: Sequence[str]) -> tuple[str, ...
     return ()
 
 
-def _wrapped_command(words: Sequence[str]) -> tuple[str, ...]:
+def _wrapped_command(words: Sequence[str], search: str | None) -> tuple[str, ...]:
     """All words, where they begin with a program of any name that takes them; else empty."""
-    path = shutil.which(words[0]) or ""
+    path = shutil.which(words[0], path=search) or ""
     name = os.path.splitext(os.path.basename(path))[0].lower()
     command = (path, *words[1:])
     is_wrapper = os.path.isabs(path) and name not in RUNNERS_OF_FILES

@@ -16,6 +16,7 @@ from GeminiCompanion.companion.agent.credentials import API_KEY, OPENAI, VERTEX,
 from GeminiCompanion.companion.agent.failure import CLIENT_NOT_INITIALIZED, AgentError
 from GeminiCompanion.companion.agent.launches import Chosen
 from GeminiCompanion.companion.agent.processes.runner import Launch
+from GeminiCompanion.companion.base.login_path import LOGIN_PATH
 
 
 @unittest.skipIf(sys.platform == "win32", "programs have other names there")
@@ -119,6 +120,23 @@ class Finding(unittest.TestCase):
         with mock.patch.dict(os.environ, OPENAI_API_KEY="the editor's"):
             launch = Chosen("qwen", env=(("OPENAI_API_KEY", None),)).launch
         self.assertIsNone(launch.fallback)
+
+    def test_what_only_the_login_shell_knows_is_found_on_its_path(self) -> None:
+        other = os.path.realpath(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, other, True)
+        whole = os.pathsep.join([self.bin, other])
+        with mock.patch.object(LOGIN_PATH, "ask", return_value=whole) as asked:
+            with mock.patch.dict(os.environ, PATH=other):
+                # Its Node is there, too.
+                self.assertEqual(Chosen("gemini").find_command(), (self.node, self.cli))
+                own = self.program("my-agent")
+                self.assertEqual(Chosen("my-agent").find_command(), (own,))
+                with self.assertRaisesRegex(AgentError, f"PATH: {whole}"):
+                    Chosen("codex").find_command()
+            self.assertEqual(asked.call_count, 3)
+            # What is on the editor's own is not asked about.
+            self.assertEqual(Chosen("gemini").find_command(), (self.node, self.cli))
+            self.assertEqual(asked.call_count, 3)
 
     def test_an_address_and_its_key_go_together(self) -> None:
         env = {

@@ -10,8 +10,11 @@ from dataclasses import replace
 from unittest import mock
 
 from agent_case import HERE, MODEL, PROGRAM, AgentCase, text
+from GeminiCompanion.companion.agent import launches
 from GeminiCompanion.companion.agent.agent import Agent, Options
 from GeminiCompanion.companion.agent.launches import Chosen
+from GeminiCompanion.companion.agent.processes import runner
+from GeminiCompanion.companion.base.login_path import LoginPath
 from GeminiCompanion.tests.waiting import is_alive
 
 # As pnpm 9 writes it for a global program, without the lines for Cygwin.
@@ -100,6 +103,41 @@ class Launchers(AgentCase):
         subprocess.run([compiler, "-o", shim, source], check=True)
         os.symlink("shim", self.gemini)
         self.assertEqual(await self.see_it_work(), (self.gemini,))
+
+
+class OfLoginShell(AgentCase):
+    """In an editor that was started from a menu: its PATH has neither the CLI nor Node."""
+
+    real = True
+
+    async def test_what_only_the_login_shell_knows_is_started_with_its_path(self) -> None:
+        own, system = self.path("own"), self.path("system")
+        for folder in (own, system):
+            os.mkdir(folder)
+        with open(os.path.join(own, "gemini"), "w", encoding="utf-8") as file:
+            file.write(PNPM.format(program=PROGRAM))
+        os.chmod(os.path.join(own, "gemini"), 0o700)
+        os.symlink(str(shutil.which("node")), os.path.join(own, "node2"))
+        with open(os.path.join(own, "node"), "w", encoding="utf-8") as file:
+            file.write('#!/bin/sh\nexec node2 "$@"\n')
+        os.chmod(os.path.join(own, "node"), 0o700)
+        for name in ("sh", "bash", "sed", "dirname"):
+            os.symlink(str(shutil.which(name)), os.path.join(system, name))
+        self.write(".bash_profile", f"echo Welcome\nexport PATH='{own}':$PATH\n")
+        variables = {"PATH": system, "HOME": self.workspace, "SHELL": str(shutil.which("bash"))}
+        known = LoginPath()
+        with mock.patch.dict(os.environ, variables):
+            with mock.patch.object(launches, "LOGIN_PATH", known):
+                command = Chosen("gemini").find_command()
+            self.assertEqual(command, (os.path.join(own, "gemini"),))
+            with mock.patch.object(runner, "LOGIN_PATH", known):
+                agent = await self.another_agent(command=command)
+                self.model.will_play("hello", ["Hi."])
+                try:
+                    turn = await agent.send_message(self.workspace, "hello")
+                    self.assertEqual(text(await self.rest(turn)), "Hi.")
+                finally:
+                    await agent.stop()
 
 
 class Gateway(AgentCase):

@@ -56,9 +56,10 @@ def id_of(words: Sequence[str]) -> str:
     return NO_ID.sub("-", "-".join(names).lower()).strip("-._")[:64] or "agent"
 
 
-def find_command(words: Sequence[str]) -> tuple[str, ...]:
-    """The words with the path of the program. Raises AgentError if there is none."""
-    path = shutil.which(words[0])
+def find_command(words: Sequence[str], search: str | None = None) -> tuple[str, ...]:
+    """The words with the path of the program. `search` counts as PATH, if it is given. Raises
+    AgentError if there is none."""
+    path = shutil.which(words[0], path=search)
     if path is None:
         told = sentence("{cli} was not found in {place}.", cli=words[0], place="PATH")
         raise AgentError(CLIENT_NOT_INITIALIZED, told)

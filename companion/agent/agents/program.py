@@ -36,38 +36,38 @@ class Program:
     file: str
     native: str = ""
 
-    def find_command(self, path: str = "") -> tuple[str, ...]:
+    def find_command(self, path: str = "", search: str | None = None) -> tuple[str, ...]:
         """What starts it: the program itself where it is found, else its launcher as it is.
 
         `path` is the program, its script or launcher, a folder with node_modules, or empty for a
-        search in PATH. Raises AgentError.
+        search in PATH. `search` counts as PATH, if it is given. Raises AgentError.
         """
-        start = path or shutil.which(self.script) or ""
-        command = self.installed_command(start) or launcher_command(start)
+        start = path or shutil.which(self.script, path=search) or ""
+        command = self.installed_command(start, search) or launcher_command(start)
         if command:
             return command
-        self.check_node()
-        check_executable(self.name, path or self.script)
+        self.check_node(search)
+        check_executable(self.name, path or self.script, search)
         told = sentence("{cli} was not found in {place}.", cli=self.name, place=path or "PATH")
         raise AgentError(CLIENT_NOT_INITIALIZED, told)
 
-    def installed_command(self, start: str) -> tuple[str, ...]:
+    def installed_command(self, start: str, search: str | None = None) -> tuple[str, ...]:
         """The native program, or Node and the program for it; empty if `start` does not lead to
         one. Started without npm's script in between, which takes longer. Raises AgentError if it
         needs Node and there is none."""
         for candidate in self._candidate_paths(start):
             if candidate.endswith(".js") and os.path.isfile(candidate):
-                return (_find_node(), candidate)
+                return (_find_node(search), candidate)
             if _is_native(candidate):
                 # The program behind a link may be one for many names, which looks at its own.
                 is_link = candidate == os.path.realpath(start)
                 return (os.path.abspath(start) if is_link else candidate,)
         return ()
 
-    def check_node(self) -> None:
+    def check_node(self, search: str | None = None) -> None:
         """Raises AgentError if it needs Node and there is none."""
         if self.file.endswith(".js"):
-            _find_node()
+            _find_node(search)
 
     @property
     def install_command(self) -> str:
@@ -101,9 +101,9 @@ def _machine_name() -> str:
     return f"{system}-{'arm64' if is_arm else 'x64'}"
 
 
-def _find_node() -> str:
+def _find_node(search: str | None) -> str:
     """Raises AgentError."""
-    node = shutil.which("node")
+    node = shutil.which("node", path=search)
     if node is None:
         told = sentence("Node.js 20 or newer is needed and was not found.")
         raise AgentError(CLIENT_NOT_INITIALIZED, told)
@@ -127,10 +127,10 @@ def launcher_command(path: str) -> tuple[str, ...]:
     return (os.path.abspath(path),) if is_program else ()
 
 
-def check_executable(name: str, word: str) -> None:
+def check_executable(name: str, word: str, search: str | None = None) -> None:
     """Raises AgentError if the word, as a path or in PATH, is a file that is not executable. `name`
     is that of the agent."""
-    folders = [""] if os.path.dirname(word) else os.get_exec_path()
+    folders = [""] if os.path.dirname(word) else _folders(search)
     for path in (os.path.join(folder, word) for folder in folders):
         if os.path.isfile(path) and not os.access(path, os.X_OK):
             raise AgentError(
@@ -138,9 +138,13 @@ def check_executable(name: str, word: str) -> None:
             )
 
 
-def searched_folders() -> str:
+def _folders(search: str | None) -> list[str]:
+    return os.get_exec_path() if search is None else search.split(os.pathsep)
+
+
+def searched_folders(search: str | None) -> str:
     """The folders of PATH, for a sentence."""
-    told = os.pathsep.join(os.get_exec_path())
+    told = os.pathsep.join(_folders(search))
     return told if len(told) <= MAX_SEARCHED else told[:MAX_SEARCHED] + "..."
 
 

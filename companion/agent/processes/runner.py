@@ -12,6 +12,7 @@ from typing import Any, Callable, Mapping
 from ...base import private_files
 from ...base.background import in_thread
 from ...base.log import logger
+from ...base.login_path import LOGIN_PATH
 from ..acp.acp_client import AcpClient, Listener, LogIn, take_log_line
 from ..acp.process import AgentProcess
 from ..agents.cli import AgentCli
@@ -191,7 +192,8 @@ class Runner:
         found = launch.command if launch.look is None else await in_thread(launch.find_command)
         try:
             cli.prepare_files(credentials, launch.settings)
-            environment = cli.process_environment(credentials, launch.environment, launch.env)
+            env = {**LOGIN_PATH.changes_for(found[0]), **launch.env}
+            environment = cli.process_environment(credentials, launch.environment, env)
             command = (*found, *cli.program_arguments(launch.model))
             return await AgentProcess.start(command, environment, cli.folder, takes_error)
         except private_files.NotPrivate as error:
