@@ -10,6 +10,7 @@ from unittest import mock
 from agent_case import PATIENCE, AgentCase, of, text
 from GeminiCompanion.companion.agent import failure
 from GeminiCompanion.companion.agent import turn_events as events
+from GeminiCompanion.companion.agent.agents import gemini_cli
 from GeminiCompanion.companion.agent.conversations import session_opener
 from GeminiCompanion.companion.agent.credentials import API_KEY, Credentials
 from GeminiCompanion.companion.agent.failure import AgentError
@@ -159,7 +160,8 @@ class Dying(AgentCase):
     async def test_a_model_that_cannot_be_reached_is_told_in_words(self) -> None:
         nowhere = {"GOOGLE_GEMINI_BASE_URL": "http://127.0.0.1:9", "NO_PROXY": "127.0.0.1"}
         agent = await self.another_agent(variables=nowhere)
-        turn = await agent.send_message(self.workspace, "anybody?")
+        with mock.patch.object(gemini_cli, "MAX_ATTEMPTS", 2):
+            turn = await agent.send_message(self.workspace, "anybody?")
         story = await self.rest(turn)
         self.assertEqual({body.subject for body in of(Thought, story)}, {"Retrying"})
         self.assertEqual(story[-1].code, failure.NETWORK_ERROR)

@@ -320,6 +320,10 @@ class Shaping(OpenAiCase):
                 self.refused(reply, 400, code, field)
 
 
+# The CLI would ask again for a quarter of a minute if some of it were left.
+QUOTA = Failure(429, "Quota exceeded, limit: 0", "RESOURCE_EXHAUSTED")
+
+
 class Refusing(OpenAiCase):
     async def test_what_the_cli_has_nothing_for_is_refused_by_its_name(self) -> None:
         for name, value in (
@@ -373,7 +377,7 @@ class Refusing(OpenAiCase):
                 (Failure(400, "API key not valid.", "INVALID_ARGUMENT"), 401, "auth_required"),
                 (Failure(403, "Not yours.", "PERMISSION_DENIED"), 403, "access_denied"),
                 (Failure(400, "Not so.", "INVALID_ARGUMENT"), 400, "gemini_refused"),
-                (Failure(429, "Quota.", "RESOURCE_EXHAUSTED"), 429, "insufficient_quota"),
+                (QUOTA, 429, "insufficient_quota"),
             )
         ):
             self.model.will_play(f"fails{number}", failure)
@@ -388,7 +392,7 @@ class Refusing(OpenAiCase):
         for number, (failure, code) in enumerate(
             (
                 (Failure(404, "models/x is not found", "NOT_FOUND"), "gemini_error"),
-                (Failure(429, "Quota.", "RESOURCE_EXHAUSTED"), "insufficient_quota"),
+                (QUOTA, "insufficient_quota"),
             )
         ):
             for more in ({}, {"stream": True}, {"response_format": {"type": "json_object"}}):
