@@ -44,8 +44,8 @@ class DiscoveryForm:
 
 @dataclass(frozen=True)
 class Cli:
-    """One CLI. `id` is a short name that never changes, `name` is what users call it, `command` is
-    what they type.
+    """One CLI. `id` is a short name that never changes, `name` is what users call it, `short_name`
+    the same where there is little room, `command` is what they type.
 
     `home_override` and `homes` are the folders that may be its home, with "~" for the user's home
     folder and "$NAME" for an environment variable; a folder whose variable is missing does not
@@ -59,6 +59,7 @@ class Cli:
 
     id: str
     name: str
+    short_name: str
     command: str
     package: str
     node: int
@@ -112,6 +113,7 @@ def _filled_in(template: str, environ: Mapping[str, str], user_home: str) -> str
 GEMINI_CLI = Cli(
     id="gemini",
     name="Gemini CLI",
+    short_name="Gemini",
     command="gemini",
     package="@google/gemini-cli",
     node=20,
@@ -131,6 +133,7 @@ GEMINI_CLI = Cli(
 QWEN_CODE = Cli(
     id="qwen",
     name="Qwen Code",
+    short_name="Qwen",
     command="qwen",
     package="@qwen-code/qwen-code",
     node=22,
@@ -146,6 +149,7 @@ QWEN_CODE = Cli(
 LLXPRT = Cli(
     id="llxprt",
     name="LLxprt Code",
+    short_name="LLxprt",
     command="llxprt",
     package="@vybestack/llxprt-code",
     node=24,
@@ -174,6 +178,7 @@ LLXPRT = Cli(
 IBM_BOB = Cli(
     id="bob",
     name="IBM Bob",
+    short_name="Bob",
     command="bob",
     package="",
     node=0,
@@ -224,6 +229,18 @@ def _names_cli(word: str, cli: Cli) -> bool:
 def by_id(id: str) -> Cli:
     """The CLI with that id; Gemini CLI if there is none, because it knows the whole protocol."""
     return next((cli for cli in CLIS if cli.id == id), GEMINI_CLI)
+
+
+def short_label(label: str) -> str:
+    """The name of a CLI, possibly with a number behind it, where there is little room.
+
+    >>> short_label("Qwen Code 2")
+    'Qwen 2'
+    """
+    for cli in CLIS:
+        if label.startswith(cli.name):
+            return cli.short_name + label[len(cli.name) :]
+    return label
 
 
 def name_of(client: str) -> str:

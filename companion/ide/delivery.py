@@ -13,6 +13,7 @@ import time
 import uuid
 from typing import Callable, Collection, Container, Iterable, Mapping, Protocol
 
+from .clis import by_id
 from .decisions import DECIDED, OPEN, TOLD, Book, Decision, Entry, UnwrittenText
 from .saved_state import SavedSession
 from .session import Session, StreamEvent
@@ -25,7 +26,7 @@ PATIENCE = 5.0
 # Seconds after which a CLI knows the outcome of its proposal.
 SETTLED = 2.0
 LIST = '"Gemini Companion: Show Changes"'
-AWAY = "Gemini CLI is away; your decision waits until it is back."
+AWAY = "{cli} is away; your decision waits until it is back."
 AWAY_WITH_TEXT = f"{AWAY} See {LIST}."
 CROWDED = f"Too many texts wait for their CLIs: the oldest is not in {LIST} any more."
 
@@ -78,10 +79,10 @@ class AwayMessages:
         self._name = uuid.uuid4().hex
 
     def tell(self, number: int) -> None:
-        has_text = self._told[number] = bool(self._book[number].text)
-        self._messages.show_message(
-            AWAY_WITH_TEXT if has_text else AWAY, self._message_topic(number)
-        )
+        entry = self._book[number]
+        has_text = self._told[number] = bool(entry.text)
+        sentence = (AWAY_WITH_TEXT if has_text else AWAY).format(cli=by_id(entry.cli).name)
+        self._messages.show_message(sentence, self._message_topic(number))
 
     def withdraw_untrue(self) -> None:
         """What no CLI was told of yet may be told, forgotten or another decision by now."""

@@ -17,6 +17,7 @@ from ..base import file_content
 from ..base.background import in_thread
 from ..base.file_content import Stamp
 from ..base.log import logger
+from .clis import by_id
 from .decisions import TOLD, Book, Entry
 from .delivery import LIST, PATIENCE
 from .editor import EditorError
@@ -31,7 +32,7 @@ SUPERSEDED, HOUR = 24, 60 * 60.0
 # Seconds for a disk to give the content of a file.
 READING = 5.0
 MARK = "\ufeff"
-UNWRITTEN = "Gemini CLI has not written {}; your text is kept. See " + LIST + "."
+UNWRITTEN = "{cli} has not written {file}; your text is kept. See " + LIST + "."
 
 
 class DiskCheck:
@@ -153,7 +154,8 @@ class DiskCheck:
                 self._book.keep_unwritten(number)
                 # Without the path, because the file may be excluded (docs/settings.md).
                 logger.warning("an accepted text was not written")
-                self._tell(UNWRITTEN.format(os.path.basename(entry.path)))
+                name = by_id(entry.cli).name
+                self._tell(UNWRITTEN.format(cli=name, file=os.path.basename(entry.path)))
                 self._on_change()
 
     def _forget_text(self, number: int) -> None:

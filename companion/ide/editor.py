@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from ..base.file_content import Original
 from .code_queries import Findings, Query, Selection
+from .status import ConnectedClient as ConnectedClient
 from .status import Status as Status
 
 # In brackets behind the name of a file: the tab has a text of the user's for it.

@@ -4,31 +4,46 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Iterable
+from typing import Iterable, NamedTuple
 
 from ..base.shown_text import shown_line
+from .clis import short_label
 from .extension_forms import ToolKind
 from .live_clis import Activity as Activity
 from .live_clis import LiveCli
 
-ASKS, WORKING, DONE = "Gemini: asks", "Gemini: working", "Gemini: done"
 # Seconds for which the status bar shows that a turn has ended.
 DONE_SHOWN = 60.0
 # Characters of a prompt and of a command in a line.
 LINE = 120
 
 
-def state_text(live: Iterable[LiveCli], now: float) -> str:
-    """The text for the status bar; a question comes before all else. Empty if there is none. `now`
-    is in seconds since the epoch."""
+class LiveState(NamedTuple):
+    """What the status bar says of the CLIs that do the same; `names` have one comma between two."""
+
+    activity: Activity
+    names: str
+
+    @property
+    def words(self) -> str:
+        is_one = self.activity is not Activity.ASKS or "," not in self.names
+        return self.activity.value if is_one else "ask"
+
+
+def most_urgent_state(live: Iterable[LiveCli], now: float) -> LiveState | None:
+    """The state for the status bar: a question comes before all else. None if there is nothing to
+    say. `now` is in seconds since the epoch."""
     known = list(live)
-    activities = {each.activity for each in known}
-    if any(each.activity is Activity.ASKS and not each.is_in_editor for each in known):
-        return ASKS
-    if Activity.WORKING in activities:
-        return WORKING
-    done = [cli for cli in known if cli.activity is Activity.DONE and now - cli.since < DONE_SHOWN]
-    return DONE if done else ""
+    shown = (
+        [cli for cli in known if cli.activity is Activity.ASKS and not cli.is_in_editor],
+        [cli for cli in known if cli.activity is Activity.WORKING],
+        [cli for cli in known if cli.activity is Activity.DONE and now - cli.since < DONE_SHOWN],
+    )
+    for group in shown:
+        if group:
+            names = dict.fromkeys(short_label(cli.name) for cli in group)
+            return LiveState(group[0].activity, ", ".join(sorted(names)))
+    return None
 
 
 def cli_lines(live: LiveCli | None) -> list[str]:

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from . import live_words
 from .decisions import UnwrittenText
 from .live_clis import LiveCli
+
+
+class ConnectedClient(NamedTuple):
+    """A connected CLI: its session's id, its name, and the same with a number if several CLIs with
+    that name are connected to the window."""
+
+    session_id: str
+    name: str
+    label: str
 
 
 @dataclass(frozen=True)
@@ -14,10 +24,10 @@ class Status:
     """One window. `connected` counts the CLIs with a live stream; `waiting` the diffs without a
     decision. `unwritten` are the accepted texts that are not in their files. `port` is 0 if no
     server could be started. `discovery_paths` is empty if no file could be written. `folders` are
-    absolute. `clients` names the connected CLIs. `away` names CLIs that were connected a moment
-    ago, or before a restart, and were not back in time. `unsaved` says why the present state would
-    be lost at a restart; empty if it would not. `outdated` names CLIs whose extension is that of an
-    earlier version.
+    absolute. `clients` are the connected CLIs; those that are `live` have their labels as names.
+    `away` names CLIs that were connected a moment ago, or before a restart, and were not back in
+    time. `unsaved` says why the present state would be lost at a restart; empty if it would not.
+    `outdated` names CLIs whose extension is that of an earlier version.
     """
 
     window_id: int
@@ -27,7 +37,7 @@ class Status:
     connected: int
     waiting: int
     unwritten: tuple[UnwrittenText, ...]
-    clients: tuple[str, ...] = ()
+    clients: tuple[ConnectedClient, ...] = ()
     unsaved: str = ""
     away: tuple[str, ...] = ()
     live: tuple[LiveCli, ...] = ()
@@ -36,9 +46,9 @@ class Status:
     def text(self) -> str:
         """Some lines for a panel, with the next step if something is missing."""
         lines = [
-            "Connected: " + ", ".join(self.clients)
+            "Connected: " + ", ".join(client.label for client in self.clients)
             if self.clients
-            else "Gemini CLI: not connected",
+            else "CLI: not connected",
             *(f"{each.name}: {line}" for each in self.live for line in live_words.cli_lines(each)),
             f"Proposed edits without a decision: {self.waiting}",
             f"Server: 127.0.0.1, port {self.port}"
@@ -51,7 +61,7 @@ class Status:
         missing = sum(text.is_missing for text in self.unwritten)
         if missing:
             lines.append(
-                f"Accepted texts that Gemini CLI has not written: {missing}; see"
+                f"Accepted texts that no CLI has written: {missing}; see"
                 ' "Gemini Companion: Show Changes".'
             )
         if self.outdated:

@@ -226,7 +226,7 @@ class Windows:
             workspace.problem = f"No server could be started ({error})."
         if error is not None and self.workspaces.get(workspace.window_id) is workspace:
             self._editor.show_message(
-                f"Gemini CLI cannot connect: no server could be started ({error}). Run"
+                f"No CLI can connect: no server could be started ({error}). Run"
                 ' "Gemini Companion: Restart Companion" from the command palette.',
                 about=_server_of(workspace),
             )

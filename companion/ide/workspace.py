@@ -31,7 +31,7 @@ from .restored_diffs import RestoredDiffs
 from .saved_state import SavedSession, SavedWorkspace
 from .session import Session
 from .sessions import Sessions
-from .status import Status
+from .status import ConnectedClient, Status
 from .transport import Endpoint
 from .window_settings import DEFAULTS, WindowSettings
 
@@ -230,7 +230,12 @@ class Workspace:
                 self.publication.change_advertisement(advertisement)
 
     def status(self) -> Status:
-        clients = tuple(each.cli.name for each in self.sessions if each.stream is not None)
+        clients = tuple(
+            ConnectedClient(each.id, each.cli.name, self.sessions.session_label(each))
+            for each in self.sessions
+            if each.stream is not None
+        )
+        labels = {client.session_id: client.label for client in clients}
         away = tuple(each.cli.name for each in self.sessions if self.sessions.is_absent(each))
         return Status(
             self.window_id,
@@ -243,7 +248,11 @@ class Workspace:
             clients,
             away=away,
             live=tuple(
-                replace(cli, is_in_editor=bool(self.book.numbers_in(OPEN, cli.mcp_session)))
+                replace(
+                    cli,
+                    name=labels.get(cli.mcp_session, cli.name),
+                    is_in_editor=bool(self.book.numbers_in(OPEN, cli.mcp_session)),
+                )
                 for cli in self.hooks.live.all()
             ),
             outdated=tuple(sorted(cli.name for cli in self.hooks.outdated)),

@@ -13,7 +13,7 @@ import sublime
 from ..base.private_files import is_running
 from ..base.signal import Signal
 from ..ide.doctor.checks import Failed
-from ..ide.editor import Status
+from ..ide.editor import ConnectedClient, Status
 from ..ide.service import Companion
 from .examinations import Examinations, Examiner
 from .stories import Stories
@@ -38,7 +38,7 @@ class LostClis:
         # By window id: names by the id of the process; and the connected and missing CLIs as they
         # were last reported.
         self._lost: dict[int, dict[int, str]] = {}
-        self._seen: dict[int, tuple[tuple[str, ...], tuple[str, ...]]] = {}
+        self._seen: dict[int, tuple[tuple[ConnectedClient, ...], tuple[str, ...]]] = {}
         self._looks = 0
 
     def names(self, window: sublime.Window) -> tuple[str, ...]:

@@ -10,12 +10,15 @@ import sublime
 
 from ..edits.ledger import EditCounts
 from ..ide import live_words
-from ..ide.editor import Status
+from ..ide.clis import short_label
+from ..ide.editor import ConnectedClient, Status
 from . import settings
 from .status_texts import set_status, show_status
 
 KEY = "gemini_companion"
-OFF, NO_CLI, CONNECTED, PAUSED = "Gemini: off", "Gemini: no CLI", "Gemini", "Gemini: paused"
+# The package's own name, beside what is no CLI's state, and the states of the package.
+PACKAGE, OFF, NO_CLI, PAUSED = "Gemini", "off", "no CLI", "paused"
+WAITING, SEVERAL = "{} waiting", "{} ×{}"
 UNWRITTEN, UNSAVED = "{} edit{} not written", "not saved"
 UNSEEN = "{} edit{} to look at"
 LOST = "type /ide enable in {}"
@@ -60,11 +63,13 @@ class StatusBar:
                 self._mention_clis(known.clients if known is not None else (), status.clients)
         self.look()
 
-    def _mention_clis(self, before: tuple[str, ...], now: tuple[str, ...]) -> None:
-        for name in Counter(now) - Counter(before):
-            self._mention(f"{name} is connected.")
-        for name in Counter(before) - Counter(now):
-            self._mention(f"{name} has left.")
+    def _mention_clis(
+        self, before: tuple[ConnectedClient, ...], now: tuple[ConnectedClient, ...]
+    ) -> None:
+        for label in _labels_of_new(before, now):
+            self._mention(f"{label} is connected.")
+        for label in _labels_of_new(now, before):
+            self._mention(f"{label} has left.")
 
     def look(self) -> None:
         """Show the text of each window again if it has changed."""
@@ -91,7 +96,7 @@ class StatusBar:
         if not settings.of(window).status_bar:
             return ""
         counts, status = self._counts(window.id()), (self._statuses or {}).get(window.id())
-        state = self._state(window, counts.asked)
+        name, state = self._state(window, counts.asked)
         lost = ", ".join(dict.fromkeys(self._lost(window)))
         more = [LOST.format(lost)] if lost else []
         for words, count in ((UNSEEN, counts.written), (UNWRITTEN, counts.unwritten)):
@@ -100,28 +105,51 @@ class StatusBar:
         if status is not None and status.unsaved:
             more.append(UNSAVED)
         asked = self._asked(window)
-        first, _, rest = (CONNECTED if (asked or lost) and state == NO_CLI else state).partition(
-            ": "
-        )
-        said = ", ".join(filter(None, (asked, rest, *more)))
-        return ": ".join(filter(None, (first or (CONNECTED if asked else ""), said)))
+        if asked or lost:
+            # What comes first is not the state of the CLIs that are named.
+            state = "" if state == NO_CLI else state
+            state = f"{name} {state}" if state and name not in ("", PACKAGE) else state
+            name = PACKAGE
+        return ": ".join(filter(None, (name, ", ".join(filter(None, (asked, state, *more))))))
 
-    def _state(self, window: sublime.Window, waiting: int) -> str:
-        known = (self._statuses or {}).get(window.id())
-        activity = live_words.state_text(known.live if known is not None else (), time.time())
-        if activity == live_words.ASKS:
-            return activity
-        if waiting:
-            return f"Gemini: {waiting} waiting"
-        if self._statuses is None and self._is_running():
-            return ""
+    def _state(self, window: sublime.Window, waiting: int) -> tuple[str, str]:
+        """Whose state it is, and the state; both may be empty."""
         status = (self._statuses or {}).get(window.id())
+        clients = status.clients if status is not None else ()
+        kinds = Counter(short_label(client.name) for client in clients)
+        live = live_words.most_urgent_state(status.live if status is not None else (), time.time())
+        if live is not None and live.activity is live_words.Activity.ASKS:
+            return live.names, live.words
+        if waiting:
+            return ", ".join(kinds) or PACKAGE, WAITING.format(waiting)
+        if self._statuses is None and self._is_running():
+            return "", ""
         if status is None or not status.port or not self._is_running():
-            return OFF
+            return PACKAGE, OFF
         if self._is_paused(window):
-            return PAUSED
-        if activity:
-            return activity
-        if not status.connected:
-            return NO_CLI
-        return CONNECTED if status.connected == 1 else f"{CONNECTED} {status.connected}"
+            return PACKAGE, PAUSED
+        if live is not None:
+            return live.names, live.words
+        if not kinds:
+            return PACKAGE, NO_CLI
+        names = (SEVERAL.format(*kind) if kind[1] > 1 else kind[0] for kind in kinds.items())
+        return ", ".join(names), ""
+
+
+def _labels_of_new(
+    before: tuple[ConnectedClient, ...], now: tuple[ConnectedClient, ...]
+) -> list[str]:
+    """The labels of those that are not among the earlier ones. One that took the place of another
+    with its name is not new: a CLI comes back as another session."""
+    known = {client.session_id for client in before}
+    kept = {client.session_id for client in now}
+    replaced = Counter(client.name for client in before if client.session_id not in kept)
+    labels = []
+    for client in now:
+        if client.session_id in known:
+            continue
+        if replaced[client.name]:
+            replaced[client.name] -= 1
+        else:
+            labels.append(client.label)
+    return labels

@@ -26,7 +26,8 @@ from .user_messages import UserMessages
 
 # The name of a tab for the text of a diff that its CLI closed.
 CLOSED = "your edits of a closed proposal"
-GONE = "{cli} has left. Its diff stays open: decide for the next CLI, or release it."
+GONE = "{cli} has left. Its diff of {file} stays open: decide for the next CLI, or release it."
+ALL_GONE = "{cli} has left. Its {count} diffs stay open: decide for the next CLI, or release them."
 RESTORED = "The proposal for {} is as you last had it; undo brings back the text of its tab."
 
 
@@ -96,7 +97,7 @@ class SublimeEditor(Editor):
             record = waiting(changed[0]) if changed else None
             if record is not None and orphaned:
                 # The head of the diff says so as well.
-                self._messages.answer(GONE.format(cli=record.proposer))
+                self._messages.answer(_gone_sentence(record, len(changed)))
 
         queues.on_ui_thread(show)
 
@@ -157,6 +158,13 @@ class SublimeEditor(Editor):
         if is_saved:
             self._messages.tell(RESTORED.format(os.path.basename(path)))
         return text
+
+
+def _gone_sentence(record: DiffRecord, count: int) -> str:
+    """The record is that of the first of its CLI's diffs, `count` is how many there are."""
+    if count > 1:
+        return ALL_GONE.format(cli=record.proposer, count=count)
+    return GONE.format(cli=record.proposer, file=os.path.basename(record.path))
 
 
 def _return_text(window_id: int, path: str, text: str, remark: str) -> None:

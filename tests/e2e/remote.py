@@ -163,7 +163,7 @@ def is_connected() -> bool:
 
 def unwritten() -> int:
     """How many accepted texts the package says that no CLI has written."""
-    _, _, rest = _status().partition("texts that Gemini CLI has not written: ")
+    _, _, rest = _status().partition("texts that no CLI has written: ")
     return int(rest.partition(";")[0] or 0)
 
 

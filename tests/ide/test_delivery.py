@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from unittest import mock
 
+from GeminiCompanion.companion.ide import delivery
 from GeminiCompanion.companion.ide.decisions import DECIDED, OPEN, TOLD, Book
-from GeminiCompanion.companion.ide.delivery import AWAY, AWAY_WITH_TEXT, SETTLED, Delivery
+from GeminiCompanion.companion.ide.delivery import SETTLED, Delivery
 from GeminiCompanion.companion.ide.saved_state import SavedSession
 from GeminiCompanion.companion.ide.session import LEAP, READ, Session, Stream
 from GeminiCompanion.companion.ide.sessions import Sessions
@@ -13,6 +14,9 @@ from GeminiCompanion.companion.ide.sessions import Sessions
 from ..support import Clock, InLoop
 from ..tables import rows
 from .window import DELIVERY, PATH, VERSION, Reader, WithoutServer
+
+AWAY = delivery.AWAY.format(cli="Gemini CLI")
+AWAY_WITH_TEXT = delivery.AWAY_WITH_TEXT.format(cli="Gemini CLI")
 
 REJECTED = {"filePath": PATH}
 

@@ -400,7 +400,8 @@ class Live(unittest.TestCase):
 
     def test_the_status_bar_says_questions_first_and_done_for_a_while(self) -> None:
         def state() -> str:
-            return live_words.state_text(self.live.all(), self.now)
+            found = live_words.most_urgent_state(self.live.all(), self.now)
+            return f"{found.names}: {found.words}" if found is not None else ""
 
         self.assertEqual(state(), "")
         self.hear(body("AfterAgent", session="a"))
@@ -409,7 +410,12 @@ class Live(unittest.TestCase):
         self.assertEqual(state(), "Gemini: working")
         self.hear(asked(COMMAND, "c"))
         self.assertEqual(state(), "Gemini: asks")
+        edit: dict[str, Any] = {"tool_name": "edit", "tool_input": {"file_path": "/w/b"}}
+        self.hear(body("PermissionRequest", session="d", **edit), QWEN_CODE)
+        self.assertEqual(state(), "Gemini, Qwen: ask")
         self.hear(body("SessionEnd", session="c"))
+        self.assertEqual(state(), "Qwen: asks")
+        self.hear(body("SessionEnd", session="d"), QWEN_CODE)
         self.hear(body("AfterAgent", session="b"))
         self.now += 61
         self.assertEqual(state(), "")

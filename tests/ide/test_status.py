@@ -9,13 +9,17 @@ from GeminiCompanion.companion.ide.clis import QWEN_CODE
 from GeminiCompanion.companion.ide.connected_clis import connected_clis
 from GeminiCompanion.companion.ide.decisions import UnwrittenText
 from GeminiCompanion.companion.ide.session import Session
-from GeminiCompanion.companion.ide.status import Status
+from GeminiCompanion.companion.ide.status import ConnectedClient, Status
 from GeminiCompanion.companion.ide.workspace import Workspace
 
 from ..support import FakeEditor, InLoop
 
 # Nobody has touched the file of the first; the second has changed since.
 MISSING, CHANGED = UnwrittenText("/a", "", True), UnwrittenText("/b", "", False)
+
+
+def client(name: str) -> ConnectedClient:
+    return ConnectedClient("session", name, name)
 
 
 def text(**changes: Any) -> str:
@@ -39,7 +43,7 @@ class StatusText(unittest.TestCase):
             self.assertIn(part, said)
 
     def test_the_clis_that_are_connected_are_named(self) -> None:
-        said = text(connected=2, clients=("Gemini CLI", "Qwen Code"))
+        said = text(connected=2, clients=(client("Gemini CLI"), client("Qwen Code")))
         self.assertIn("Connected: Gemini CLI, Qwen Code\n", said)
 
     def test_the_edits_that_wait_are_counted(self) -> None:
@@ -47,13 +51,13 @@ class StatusText(unittest.TestCase):
 
     def test_accepted_texts_that_wait_are_counted_with_the_command_that_shows_them(self) -> None:
         self.assertRegex(
-            text(unwritten=(MISSING, MISSING, CHANGED)), "has not written: 2; .*Show Changes"
+            text(unwritten=(MISSING, MISSING, CHANGED)), "no CLI has written: 2; .*Show Changes"
         )
-        self.assertNotIn("has not written", text(unwritten=(CHANGED,)))
+        self.assertNotIn("has written", text(unwritten=(CHANGED,)))
 
     def test_without_a_cli_it_says_how_to_connect(self) -> None:
         said = text()
-        self.assertIn("Gemini CLI: not connected\n", said)
+        self.assertIn("CLI: not connected\n", said)
         self.assertIn("/ide enable", said)
 
     def test_with_a_cli_no_advice_is_given(self) -> None:

@@ -119,7 +119,9 @@ class Lifetime(WindowsTestCase):
 
         def connected() -> dict[int, tuple[str, ...]]:
             newest = self.editor.statuses[-1] if self.editor.statuses else ()
-            return {each.window_id: each.clients for each in newest}
+            return {
+                each.window_id: tuple(client.label for client in each.clients) for each in newest
+            }
 
         wait_for(lambda: connected() == {1: (), 2: ()})
         with self.client(1).stream():

@@ -90,6 +90,9 @@ class Context(WithoutServer):
         (reader,) = self.readers[name]
         return [it["workspaceState"] for it in reader.received("ide/contextUpdate")]
 
+    def look_at_clients(self) -> None:
+        self.clients = tuple(client.name for client in self.workspace.status().clients)
+
     words = {
         "file ([ab]) has the focus": lambda t, name: t.focus(ord(name), name),
         "files a to z have the focus": lambda t: [t.focus(1, it) for it in ascii_lowercase],
@@ -101,9 +104,7 @@ class Context(WithoutServer):
         "the window is trusted": lambda t: t.trust(True),
         "the window is not trusted": lambda t: t.trust(False),
         "nobody says whether it is trusted": lambda t: t.trust(None),
-        "each change is looked at": lambda t: setattr(
-            t.workspace, "_on_change", lambda: setattr(t, "clients", t.workspace.status().clients)
-        ),
+        "each change is looked at": lambda t: setattr(t.workspace, "_on_change", t.look_at_clients),
     }
     seen = {
         "the states that (.) got are": lambda t, name: t.states(name),

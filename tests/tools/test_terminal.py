@@ -618,7 +618,7 @@ class Alone(EachAlone):
 
     def test_the_status_is_told_as_it_is_now_and_once(self) -> None:
         self.editor.start()
-        self.press("s", "Gemini CLI: not connected")
+        self.press("s", "CLI: not connected")
         self.before = self.said()
         self.connect()
         self.press("s", "Connected: Gemini CLI")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from typing import Any
 from unittest import mock
 
@@ -93,7 +94,9 @@ class Live(ReviewCase):
 
     def status(self) -> str:
         view = self.window.active_view()
-        return view.get_status(KEY) if view is not None else ""
+        # A CLI of an earlier test still counts for a while, so that this one has a number.
+        said = view.get_status(KEY) if view is not None else ""
+        return re.sub(r"^Gemini \d+", "Gemini", said)
 
     def tearDown(self) -> Steps:
         yield self.cli.hook("SessionEnd").done
@@ -116,7 +119,7 @@ class Live(ReviewCase):
         yield from self.ask()
         yield lambda: self.status() == "Gemini: asks"
         self.cli.hook("SessionEnd")
-        yield lambda: self.status() in ("Gemini", "Gemini 2")
+        yield lambda: self.status() in ("Gemini", "Gemini ×2")
 
     def test_the_list_of_clis_says_what_each_does(self) -> Steps:
         self.cli = yield from self.connect()

@@ -16,8 +16,9 @@ from GeminiCompanion.companion.base.log import logger
 from GeminiCompanion.companion.edits.ledger import EditCounts
 from GeminiCompanion.companion.ide.cli_settings import parse_settings
 from GeminiCompanion.companion.ide.doctor import report
+from GeminiCompanion.companion.ide.live_clis import Activity, LiveCli
 from GeminiCompanion.companion.ide.questions import TextWithdrawal
-from GeminiCompanion.companion.ide.status import Status
+from GeminiCompanion.companion.ide.status import ConnectedClient, Status
 from GeminiCompanion.companion.ui import examinations, lost_clis, notices, settings
 from GeminiCompanion.companion.ui.lost_clis import LostClis
 from GeminiCompanion.companion.ui.status_bar import KEY, StatusBar
@@ -31,7 +32,18 @@ Steps = Generator[Any, Any, None]
 
 
 def status(window: sublime.Window, *clients: str, port: int = 5000) -> Status:
-    return Status(window.id(), port, (), (), len(clients), 0, (), clients)
+    """The clients are names, of which those with a word after a slash are sessions."""
+    connected = tuple(client(number, *name.split("/")) for number, name in enumerate(clients))
+    return Status(window.id(), port, (), (), len(clients), 0, (), connected)
+
+
+def client(number: int, name: str, label: str = "") -> ConnectedClient:
+    return ConnectedClient(label or f"{name} {number}", name, label or name)
+
+
+def asking(name: str) -> LiveCli:
+    """One that asks in its terminal."""
+    return LiveCli("", name, name, 1, activity=Activity.ASKS)
 
 
 class Lost(unittest.TestCase):
@@ -179,7 +191,8 @@ class WhatItSays(AdapterTestCase):
         cases = (
             ((status(self.window),), "Gemini: no CLI"),
             ((status(self.window, "Gemini CLI"),), "Gemini"),
-            ((status(self.window, "Gemini CLI", "Qwen Code"),), "Gemini 2"),
+            ((status(self.window, "Gemini CLI", "Qwen Code"),), "Gemini, Qwen"),
+            ((status(self.window, "Qwen Code", "Qwen Code"),), "Qwen ×2"),
             ((status(self.window, port=0),), "Gemini: off"),
             ((), "Gemini: off"),
         )
@@ -193,6 +206,27 @@ class WhatItSays(AdapterTestCase):
         self.runs = False
         self.bar.look()
         self.assertEqual(self.said(), "Gemini: off")
+
+    def test_a_state_of_clis_has_their_names_and_those_of_the_package_its_own(self) -> None:
+        qwen = status(self.window, "Qwen Code")
+        two = ("Gemini CLI/Gemini CLI 1", "Gemini CLI/Gemini CLI 2")
+        second = replace(status(self.window, *two), live=(asking("Gemini CLI 2"),))
+        for unseen, asked, shown, words in (
+            (0, "", replace(qwen, live=(asking("Qwen Code"),)), "Qwen: asks"),
+            (0, "", second, "Gemini 2: asks"),
+            (1, "", qwen, "Qwen: 1 edit to look at"),
+            (0, "asks in a chat", qwen, "Gemini: asks in a chat"),
+            (
+                0,
+                "asks in a chat",
+                replace(qwen, live=(asking("Qwen Code"),)),
+                "Gemini: asks in a chat, Qwen asks",
+            ),
+        ):
+            self.unseen, self.asked = unseen, asked
+            self.bar.show((shown,))
+            with self.subTest(words):
+                self.assertEqual(self.said(), words)
 
     def test_what_is_asked_in_chats_comes_before_each_state(self) -> None:
         self.asked = "asks in a chat"
@@ -257,6 +291,24 @@ class WhatItSays(AdapterTestCase):
                 "Gemini CLI is connected.",
                 "Qwen Code is connected.",
                 "Gemini CLI has left.",
+                "Gemini CLI has left.",
+            ],
+        )
+
+    def test_of_several_with_one_name_the_one_that_comes_or_goes_is_told(self) -> None:
+        for clients in (
+            ("Gemini CLI/Gemini CLI 1", "Gemini CLI/Gemini CLI 4"),
+            ("Gemini CLI/Gemini CLI 4",),
+        ):
+            self.bar.show((status(self.window, *clients),))
+        # It came back as another session.
+        self.bar.show((status(self.window, "Gemini CLI/Gemini CLI 5"),))
+        self.assertEqual(
+            self.told,
+            [
+                "Gemini CLI 1 is connected.",
+                "Gemini CLI 4 is connected.",
+                "Gemini CLI 1 has left.",
             ],
         )
 

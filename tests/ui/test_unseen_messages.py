@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sublime
 from GeminiCompanion import plugin
-from GeminiCompanion.companion.ide.delivery import AWAY
+from GeminiCompanion.companion.ide import delivery
 from GeminiCompanion.companion.ui import settings, unseen_messages
 from GeminiCompanion.companion.ui.chat.drafts import DRAFTS
 from GeminiCompanion.companion.ui.parts import status_parts
@@ -81,14 +81,15 @@ class Unseen(ReviewCase):
         self.assertEqual(list(messages._unseen), ["About drafts.", "About diff 1."])
 
     def test_that_a_cli_is_away_is_not_said_any_more_when_it_is_back(self) -> Steps:
+        away = delivery.AWAY.format(cli="Gemini CLI")
         yield from self.propose("old\n", "new\n")
         self.cli.close()
         yield self.cli.stream_ended.is_set
         self.run_command("reject_diff")
-        yield lambda: AWAY in self.running().messages.unseen._unseen
+        yield lambda: away in self.running().messages.unseen._unseen
         later = yield from self.connect()
         yield lambda: later.received("ide/diffRejected")
-        yield lambda: AWAY not in self.running().messages.unseen._unseen
+        yield lambda: away not in self.running().messages.unseen._unseen
 
     def test_a_diff_that_is_closed_while_it_is_being_accepted_is_told_so(self) -> Steps:
         right = yield from self.propose("old\n", "new\n")

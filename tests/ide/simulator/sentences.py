@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from companion.ide.clis import GEMINI_CLI
 from companion.ide.delivery import AWAY, AWAY_WITH_TEXT
 
 if TYPE_CHECKING:
@@ -83,7 +84,8 @@ class Sentences:
         if any(made.at <= at <= end for at in (*self._stops, *self.world.ledger.kills)):
             self.world.count("sentence excused")
             return
-        sentence = AWAY_WITH_TEXT if made.text else AWAY
+        # All CLIs here are of that kind.
+        sentence = (AWAY_WITH_TEXT if made.text else AWAY).format(cli=GEMINI_CLI.name)
         for each in self._said:
             at, process, words = each
             if made.at <= at <= end and process == made.companion and words == sentence:

@@ -24,7 +24,7 @@ REFUSED = (
     "That file has changed meanwhile: decide on what is shown now.",
 )
 # How the user is told that nobody hears of a decision.
-AWAY = "Gemini CLI is away; your decision waits until it is back."
+AWAY = "is away; your decision waits until it is back."
 # The presses by which a proposal is accepted, or rejected.
 ACCEPTING, REJECTING = {"accept", "terminal"}, {"reject", "close", "terminal"}
 
