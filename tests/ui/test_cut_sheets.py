@@ -219,7 +219,7 @@ class Unasked(CutSheet, UnaskedCase):
             self.assertIn(NEW + "typed\n", kept, f"after await {cut.at}")
             yield from self.forgotten()
 
-        yield from self.each_await("Accepting.accept", go, 2)
+        yield from self.each_await("DiffDecisions.accept", go, 2)
 
     def test_undoing_all_edits_of_a_turn(self) -> Steps:
         def go(cut: Cut) -> Steps:

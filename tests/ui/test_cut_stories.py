@@ -91,7 +91,7 @@ class Reviews(CuttingCase):
     def test_accepting(self) -> Steps:
         def begin(right: sublime.View) -> Story:
             self.changed_on_disk(right)
-            return self.running().review.accepting.accept(self.window, right)
+            return self.running().review.decisions.accept(self.window, right)
 
         yield from self.cut_everywhere(begin, [1], 2)
 
@@ -100,7 +100,7 @@ class Reviews(CuttingCase):
 
         def begin(right: sublime.View) -> Story:
             self.changed_on_disk(right)
-            return self.running().review.accepting.accept(self.window, right)
+            return self.running().review.decisions.accept(self.window, right)
 
         yield from self.cut_everywhere(begin, [2], 3)
 

@@ -97,7 +97,7 @@ class GeminiCompanionAcceptDiffCommand(GeminiCompanionDiffCommand):
     def act(self, running: Running, view: sublime.View) -> None:
         window = view.window() or self.window
         # Does not end with its view: if that closes, the story says what became of the proposal.
-        running.stories.begin(running.review.accepting.accept(window, view), window)
+        running.stories.begin(running.review.decisions.accept(window, view), window)
 
 
 class GeminiCompanionRejectDiffCommand(GeminiCompanionDiffCommand):
@@ -108,7 +108,7 @@ class GeminiCompanionRejectDiffCommand(GeminiCompanionDiffCommand):
 
     def act(self, running: Running, view: sublime.View) -> None:
         window = view.window() or self.window
-        running.stories.begin(running.review.actions.reject_in_turn(view), window)
+        running.stories.begin(running.review.decisions.reject_in_turn(view), window)
 
 
 class GeminiCompanionReleaseDiffCommand(GeminiCompanionDiffCommand):
@@ -118,7 +118,7 @@ class GeminiCompanionReleaseDiffCommand(GeminiCompanionDiffCommand):
 
     def act(self, running: Running, view: sublime.View) -> None:
         window = view.window() or self.window
-        running.stories.begin(running.review.actions.release_in_turn(view), window)
+        running.stories.begin(running.review.decisions.release_in_turn(view), window)
 
 
 class GeminiCompanionNextChangeCommand(GeminiCompanionDiffCommand):
@@ -170,7 +170,7 @@ class GeminiCompanionAcceptDiffAndNextCommand(GeminiCompanionDiffCommand):
 
         name, was_written = name_of(view), is_written(view)
         has_keyboard = running.keyboard.in_window(window) in (view, partner(view))
-        if await running.review.accepting.accept(window, view):
+        if await running.review.decisions.accept(window, view):
             # The diff's views close first.
             await sleep()
             if was_written and await running.review.unasked.show_next(window):

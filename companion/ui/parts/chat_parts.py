@@ -46,7 +46,7 @@ class ChatParts:
             ChatUnasked(base.stories, review.unasked.gather),
             context,
             base.notices.show,
-            review.accepting.accept,
+            review.decisions.accept,
         )
         self.turns = TurnActions(
             self.actions,

@@ -10,6 +10,7 @@ from ...edits.ledger import EditLedger
 from ..review.accepting import Accepting, about_diff
 from ..review.actions import Actions
 from ..review.conflicts import Conflicts
+from ..review.diff_decisions import DiffDecisions
 from ..review.edits import Edits
 from ..review.history import EditHistory, open_windows
 from ..review.notes import Notes
@@ -51,14 +52,15 @@ class ReviewParts:
         self.returned = Returned(stories, messages, base.keyboard, reviews, self.words)
         sessions = CliSessions(companion, self.words)
         self.owners = Owners(sessions, chat_edits, self.returned)
-        self.actions = Actions(
-            companion, messages, base.keyboard, reviews, self.owners, self.written
-        )
-        self.single_changes = SingleChanges(reviews, tell, self.actions.reject)
+        self.actions = Actions(companion, messages, base.keyboard, reviews, self.owners)
         self.accepting = Accepting(reviews, self.actions, self.conflicts, ledger, *told)
+        self.decisions = DiffDecisions(
+            reviews, messages, self.accepting, self.actions, self.written
+        )
+        self.single_changes = SingleChanges(reviews, tell, self.decisions.reject)
         self.queue = ReviewQueue(ledger, reviews, tell)
         self.unasked = Unasked(ledger, self.written, self.queue, tell)
-        self.notes = Notes(reviews, warn, self.actions.reject_in_turn)
+        self.notes = Notes(reviews, warn, self.decisions.reject_in_turn)
         self.edits = Edits(self.save_typed)
         reviews.ends.subscribe(lambda id: messages.withdraw(about_diff(id)))
         self.looks = (self.conflicts.look,)
@@ -74,14 +76,11 @@ class ReviewParts:
 
     def closing(self, view: sublime.View) -> None:
         """The user closes a view."""
-        self.accepting.closing(view)
-        self.actions.closing(view)
+        self.decisions.closing(view)
 
     def save_typed(self, record: DiffRecord, text: str) -> None:
         """Keep what the user has typed into a proposal."""
-        # An edit that is made already has no other place than its view.
-        if not record.edit_id:
-            self.owners.of(record).typed(record, text)
+        self.owners.of(record).typed(record, text)
 
     async def _load(self) -> None:
         await self.history.load()

@@ -14,8 +14,9 @@ To be read in this order:
 - What the user does: `single_changes` are kept or dropped, `queue` goes from diff to diff,
   `preview` shows those of a list, `comments` are shown at lines, `notes` go to the CLI, `conflicts`
   with the file are reported and resolved, `edits` saves what is typed.
-- How a diff ends: `accepting` asks the necessary questions, `actions` reports to the core, `ending`
-  claims the diff and closes its views, `history` undoes.
+- How a diff ends: `diff_decisions` is what the user decides. For a proposal, `accepting` asks the
+  necessary questions, `actions` reports to its owner (`owners`), `ending` claims the diff and
+  closes its views, `history` undoes. `written_reviews` does it for edits that are made already.
 
 All of it runs on the editor's UI thread, unless a function says otherwise.
 """

@@ -74,15 +74,6 @@ class Accepting:
         # The questions about diffs, by the ids of their right views.
         self._asked: dict[int, tuple[sublime.Window, Answer[int]]] = {}
 
-    async def accept(self, window: sublime.Window, view: sublime.View) -> bool:
-        """Accept a diff; if there are doubts, ask in the window first. Gives whether it was
-        accepted."""
-        record = waiting(view)
-        if record is not None and record.edit_id:
-            # The CLI has made the edit already.
-            return await self._actions.written.keep(window, view)
-        return await self.accepted(window, view) is not None
-
     async def accepted(
         self, window: sublime.Window, view: sublime.View, asks: bool = True
     ) -> Edit | None:

@@ -1,4 +1,4 @@
-"""The user's actions on a diff: reject, release, close, decide. Its owner hears of each."""
+"""The user's actions on a proposal: reject, release, close, decide. Its owner hears of each."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ from ..keyboard import Keyboard
 from ..user_messages import UserMessages
 from . import comments, ending, pair
 from .ending import ClaimedDiff
-from .open_diffs import name_of, partner
+from .open_diffs import partner
 from .owners import Owners
-from .record import is_diff, is_written, waiting
-from .reviews import OVER, Reviews
-from .written_reviews import WrittenReviews
+from .record import is_diff, waiting
+from .reviews import Reviews
 
 STOPPED = 'It has stopped. Run "Gemini Companion: Restart Companion", then decide.'
 WINDOW_CLOSED = "The window of its CLI is closed; the text stays here, as a new tab."
@@ -26,7 +25,7 @@ YOURS = "your edits"
 
 
 class Actions:
-    """The actions on diffs of one companion. `written` decides on edits that are made already."""
+    """The actions on the proposals to one companion."""
 
     def __init__(
         self,
@@ -35,14 +34,12 @@ class Actions:
         keyboard: Keyboard,
         reviews: Reviews,
         owners: Owners,
-        written: WrittenReviews,
     ) -> None:
         self._companion = companion
         self._messages = messages
         self._keyboard = keyboard
         self._reviews = reviews
         self._owners = owners
-        self.written = written
 
     def activated(self, view: sublime.View) -> None:
         """The view has got the keyboard: of a diff, both sides are shown."""
@@ -64,46 +61,13 @@ class Actions:
         return ("noop", {})
 
     def reject(self, view: sublime.View, note: str = "") -> bool:
-        """Reject a diff, unless somebody else has decided, and close it. False if the decision
-        could not be reported. An edit that is made already is undone."""
-        if is_written(view):
-            return self.written.begin_undo(view, note)
+        """Reject a proposal, unless somebody else has decided, and close it. False if the decision
+        could not be reported."""
         return self.decide(view, accept=False, note=note) is not None
-
-    async def reject_in_turn(self, view: sublime.View, note: str = "") -> bool:
-        """Reject a diff after what the user has pressed before; an edit that is made already is
-        undone by then. Gives whether it was done."""
-        record = waiting(view)
-        if record is None:
-            self._messages.tell(OVER.format(name_of(view)))
-            return False
-        async with self._reviews.presses.turn(record.id):
-            if waiting(view) is None:
-                self._messages.tell(OVER.format(name_of(view)))
-                return False
-            if record.edit_id:
-                window = view.window() or sublime.active_window()
-                return await self.written.undo_shown(window, view, note)
-            return self.reject(view, note)
-
-    async def release_in_turn(self, view: sublime.View) -> None:
-        """Release it after what the user has pressed before."""
-        record = waiting(view)
-        if record is None:
-            self._messages.tell(OVER.format(name_of(view)))
-            return
-        async with self._reviews.presses.turn(record.id):
-            if waiting(view) is None:
-                self._messages.tell(OVER.format(name_of(view)))
-            else:
-                self.release(view)
 
     def release(self, view: sublime.View) -> None:
         """Give up a diff for which no CLI waits any more; its text stays as a tab of the user. A
         CLI that does wait treats it as a rejection."""
-        if is_written(view):
-            self.written.leave(view)
-            return
         words = comments.words(view, self._reviews.of(view))
         claimed = self._claim(view)
         if claimed is None:
@@ -113,12 +77,7 @@ class Actions:
         queues.on_ui_thread(partial(ending.release, claimed, keyboard))
 
     def closing(self, view: sublime.View) -> None:
-        """The user closes the view: for a diff, that is a rejection."""
-        if not is_diff(view):
-            return
-        if is_written(view):
-            self.written.leave(view)
-            return
+        """The user closes the view of a proposal: that is a rejection."""
         if self._companion.is_running:
             self.decide(view, accept=False)
             return

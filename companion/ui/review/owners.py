@@ -1,5 +1,5 @@
-"""Whoever proposed an edit, as the review knows it, a session of a CLI or the agent of a chat; what
-they hear of the user's decision, and of the user's words about it. UI thread only.
+"""Whoever proposed an edit, as the review knows it, a session of a CLI or the agent of a chat, or
+nobody; what they hear of the user's decision, and of the user's words about it. UI thread only.
 
 A CLI accepts no words with a decision. If it has our extension, they go along with what it sends
 its model next. Otherwise they go into its prompt without being sent, if it runs in Terminus, else
@@ -22,7 +22,7 @@ from ...ide.service import Companion
 from .. import application
 from ..stories import Stories, sleep
 from ..terminals.cli_terminals import TextTarget, hand_over, terminals, where_to
-from .diff_kinds import CHAT, GIVEN_BACK, SESSION, DiffKind, kind_of
+from .diff_kinds import CHAT, GIVEN_BACK, MADE, SESSION, DiffKind, kind_of
 from .ending import ClaimedDiff
 from .record import DiffRecord
 
@@ -140,6 +140,19 @@ class CliSessions(Owner):
             self._companion.post(DiffEdited(record.window_id, record.session_id, record.path, text))
 
 
+class Nobody(Owner):
+    """Of an edit that is made already: what is decided is done to the file (`written_reviews`)."""
+
+    def accepted(self, claimed: ClaimedDiff, words: str, before: str | None) -> None:
+        """The file has it."""
+
+    def rejected(self, claimed: ClaimedDiff, words: str) -> None:
+        """It is undone in the file."""
+
+    def typed(self, record: DiffRecord, text: str) -> None:
+        """The view alone has it, also after a restart."""
+
+
 class Owners:
     """Finds the owner of a diff."""
 
@@ -148,6 +161,7 @@ class Owners:
             SESSION: sessions,
             CHAT: chats,
             GIVEN_BACK: returned,
+            MADE: Nobody(),
         }
 
     def of(self, record: DiffRecord) -> Owner:
