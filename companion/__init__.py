@@ -1,7 +1,8 @@
-"""The package in five rooms; docs/architecture.md says what each module is.
+"""The package in seven rooms; docs/architecture.md says which may use which.
 
-`base` stands below all others. `ide` is the companion that a CLI finds from its terminal. `agent`
-runs Gemini CLI as an engine, and `api` serves that over HTTP. `ui` is Sublime Text's side.
+`base` stands below all others. `edits` knows what has become of edits of files. `ide` is the
+companion that a CLI finds from its terminal. `agent` runs CLIs as an engine, `api` serves that over
+HTTP, and `chat` makes documents of its conversations. `ui` is Sublime Text's side.
 """
 
 from __future__ import annotations

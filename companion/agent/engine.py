@@ -1,7 +1,9 @@
 """The agent of an editor, on a thread of its own, for as long as somebody uses it. Knows neither
 HTTP nor an editor.
- Its users are coroutines: one is served from `add_user` until its `use_agent` returns. With the
-last one the agent and its thread end, and with the next one they begin anew."""
+
+Its users are coroutines: one is served from `add_user` until its `use_agent` returns. With the
+last one the agent and its thread end, and with the next one they begin anew.
+"""
 
 from __future__ import annotations
 

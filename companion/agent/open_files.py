@@ -1,6 +1,6 @@
 """The outbound port to an editor: files that are open in it with changes that are not on disk, and
-what the user's settings say about files and calls. The
-API's own program has no editor, and this class as it is."""
+what the user's settings say about files and calls. The API's own program has no editor, and uses
+this class as it is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reports to the core which files are open and which one the user looks at."""
+"""Reports to the companion which files are open and which one the user looks at."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Everything from one start of the companion to its stop."""
+"""Connects all parts of one start of the companion (`parts` has them in bundles), starts and stops
+them, and answers what concerns several of them: key bindings, commands to run instead."""
 
 from __future__ import annotations
 

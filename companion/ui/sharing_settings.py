@@ -53,7 +53,7 @@ def path_maps(window: sublime.Window) -> PathMaps:
 
 
 def window_settings(window: sublime.Window, found: Settings) -> WindowSettings:
-    """The window's settings for the core."""
+    """The window's settings for the companion."""
     sharing = Sharing(is_paused(window), found.exclude, found.only_project_files)
     return WindowSettings(
         found.is_trusted,

@@ -1,4 +1,5 @@
-"""The editor as the core sees it: every request goes from the loop to the UI thread here."""
+"""What the companion asks of the editor (`ide/editor`), done in Sublime Text: each request goes
+from the loop to the UI thread here."""
 
 from __future__ import annotations
 

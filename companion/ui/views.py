@@ -1,4 +1,4 @@
-"""Reads views and windows into the core's values. Changes nothing in the editor."""
+"""Reads views and windows into values of the companion (`ide`). Changes nothing in the editor."""
 
 from __future__ import annotations
 

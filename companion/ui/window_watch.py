@@ -1,4 +1,4 @@
-"""Checks windows, folders and settings from time to time, and reports them to the core."""
+"""Checks windows, folders and settings from time to time, and reports them to the companion."""
 
 from __future__ import annotations
 

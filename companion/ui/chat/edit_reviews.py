@@ -1,4 +1,5 @@
-"""The edits for which the agents of chats ask permission, as reviews. UI thread only.
+"""The edits for which the agents of chats ask permission, as reviews: opened here, and here is the
+owner of their diffs, who sends the agent the user's decisions. UI thread only.
 
 The question in the chat and the reviews of its edits are one decision: whichever comes first ends
 the other. What the user typed is then in the file, or in a tab of theirs.

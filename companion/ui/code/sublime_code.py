@@ -1,4 +1,5 @@
-"""The editor's knowledge of code as the core asks for it: the crossing from loop to UI thread."""
+"""What the companion asks about code, answered in Sublime Text: crosses from the loop to the UI
+thread."""
 
 from __future__ import annotations
 

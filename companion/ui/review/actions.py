@@ -1,4 +1,5 @@
-"""The user's actions on a proposal: reject, release, close, decide. Its owner hears of each."""
+"""Ends a proposal with the user's decision: accepted (`accepting` has asked about doubts before),
+rejected, released, or its tab closed. It is claimed, its owner is told, and its views close."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class Edits:
 
     def _found(self, view: sublime.View, id: str, text: str, digest: str) -> None:
         record = waiting(view)
-        # For a restored diff, it is not known yet whether the core has a newer text.
+        # For a restored diff, it is not known yet whether the companion has a newer text.
         if record is None or record.id != id or record.is_restored:
             return
         record = update(view, record, saved_digest=digest)

@@ -75,9 +75,9 @@ def _take_up(window: sublime.Window, right: sublime.View, left: sublime.View | N
 
 
 def catch_up(view: sublime.View, saved: str | None) -> tuple[str | None, bool]:
-    """The diff came back, and `saved` is the core's text of it, None for none: show the newer of
-    the two. Gives that text, None if there is no diff or its text is not whole; and whether it was
-    the saved one, inserted as an edit that can be undone."""
+    """The diff came back, and `saved` is the companion's text of it, None for none: show the newer
+    of the two. Gives that text, None if there is no diff or its text is not whole; and whether it
+    was the saved one, inserted as an edit that can be undone."""
     record = waiting(view)
     if record is None:
         return None, False
