@@ -13,7 +13,7 @@ WANTED := $(if $(PYTHON),$(PYTHON),$(shell test -x $(PY) && echo "\"$(CURDIR)/$(
 # Any Python does for what needs no library.
 BASE = "$$(cd / && $(WANTED) -c 'import sys; sys.stdout.write(sys.executable)')"
 
-.PHONY: all help setup setup-runtime setup-api setup-python setup-cli setup-node setup-browser setup-schema setup-clients setup-mcp setup-deploy setup-carried setup-agents missing run api test mcp fuzz soak check format bench review install uninstall package release-check advisories judges judge-sublime workflows
+.PHONY: all help setup setup-runtime setup-api setup-python setup-cli setup-node setup-browser setup-schema setup-clients setup-mcp setup-deploy setup-carried setup-agents setup-bench missing run api test mcp fuzz soak check format bench review install uninstall package release-check advisories judges judge-sublime workflows
 
 all: check test
 
@@ -42,8 +42,9 @@ setup-cli: setup-api
 	@$(PY) tools/setup.py cli
 
 # What only some tests need: the browser for those of the API's page, `schema` and `clients` to ask all of
-# the API by its description, `deploy` to look at what starts it in containers, `carried` to build packages.
-setup-node setup-schema setup-clients setup-mcp setup-deploy setup-carried setup-agents: setup-python
+# the API by its description, `deploy` to look at what starts it in containers, `carried` to build packages;
+# `bench` is the server that is measured against.
+setup-node setup-schema setup-clients setup-mcp setup-deploy setup-carried setup-agents setup-bench: setup-python
 	@$(PY) tools/setup.py $(@:setup-%=%)
 
 setup-browser: setup-node
@@ -102,7 +103,7 @@ format: setup-python
 	$(PY) -m ruff check --fix-only .
 	$(PY) -m ruff format .
 
-bench: setup
+bench: setup setup-bench
 	$(PY) -m bench
 
 # dist/GeminiCompanion.sublime-package, and the plain one, which needs libraries beside it

@@ -25,13 +25,13 @@ LAYERS = {
     "api": (("runtime-hashes.txt", "api-hashes.txt"), "stamp-api"),
     "python": (("runtime-hashes.txt", "api-hashes.txt", "dev.txt"), "stamp"),
 }
-# Folders with a package.json: the real CLI for the tests, others' clients of the API, and the
-# server that is measured against. Other agents are apart: they take 1.5 GB, for some tests; and of
+# Folders with a package.json: the real CLI for the tests, and others' clients of the API. Apart are
+# the server that is measured against, and other agents: they take 1.5 GB, for some tests; and of
 # one of them the newest version again, which does not go into the same folder.
 NODE_FOLDERS = [
-    os.path.join(ROOT, *path)
-    for path in (("tests", "e2e"), ("tests", "e2e", "clients"), ("bench", "sdk_server"))
+    os.path.join(ROOT, *path) for path in (("tests", "e2e"), ("tests", "e2e", "clients"))
 ]
+BENCH = os.path.join(ROOT, "bench", "sdk_server")
 AGENTS = [os.path.join(ROOT, "tests", "e2e", name) for name in ("agents", "newest_agents")]
 # Others' clients of MCP, and the suite that says whether a server conforms to it.
 OTHERS = os.path.join(ROOT, "tests", "others", "mcp")
@@ -266,6 +266,7 @@ PARTS: Dict[str, Callable[[], None]] = {
     "cli": set_up_cli,
     "node": set_up_node,
     "agents": partial(install_modules, AGENTS),
+    "bench": partial(install_modules, [BENCH]),
     "browser": set_up_browser,
     "schema": partial(set_up_apart, "schema"),
     "clients": partial(set_up_apart, "clients"),

@@ -120,7 +120,7 @@ class Parts(unittest.TestCase):
         self.assertLessEqual(left_out - {run_tests.E2E}, elsewhere)
 
     def test_what_they_need_is_set_up_and_each_file_with_the_real_cli_needs_node(self) -> None:
-        elsewhere = {*setup.LAYERS, "cli", "agents"}
+        elsewhere = {*setup.LAYERS, "cli", "agents", "bench"}
         self.assertEqual({it.name for it in run_tests.SET_UP}, {*setup.PARTS} - elsewhere)
         known = {part.name: part for part in run_tests.SET_UP}
         for part in (*run_tests.SET_UP, *run_tests.TESTS):

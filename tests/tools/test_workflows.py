@@ -138,7 +138,7 @@ class Makefile(unittest.TestCase):
             "check": ["python"],
             # What else it needs, it sets up itself.
             "test": ["python"],
-            "bench": ["python", "node"],
+            "bench": ["python", "node", "bench"],
         }
         for target, parts in brought.items():
             with self.subTest(target):
