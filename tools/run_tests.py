@@ -122,22 +122,22 @@ SET_UP = (
 # Those that take longest begin first: one that begins late runs alone at the end.
 TESTS = (
     Part("the core", without(E2E, OTHERS, *TOOLS)),
-    Part("the reviews in an editor", adapter(reviews=True)),
     Part("the adapter in an editor", adapter(reviews=False)),
+    Part("the reviews in an editor", adapter(reviews=True)),
+    Part("tools and the editor without a screen", (*PYTEST, *TOOLS), ("node", "carried", "deploy")),
     Part(
         "the real CLI in its terminal",
         with_cli("test_*.py", but=(*APART, *CHAT, *BESIDE)),
         ("node",),
     ),
     Part("the API's page in a browser", with_cli(*PAGE), ("node", "browser")),
-    Part("the real CLI and what is installed", with_cli(*INSTALLED), ("node", "carried")),
-    Part("the chat with a CLI", with_cli(*CHAT, but=MATRIX), ("node",)),
     Part("each agent in each situation", with_cli(*MATRIX), ("node",)),
-    Part("tools and the editor without a screen", (*PYTEST, *TOOLS), ("node", "carried", "deploy")),
+    Part("the chat with a CLI", with_cli(*CHAT, but=MATRIX), ("node",)),
     Part("the API as it is described", with_cli(*DESCRIBED), ("node", "schema", "clients")),
+    Part("the real CLI and what is installed", with_cli(*INSTALLED), ("node", "carried")),
     Part("the engine with a CLI", with_cli(*AGENT), ("node",)),
-    Part("the API with a CLI", with_cli(*API, but=(*DESCRIBED, *PAGE)), ("node",)),
     Part("the real CLI beside its edits", with_cli(*BESIDE), ("node",)),
+    Part("the API with a CLI", with_cli(*API, but=(*DESCRIBED, *PAGE)), ("node",)),
     Part("the real CLI and faults", with_cli(*FAULTS), ("node",)),
     Part("the clients of others for MCP", (*PYTEST, OTHERS), ("mcp",)),
 )
