@@ -39,6 +39,16 @@ MEDIA_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp", PDF)
 
 
 @dataclass(frozen=True)
+class Forms:
+    """In which forms an agent takes attachments. One with `images_as_resources` drops those that
+    are sent as images beside others; one without `documents` drops what is neither image nor text,
+    whatever its capabilities say."""
+
+    images_as_resources: bool = False
+    documents: bool = True
+
+
+@dataclass(frozen=True)
 class Parts:
     """Attachments, and what the agent gets of them."""
 
@@ -142,26 +152,32 @@ class Attachments:
         self.get(id)
         return self._data_path(id)
 
-    def message_parts(self, ids: Sequence[str], admitted: AgentCapabilities) -> Parts:
-        """The attachments as parts of a message, for an agent with these capabilities."""
+    def message_parts(self, ids: Sequence[str], admitted: AgentCapabilities, forms: Forms) -> Parts:
+        """The attachments as parts of a message, for an agent with these capabilities that takes
+        these forms."""
         found = [self.get(id) for id in ids]
         if sum(attachment.size for attachment in found) > MAX_MESSAGE:
             told = sentence("The attachments of a message have at most {n} bytes.", n=MAX_MESSAGE)
             raise AgentError(VALIDATION_ERROR, told)
         return Parts(
-            tuple(found), tuple(self._message_part(attachment, admitted) for attachment in found)
+            tuple(found),
+            tuple(self._message_part(attachment, admitted, forms) for attachment in found),
         )
 
-    def _message_part(self, attachment: Attachment, admitted: AgentCapabilities) -> messages.Block:
-        data = base64.b64encode(self.read_data(attachment.id)).decode("ascii")
-        if admitted.embedded_context:
-            # Images as well: beside another resource or a file, the CLI drops those that are sent
-            # as images (docs/gemini-cli-acp.md 11.67).
+    def _message_part(
+        self, attachment: Attachment, admitted: AgentCapabilities, forms: Forms
+    ) -> messages.Block:
+        is_image = attachment.media_type != PDF
+        takes_resource = admitted.embedded_context and (
+            forms.images_as_resources if is_image else forms.documents
+        )
+        if takes_resource or (is_image and admitted.image):
+            data = base64.b64encode(self.read_data(attachment.id)).decode("ascii")
+            if not takes_resource:
+                return messages.image_block(attachment.media_type, data)
             return messages.resource_block(
                 "file:///" + attachment.name, attachment.media_type, blob=data
             )
-        if admitted.image and attachment.media_type != PDF:
-            return messages.image_block(attachment.media_type, data)
         told = sentence(
             "The agent does not accept {type}, the type of {name}.",
             type=attachment.media_type,

@@ -132,6 +132,9 @@ class Rows(unittest.TestCase):
         self.assertEqual((next(iter(rules)), rules["*"]), ("*", "ask"))
         self.assertFalse({"edit", "bash", "shell", "webfetch"} & set(rules))
         self.assertEqual(settings["model"], "api/a-model")
+        # It would tell its model that images cannot be read.
+        told = settings["provider"]["api"]["models"]["a-model"]["modalities"]
+        self.assertIn("image", told["input"])
         # The settings in a home's .opencode count more than these.
         self.assertEqual(environment["OPENCODE_TEST_HOME"], self.home)
 

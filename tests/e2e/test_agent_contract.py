@@ -9,6 +9,7 @@ import json
 import os
 import signal
 import unittest
+from base64 import b64decode
 from typing import Any
 
 from agent_case import AgentCase, of, text
@@ -21,6 +22,12 @@ from GeminiCompanion.companion.agent.processes.runner import Launch
 from GeminiCompanion.companion.agent.turn.outcomes import CallDecision
 from GeminiCompanion.companion.agent.turn.turn import Turn
 from scripted import COMMAND, VERSION
+
+# A picture of one point, in base64.
+DOT = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJg"
+    "gg=="
+)
 
 
 class Tab(OpenFiles):
@@ -42,6 +49,12 @@ class Tab(OpenFiles):
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
         return Saved(before, text)
+
+
+def _newest(request: Any) -> Any:
+    """The last message of the user in a request of any kind."""
+    said = request.get("contents") or request.get("messages") or request.get("input")
+    return [each for each in said if each.get("role") == "user"][-1]
 
 
 class Contract(AgentCase):
@@ -125,6 +138,19 @@ class Contract(AgentCase):
         story = await self.tell("greet me")
         self.assert_said(story, "Hello to you.")
         self.assertGreater(story[-1].usage.output_tokens, 0)
+
+    async def test_an_image_of_the_user_reaches_its_model_also_beside_a_file(self) -> None:
+        info = await self.agent.new_session(self.workspace)
+        attachments = self.agent.conversations.known_conversation(info.id).attachments
+        image = attachments.add("dot.png", b64decode(DOT)).id
+        for message, files in (("what is it", []), ("and this", [self.write("a.txt", "Words.")])):
+            self.model.will_play(message, ["A dot."])
+            turn = await self.agent.send_message(
+                self.workspace, message, files, info.id, attachments=[image]
+            )
+            self.assert_said(await self.rest(turn), "A dot.")
+            with self.subTest(message):
+                self.assertIn(DOT, json.dumps(_newest(self.model.last_request())))
 
     async def test_a_call_that_is_allowed_runs_and_is_told_in_order(self) -> None:
         self.plan("write it", "Written.", "one\n")

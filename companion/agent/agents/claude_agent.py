@@ -13,6 +13,7 @@ from typing import Any, Mapping
 
 from ...base import private_files
 from ..acp import messages
+from ..attachments import Forms
 from ..credentials import ANTHROPIC, Credentials
 from ..events import tool_call
 from ..events.tool_call import Call
@@ -65,6 +66,8 @@ class ClaudeAgent(AgentCli):
     # It starts in the mode that the workspace's settings name.
     asking_mode = "default"
     options = OPTIONS
+    # The adapter drops bytes of resources.
+    attachment_forms = Forms(documents=False)
     harmless_commands = HARMLESS
     key_files = (KEY,)
 

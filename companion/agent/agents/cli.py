@@ -12,6 +12,7 @@ from typing import Any, Mapping, Sequence
 from ...base import jsonrpc, private_files
 from ...base.private_files import is_within
 from ..acp import messages
+from ..attachments import Forms
 from ..credentials import OWN, Credentials
 from ..events import tool_call
 from ..events.tool_call import Call, Record
@@ -153,7 +154,8 @@ class AgentCli:
     files that have the key, as paths in its home; each is written again when it is needed.
     `key_variables` are those from which `from_environment` has the key. If it `shows_headers`,
     those of its tool servers stand on a command line, which all users of the computer can read. It
-    `starts_git` if it does so by itself, as soon as it opens a folder.
+    `starts_git` if it does so by itself, as soon as it opens a folder. `attachment_forms` are the
+    forms in which it takes images and documents.
 
     Each method is one difference between the CLIs.
     """
@@ -174,6 +176,7 @@ class AgentCli:
     options: Mapping[str, str] = {}
     harmless_commands: tuple[str, ...] = ()
     trusted_folders: tuple[str, ...] = ()
+    attachment_forms = Forms()
     open_files: OpenFiles = NO_EDITOR
 
     def __init__(self, folder: str, trusted: bool) -> None:

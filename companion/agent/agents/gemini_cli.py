@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import Any, Callable, Mapping, Sequence
 
 from ..acp import messages
+from ..attachments import Forms
 from ..credentials import API_KEY, GOOGLE, VERTEX, Credentials
 from ..events import tool_call
 from ..events.tool_call import Call
@@ -69,6 +70,9 @@ class GeminiCli(AgentCli):
     authenticates_first = asks_to_write = removes_sessions = True
     own_mark = MODE_UPDATE
     options = OPTIONS
+    # Beside a resource or a file it drops images that are sent as images (docs/gemini-cli-acp.md
+    # 11.67).
+    attachment_forms = Forms(images_as_resources=True)
     harmless_commands = HARMLESS
     key_variables = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
 

@@ -27,6 +27,8 @@ from .untrusted_workspace import first_of
 SETTINGS = "opencode.json"
 # Our name for the provider in its settings; and what counts where no model and no address is named.
 PROVIDER, MODEL, ADDRESS = "api", "gpt-5", "https://api.openai.com/v1"
+# Without this, its models are told that an image was attached that they cannot read.
+MODALITIES = {"input": ["text", "image"], "output": ["text"]}
 # The tools of the editor, which only tell what is in it.
 EDITOR = "editor_*"
 # Its own default runs everything unasked. Of several rules that fit, the last one counts.
@@ -94,7 +96,7 @@ class OpenCode(AgentCli):
                     "npm": "@ai-sdk/openai-compatible",
                     "name": "API",
                     "options": options,
-                    "models": {model: {"name": model}},
+                    "models": {model: {"name": model, "modalities": MODALITIES}},
                 }
             },
             "model": f"{PROVIDER}/{model}",

@@ -26,6 +26,9 @@ from .program import Program
 
 # Attempts of one request after the first; the default, seven, would take minutes.
 RETRIES = 2
+# Of a model that it does not know it believes that it takes no images. If the model refuses one, it
+# asks again without.
+MODALITIES = {"image": True}
 # Others would approve a tool for longer, or go back to a mode in which nobody is asked.
 OPTIONS = {
     "proceed_once": ONCE,
@@ -65,7 +68,7 @@ class QwenCode(AgentCli):
             "tools": {"approvalMode": "default"},
             "general": {"enableAutoUpdate": False},
             "model": {
-                "generationConfig": {"maxRetries": RETRIES},
+                "generationConfig": {"maxRetries": RETRIES, "modalities": MODALITIES},
                 **({"name": credentials.model} if credentials.model else {}),
             },
             "security": {"auth": auth, "folderTrust": {"enabled": not self.trusted}},

@@ -325,7 +325,8 @@ async def message_with_attachments(
     agent = conversation.session.agent
     if agent is None:
         return said
-    parts = partial(conversation.attachments.message_parts, ids, agent.session.client.capabilities)
+    capabilities, forms = agent.session.client.capabilities, conversation.cli.attachment_forms
+    parts = partial(conversation.attachments.message_parts, ids, capabilities, forms)
     return said.with_attachments(await on_disk(parts))
 
 
