@@ -105,17 +105,17 @@ class Recording(unittest.TestCase):
         found = self.found(walk)
         # The first waits for the second, and then returns.
         self.assertNotIn("in_thread", found)
-        self.assertIn("awaited", found)
+        self.assertIn("await_answer", found)
 
     def test_what_stands_within_a_function_counts_as_that_function(self) -> None:
         is_over = threading.Event()
 
         def walk() -> None:
-            # This thread is not watched: of `start`, only the function in it runs on a new one.
+            # This thread is not watched: only what `start_work` gets runs on a new one.
             start_work(lambda: (seen("a"), is_over.set()))
             is_over.wait(PATIENCE)
 
-        self.assertEqual(self.found(walk), ["start"])
+        self.assertEqual(self.found(walk), ["start_work"])
 
     def test_of_what_the_editor_calls_only_what_answers_it_leads_further(self) -> None:
         editor: dict[str, Callable[..., Any]] = {}

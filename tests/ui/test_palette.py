@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest import mock
 
 import sublime
 import sublime_plugin
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.ui.commands import table
 from GeminiCompanion.companion.ui.commands.list_command import (
+    NOTHING,
     GeminiCompanionListCommand,
     is_offered,
 )
+from GeminiCompanion.companion.ui.host import host
 
 from .reviewing import ReviewCase, Steps
 
@@ -70,8 +73,21 @@ class Palette(ReviewCase):
         self.assertNotIn(table.LISTS["answer"], self.offered())
         self.assertFalse(self.is_offered("gemini_companion_allow", {}))
 
+    def test_undoing_the_edits_of_a_turn_is_offered_where_there_are_some(self) -> None:
+        self.assertNotIn("Undo Edits of Turn", self.offered())
+
+    def test_a_text_can_be_sent_where_no_chat_is_open(self) -> None:
+        self.assertFalse(self.is_offered("gemini_companion_send", {}))
+        self.assertTrue(self.is_offered("gemini_companion_send", {"text": "Explain this."}))
+
 
 class Lists(ReviewCase):
+    def test_a_list_of_which_nothing_can_be_done_says_so(self) -> None:
+        told: list[str] = []
+        with mock.patch.object(host, "tell", told.append):
+            GeminiCompanionListCommand(self.window).run("answer")
+        self.assertEqual(told, [NOTHING.format(table.LISTS["answer"])])
+
     def test_a_list_has_what_can_be_done_and_does_what_is_chosen(self) -> Steps:
         panels = self.panels()
         self.run_command("list", list="send")

@@ -21,7 +21,7 @@ from GeminiCompanion.companion.ui.changes.sheet_files import NOTHING
 from GeminiCompanion.companion.ui.changes.typed_edits import YOURS
 from GeminiCompanion.companion.ui.changes.unasked_changes import PREFIX
 from GeminiCompanion.companion.ui.review import large, open_diffs
-from GeminiCompanion.companion.ui.review.record import is_diff, seen, waiting
+from GeminiCompanion.companion.ui.review.record import is_diff, seen, update, waiting
 
 from .adapter import text_of
 from .reviewing import ReviewCase, Steps
@@ -414,6 +414,24 @@ class UnaskedCase(SheetCase):
 
 
 class Unasked(UnaskedCase):
+    def test_a_restored_sheet_waits_for_texts_of_proposals_and_of_no_edit_that_was_made(
+        self,
+    ) -> Steps:
+        (proposal,) = yield from self.propose_files((OLD, "added\n" + OLD))
+        self.made("made.py", OLD, "made\n" + OLD)
+        view = yield from self.show()
+        self.type(view, "\nmade", " too")
+        written = self.running().review.written.views
+        yield lambda: any(text_of(it) == "made too\n" + OLD for it in written().values())
+        yield from self.until_drawn(view)
+        sheet = self.sheet(view)
+        (made,) = written().values()
+        for right, waits in ((made, False), (proposal, True)):
+            found = waiting(right)
+            assert found is not None
+            update(right, found, is_restored=True)
+            self.assertIs(sheet._is_restoring(sheet.model.sections), waits)
+
     def test_they_are_shown_beside_proposals_without_a_tab_of_their_own(self) -> Steps:
         self.made("b.py", OLD, "b\n" + OLD)
         yield from self.propose_files((OLD, "a\n" + OLD))

@@ -16,6 +16,7 @@ from ...base.answer import Answer
 from ...base.change_sheet import ChangeStart, Section, Sheet, plain_section, section_of
 from ...base.sheet_typing import equal_ends, typed_edits
 from .. import queues, texts
+from ..review.diff_kinds import SESSION, kind_of
 from ..review.record import waiting
 from ..review.reviews import FAILED, Reviews
 from ..stories import Stories, computed, sleep
@@ -194,12 +195,13 @@ class ChangeSheet:
         return True
 
     def _is_restoring(self, wanted: Sequence[Section]) -> bool:
-        """Whether a review of these may get the text that the companion has of it yet."""
+        """Whether a review of these may get the text yet that the companion has of it: it has none
+        but those of proposals."""
         for section in wanted:
             source = self._files.source_of.get(section.file.id)
             view = source.view(section.file.id) if source is not None else None
             record = waiting(view) if view is not None else None
-            if record is not None and record.is_restored:
+            if record is not None and record.is_restored and kind_of(record) is SESSION:
                 return True
         return False
 

@@ -49,6 +49,10 @@ class GeminiCompanionNewChatCommand(GeminiCompanionRunningCommand):
 class GeminiCompanionSendCommand(GeminiCompanionRunningCommand):
     """Send what is in the composer of the chat in front, or `text`."""
 
+    def is_visible(self, text: str | None = None, **_arguments: Any) -> bool:
+        # A text goes into a new chat where there is none.
+        return bool(text) or super().is_visible()
+
     def has_subject(self, running: Running) -> bool:
         return has_chat(running, self.window)
 

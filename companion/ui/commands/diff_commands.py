@@ -266,6 +266,9 @@ class GeminiCompanionUndoLastAcceptedCommand(GeminiCompanionRunningCommand):
 class GeminiCompanionUndoEditsOfTurnCommand(GeminiCompanionRunningCommand):
     """Undo all edits that a CLI made in one turn without asking."""
 
+    def has_subject(self, running: Running) -> bool:
+        return bool(running.review.ledger.unasked(self.window.id()))
+
     def act(self, running: Running) -> None:
         running.stories.begin(running.review.unasked.undo_turn(self.window), self.window)
 

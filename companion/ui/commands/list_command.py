@@ -9,6 +9,8 @@ import sublime_plugin
 from ..host import NOT_RUNNING, host
 from .table import LISTS, ROWS, Row, name_of
 
+NOTHING = 'Nothing of "{}" can be done now.'
+
 
 class GeminiCompanionListCommand(sublime_plugin.WindowCommand):
     """Let the user choose one of the commands of a list that can be done now; a single one is done
@@ -27,7 +29,7 @@ class GeminiCompanionListCommand(sublime_plugin.WindowCommand):
         elif rows and host.running is not None:
             host.running.stories.begin(self._choose(list, rows), self.window)
         else:
-            host.tell(NOT_RUNNING)
+            host.tell(NOT_RUNNING if host.running is None else NOTHING.format(LISTS[list]))
 
     async def _choose(self, list: str, rows: tuple[Row, ...]) -> None:
         from .. import panels
