@@ -565,8 +565,8 @@ class Alone(EachAlone):
         logs = ("The log is empty so far", "removed a file of an editor")
         wait_for(lambda: any(text in self.said() for text in logs))
         self.press(":\nsharing", "Sharing is paused")
-        self.press(":\nSHOW gemini", "  2  Gemini Companion: Show Changes")
-        self.press("2", "No changes wait")
+        self.press(":\nSHOW gemini", "1  Gemini Companion: Show Changes")
+        self.press("1", "No changes wait")
         user = os.path.join("User", "GeminiCompanion.sublime-settings")
         self.press(":\ncompanion: settings", user, "GeminiCompanion.sublime-settings")
         # It goes on in the window of the project.
@@ -708,7 +708,8 @@ class Asked(EachAlone):
         self.see("asks")
         for key in "ay1kA":
             editor.press(key)
-        self.press(":allow\r", "was not in sight until now")
+        self.press(":allow or deny\r", "2  Allow")
+        self.press("2", "was not in sight until now")
         self.assertNotIn('you chose "Allow"', "\n".join(editor.pictures))
 
     def test_it_is_allowed_only_after_all_of_it_was_on_the_screen(self) -> None:
