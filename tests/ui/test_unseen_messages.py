@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sublime
 from GeminiCompanion import plugin
-from GeminiCompanion.companion.ide import delivery
+from GeminiCompanion.companion.ide import delivery, session, silence
 from GeminiCompanion.companion.ui import settings, unseen_messages
 from GeminiCompanion.companion.ui.chat.drafts import DRAFTS
 from GeminiCompanion.companion.ui.parts import status_parts
@@ -82,6 +82,8 @@ class Unseen(ReviewCase):
 
     def test_that_a_cli_is_away_is_not_said_any_more_when_it_is_back(self) -> Steps:
         away = delivery.AWAY.format(cli="Gemini CLI")
+        for module in (session, silence):
+            self.replace(module, "ABSENT", 0.0)
         yield from self.propose("old\n", "new\n")
         self.cli.close()
         yield self.cli.stream_ended.is_set
