@@ -226,7 +226,7 @@ class Desk(InLoop):
         with mock.patch.object(sys, "platform", "win32"), mock.patch.object(
             system_processes.os.path, "isdir", lambda path: False
         ), mock.patch.multiple(
-            windows_processes, parent_of=parents.__getitem__, connections=lambda: rows
+            windows_processes, parent_of=parents.__getitem__, tcp_connections=lambda: rows
         ), mock.patch.object(private_files, "is_running", {os.getpid()}.__contains__):
             for shell, session in ((21, "s"), (22, "s"), (23, "unknown")):
                 await self.desk.answer_hook(
