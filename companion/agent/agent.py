@@ -37,7 +37,7 @@ from .sentence import sentence
 from .session_state import SlashCommand
 from .tool_servers import ToolServer
 from .turn.outcomes import CallDecision
-from .turn.turn import Limits, Turn
+from .turn.turn import NO_LIMITS, Limits, Turn
 
 # For other rooms also what the operations take, give and raise, which stands in the folders.
 __all__ = [
@@ -56,6 +56,7 @@ __all__ = [
     "ListedSession",
     "Login",
     "Models",
+    "NO_LIMITS",
     "Options",
     "PastTurns",
     "SessionInfo",

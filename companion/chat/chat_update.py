@@ -29,8 +29,7 @@ class ChatUpdate:
     `code` one of `agent/failure`, or empty.
 
     `patches` are the changes of its document since the update before. If the document `is_anew`,
-    they begin with an empty one. `waiting` are the questions to the user, the oldest first;
-    `patience` is how many seconds they have for an answer, 0 if that is not known.
+    they begin with an empty one. `waiting` are the questions to the user, the oldest first.
 
     `agent` is the CLI's id and `agent_name` its name for people; `mode` and `model` are the true
     ones, `options` are all that can be chosen. What is not known yet is empty, `usage` is None.
@@ -45,7 +44,6 @@ class ChatUpdate:
     patches: tuple[Patch, ...] = ()
     is_anew: bool = False
     waiting: tuple[ChatQuestion, ...] = ()
-    patience: float = 0.0
     queue: Queue = Queue((), False)
     title: str = ""
     agent: str = ""

@@ -212,7 +212,6 @@ class OpenChat:
             return update
         return replace(
             update,
-            patience=found.turn.patience if found.turn is not None else 0.0,
             queue=found.queue.body,
             title=found.record.title,
             agent=found.cli.id,

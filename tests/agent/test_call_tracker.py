@@ -344,7 +344,7 @@ class Calls(unittest.IsolatedAsyncioTestCase):
         await tracker.take_permission_request(self.stage.asked(shell()))
         await until(self.results)
         self.assertEqual(self.session.told, [(1, "cancel")])
-        self.assertIn("in time", str(self.results()[0].error))
+        self.assertIn("seconds (--decision-time)", str(self.results()[0].error))
         self.assertEqual(tracker.confirmations, ())
 
     async def test_one_that_was_decided_is_not_rejected_later(self) -> None:

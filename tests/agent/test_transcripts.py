@@ -87,15 +87,15 @@ class Files(unittest.TestCase):
         self.assertIsNotNone(self.again().reader.read_summary())
 
     def test_our_sentences_are_told_in_any_language_and_old_texts_as_they_are(self) -> None:
-        told = sentence("The turn took longer than {seconds} seconds.", seconds="5")
+        told = sentence("The turn took longer than {seconds} seconds (--turn-time).", seconds="5")
         self.turn("one", events.Thought("Warning", "as it was"), events.Error("TIMED_OUT", told))
         thought, error = (event.body for event in self.history().turns[0].events)
         assert isinstance(thought, events.Thought) and isinstance(error, events.Error)
         self.assertEqual(translated_text(thought.description, CHINESE), "as it was")
-        self.assertEqual(translated_text(error.message, CHINESE), "对话超过了 5 秒。")
-        self.assertEqual(
-            translated_text(error.message, ENGLISH), "The turn took longer than 5 seconds."
-        )
+        in_chinese = "对话超过了 5 秒（--turn-time）。"
+        self.assertEqual(translated_text(error.message, CHINESE), in_chinese)
+        in_english = "The turn took longer than 5 seconds (--turn-time)."
+        self.assertEqual(translated_text(error.message, ENGLISH), in_english)
 
     def test_a_sentence_that_is_damaged_costs_its_line(self) -> None:
         self.turn("one", events.Error("TIMED_OUT", sentence("The message is empty.")), OVER)

@@ -30,7 +30,8 @@ from GeminiCompanion.companion.agent.session_state import (
 )
 from GeminiCompanion.companion.agent.turn import turn as turn_module
 from GeminiCompanion.companion.agent.turn.elicitations import Elicitations
-from GeminiCompanion.companion.agent.turn.turn import Limits, Turn
+from GeminiCompanion.companion.agent.turn.outcomes import CallDecision
+from GeminiCompanion.companion.agent.turn.turn import NO_LIMITS, Limits, Turn
 from GeminiCompanion.companion.base.log import logger
 
 from ..support import PATIENCE, Clock, until
@@ -275,6 +276,25 @@ class Turns(unittest.IsolatedAsyncioTestCase):
         self.end("cancelled")
         last = await self.over(turn)
         self.assertEqual(last.code, failure.TIMED_OUT)
+        self.assertIn("(--turn-time)", str(last.message))
+
+    async def test_without_limits_a_turn_and_its_questions_wait_for_the_user(self) -> None:
+        clock = Clock()
+        turn = self.started(limits=NO_LIMITS)
+        turn.take_question(self.stage.asked(shell()))
+        await until(lambda: turn.confirmations)
+        turn.take_question(ElicitationRequest("session", 8, URL, "Look", (), "https://a.example"))
+        await until(lambda: turn.elicitations.waiting_events)
+        # A hundred days.
+        await clock.advance(100 * 86400.0)
+        self.assertEqual(self.session.told, [("prompt",)])
+        (waiting,) = turn.elicitations.waiting_events
+        form: Any = waiting.body
+        turn.elicitations.take_answer(form.id, ACCEPT)
+        turn.confirm_call(SHELL, CallDecision("cancel"))
+        self.assertEqual(self.session.told[1:], [(8, {"action": "accept"}), (1, "cancel")])
+        self.end()
+        await self.over(turn)
 
     async def test_one_that_takes_too_long_says_so_though_its_agent_never_ends_it(self) -> None:
         with mock.patch.object(turn_module, "CANCELLING", 0.0):

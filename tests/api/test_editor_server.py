@@ -17,6 +17,7 @@ from typing import Any, Sequence
 from unittest import mock
 
 from GeminiCompanion.companion.agent import engine
+from GeminiCompanion.companion.agent.agent import NO_LIMITS
 from GeminiCompanion.companion.agent.engine import Engine
 from GeminiCompanion.companion.agent.launches import Chosen
 from GeminiCompanion.companion.api import editor_server, server
@@ -218,6 +219,11 @@ class Serving(ServiceTest):
     def test_folders_of_the_window_that_are_gone_do_not_count(self) -> None:
         made = self.serve(roots=(self.workspace, os.path.join(self.root, "gone")))
         self.assertIsNotNone(made.serving)
+
+    def test_neither_a_turn_nor_a_question_has_a_limit_in_an_editor(self) -> None:
+        launches = [Chosen("gemini").launch]
+        options = editor_server.engine_options(os.path.join(self.state, "engine"), launches)
+        self.assertEqual(options.limits, NO_LIMITS)
 
 
 class Refusing(ServiceTest):

@@ -3,8 +3,6 @@ answered to the agent, each once."""
 
 from __future__ import annotations
 
-import asyncio
-
 from .. import failure
 from ..acp.messages import Withdrawal
 from ..events.event_log import EventLog
@@ -13,16 +11,19 @@ from ..turn_events import CANCEL, ONCE, PENDING, UNATTENDED, TurnEvent
 from .agent_session import AgentSession
 from .call_events import CallEvents
 from .outcomes import PendingPermission
+from .time_limit import call_within
 
 # The results of calls for which the agent gives none.
-UNANSWERED = sentence("Nobody decided on it in time, so it was rejected.")
+UNANSWERED = sentence(
+    "Nobody decided on it within {seconds} seconds (--decision-time), so it was rejected."
+)
 WITHDRAWN = sentence("The agent took its question back.")
 STOPPED = sentence("The turn ended before the tool did.")
 
 
 class CallQuestions:
-    """`patience` is the seconds for a decision; None if nobody can decide: then what needs a
-    decision is rejected at once."""
+    """`patience` is the seconds for a decision, infinite without a limit; None if nobody can
+    decide: then what needs a decision is rejected at once."""
 
     def __init__(
         self, log: EventLog, agent: AgentSession, calls: CallEvents, patience: float | None
@@ -66,8 +67,8 @@ class CallQuestions:
             return
         pending.is_changed = call.id in self._undecided
         pending.event = self._log.add_event(pending.body)
-        loop = asyncio.get_running_loop()
-        pending.timer = loop.call_later(self._patience, self._expire_question, call.id)
+        told = UNANSWERED.with_values(seconds=f"{self._patience:g}")
+        pending.timer = call_within(self._patience, self._expire_question, call.id, told)
         self._pending[call.id] = pending
 
     def settle_question(self, pending: PendingPermission, is_decided: bool = False) -> None:
@@ -128,8 +129,8 @@ class CallQuestions:
                 self.answer_agent(pending, "")
             self._calls.fail_call(pending.call, STOPPED, rejected=True)
 
-    def _expire_question(self, call_id: str) -> None:
+    def _expire_question(self, call_id: str, told: Words) -> None:
         pending = self._pending.get(call_id)
         if pending is not None:
             self.settle_question(pending)
-            self.reject_call(pending, UNANSWERED)
+            self.reject_call(pending, told)

@@ -15,6 +15,7 @@ from ..events.event_log import EventLog
 from ..failure import AgentError
 from ..sentence import Sentence, sentence
 from ..turn_events import Elicitation, ElicitationAnswered, TurnEvent
+from .time_limit import call_within
 
 NO_FIELD = sentence("The form has no field {name}.")
 OTHER_VALUE = sentence("The form does not take this value of {name}.")
@@ -27,13 +28,13 @@ class WaitingElicitation:
 
     request: ElicitationRequest
     event: TurnEvent
-    timer: asyncio.TimerHandle
+    timer: asyncio.TimerHandle | None
 
 
 class Elicitations:
     """Writes events into the log and answers the agent, each question once. `patience` is the
-    seconds for an answer; None if nobody can answer: then questions are answered by CANCEL. One
-    that the user leaves alone is declined: agents go on without it."""
+    seconds for an answer, infinite without a limit; None if nobody can answer: then questions are
+    answered by CANCEL. One that the user leaves alone is declined: agents go on without it."""
 
     def __init__(self, log: EventLog, session: AcpSession, patience: float | None) -> None:
         self._log = log
@@ -60,7 +61,7 @@ class Elicitations:
         patience, action = self._patience, DECLINE
         if patience is None:
             patience, action = 0.0, CANCEL
-        timer = asyncio.get_running_loop().call_later(patience, self._end_question, id, action)
+        timer = call_within(patience, self._end_question, id, action)
         self._asked[id] = WaitingElicitation(request, event, timer)
 
     def take_answer(self, id: str, action: str, content: Mapping[str, Any] | None = None) -> None:
@@ -89,7 +90,8 @@ class Elicitations:
 
     def _end_question(self, id: str, action: str, content: Mapping[str, Any] | None = None) -> None:
         asked = self._asked.pop(id)
-        asked.timer.cancel()
+        if asked.timer is not None:
+            asked.timer.cancel()
         self._reply_to_agent(asked.request, action, content)
         self._log.add_event(ElicitationAnswered(id, action))
 

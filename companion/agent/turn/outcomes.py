@@ -100,7 +100,7 @@ def is_known(option: PermissionOption, known: Mapping[str, str]) -> bool:
 class PendingPermission:
     """A call that waits for the answer to a permission request. `is_changeable` says that it is an
     edit that can be written otherwise. `coverage` has the lasting answers that are offered. `event`
-    and `timer` exist once somebody was asked; `is_changed` says that another
+    exists once somebody was asked, `timer` if they have a limit; `is_changed` says that another
     question about the call ended without the user's answer, `is_changing` that the agent has told
     something else of it, of which nobody was asked yet. Where not the agent asks, but we about
     a write of its, there is no `request`, and `held` gets why it is not allowed, "" if it is."""

@@ -6,6 +6,7 @@ It gets the agent's messages through `take_update`, `take_question` and `write_f
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 from dataclasses import dataclass
 from typing import AsyncIterator, Callable, Sequence, Union
@@ -40,6 +41,7 @@ from .call_tracker import CallTracker
 from .elicitations import Elicitations
 from .file_writes import TurnNote
 from .outcomes import CallDecision
+from .time_limit import call_within
 
 # Seconds that the agent gets to end a cancelled turn; it needs a twentieth of one.
 CANCELLING = 5.0
@@ -52,10 +54,13 @@ Said = Union[messages.SessionUpdate, Question, messages.Withdrawal]
 
 @dataclass(frozen=True)
 class Limits:
-    """The seconds for a decision, and for the whole turn."""
+    """The seconds for a decision or an answer, and for the whole turn; infinite without a limit."""
 
     confirmation: float = 600.0
     turn: float = 3600.0
+
+
+NO_LIMITS = Limits(math.inf, math.inf)
 
 
 class Turn:
@@ -83,8 +88,6 @@ class Turn:
         self._limits = limits
         self._ended = ended
         self._log = log
-        # The seconds for a decision or an answer.
-        self.patience = limits.confirmation
         patience = limits.confirmation if asks else None
         self._calls = CallTracker(self._log, agent, patience, note)
         self.elicitations = Elicitations(self._log, self._session, patience)
@@ -175,7 +178,7 @@ class Turn:
 
     async def _run(self, prompt: asyncio.Future[messages.TurnEnd]) -> None:
         """The boundary of a turn: a bug here ends it with an error and leaves nobody waiting."""
-        limit = asyncio.get_running_loop().call_later(self._limits.turn, self._time_out)
+        limit = call_within(self._limits.turn, self._time_out)
         try:
             await self._take_updates(prompt)
             while self._agent.notes and not self._calls.is_cancelled and _ended_by_itself(prompt):
@@ -191,7 +194,8 @@ class Turn:
             told = sentence("Something went wrong; see the log.")
             self._end_turn(Error(failure.INTERNAL_ERROR, told))
         finally:
-            limit.cancel()
+            if limit is not None:
+                limit.cancel()
             prompt.cancel()
 
     async def _take_updates(self, prompt: asyncio.Future[messages.TurnEnd]) -> None:
@@ -237,7 +241,7 @@ class Turn:
         seconds = f"{self._limits.turn:g}"
         self._error = AgentError(
             failure.TIMED_OUT,
-            sentence("The turn took longer than {seconds} seconds.", seconds=seconds),
+            sentence("The turn took longer than {seconds} seconds (--turn-time).", seconds=seconds),
         )
         self.cancel()
 

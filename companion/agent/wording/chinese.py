@@ -63,7 +63,9 @@ CHINESE_SENTENCES: Mapping[str, str] = {
         "代理已更改其询问的内容。需要提供所决定的询问的 revision。"
     ),
     "The agent took its question back.": "代理已撤回其询问。",
-    "Nobody decided on it in time, so it was rejected.": "未在规定时间内作出决定，因此已被拒绝。",
+    "Nobody decided on it within {seconds} seconds (--decision-time), so it was rejected.": (
+        "{seconds} 秒内（--decision-time）未作出决定，因此已被拒绝。"
+    ),
     "It needs a confirmation and nobody could be asked, so it was rejected.": (
         "此调用需要确认，但无人可以确认，因此已被拒绝。"
     ),
@@ -100,7 +102,9 @@ CHINESE_SENTENCES: Mapping[str, str] = {
         "模型没有回应第 {attempt} 次请求（状态 {status}），正在重试。"
     ),
     "Something went wrong; see the log.": "出现错误，请查看日志。",
-    "The turn took longer than {seconds} seconds.": "对话超过了 {seconds} 秒。",
+    "The turn took longer than {seconds} seconds (--turn-time).": (
+        "对话超过了 {seconds} 秒（--turn-time）。"
+    ),
     # Of decisions.
     "No call {call} waits for a decision.": "没有等待确认的工具调用：{call}",
     "Expected one of {expected}; got {got}.": "应为以下之一：{expected}；收到的是 {got}。",

@@ -59,7 +59,7 @@ def words_of(update: ChatUpdate, patience: str = "", is_empty: bool = False) -> 
         _option_name(update, *pair) for pair in ((MODE, update.mode), (MODEL, update.model))
     )
     if update.waiting:
-        return _join_parts(mode, question_words.above_composer(update, question_words.utc_now()))
+        return _join_parts(mode, question_words.above_composer(update))
     if update.state in SENTENCES:
         says = f"{SENTENCES[update.state].format(name)} {patience}".strip()
         # Before the agent runs, none is true.

@@ -30,10 +30,6 @@ class WaitingQuestion:
         return self.chat.conversation, key_of(self.question)
 
     @property
-    def patience(self) -> float:
-        return self.chat.told.patience if self.chat.told is not None else 0.0
-
-    @property
     def place(self) -> tuple[int, int] | None:
         """Where it stands in the chat; None if it is not drawn."""
         return find_question_places(self.chat.document, self.chat.waiting_questions).get(
@@ -108,8 +104,8 @@ class WaitingQuestions:
 
     def status_words(self, window: sublime.Window) -> str:
         """The words for the status bar; empty if nothing waits."""
-        waiting = [(question.question, question.patience) for question in self.in_window(window)]
-        return question_words.in_status_bar(waiting, question_words.utc_now())
+        waiting = [question.question for question in self.in_window(window)]
+        return question_words.in_status_bar(waiting)
 
     def current_question(self, window: sublime.Window) -> WaitingQuestion | None:
         """Which one a command is about: that of the chat with the keyboard, else of a visible one,
