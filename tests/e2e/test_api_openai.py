@@ -106,7 +106,7 @@ class Remembering(OpenAiCase):
     async def test_the_same_words_of_another_user_get_no_memory_of_the_first(self) -> None:
         self.model.will_play("hidden", ["It is in my memory."])
         self.model.will_play("what was it", ["No idea."])
-        path = self.path("hidden.txt")
+        path = self.path("of one.txt")
         with open(path, "w", encoding="utf-8") as file:
             file.write("SECRET-OF-ONE")
         read = [call("read_file", file_path=path)]
