@@ -55,28 +55,28 @@ class GeminiCompanionListener(sublime_plugin.EventListener):
 
     def on_new_window(self, window: sublime.Window) -> None:
         if _host.running is not None:
-            _host.running.editor.windows.look()
+            _host.running.editor.windows.check_windows()
 
     def on_pre_close_window(self, window: sublime.Window) -> None:
         if _host.running is not None:
-            _host.running.stories.closing(window)
+            _host.running.stories.handle_close(window)
 
     def on_load_project(self, window: sublime.Window) -> None:
         if _host.running is not None:
-            _host.running.editor.windows.look()
+            _host.running.editor.windows.check_windows()
 
     def on_post_save_project(self, window: sublime.Window) -> None:
         if _host.running is not None:
-            _host.running.editor.windows.look()
+            _host.running.editor.windows.check_windows()
 
     def on_activated(self, view: sublime.View) -> None:
         if _host.running is not None:
-            _host.running.editor.files.activated(view)
+            _host.running.editor.files.report_focus(view)
             _host.running.review.actions.activated(view)
             _host.running.diffs.scrolling.activated(view)
-            _host.running.status.bar.activated(view)
-            _host.running.messages.unseen.activated(view)
-            _host.running.base.notices.activated()
+            _host.running.status.bar.refresh_view(view)
+            _host.running.messages.unseen.refresh_view(view)
+            _host.running.base.notices.note_activated()
             _host.running.diffs.next_edit.activated(view)
             _host.running.changes.sheets.activated(view)
             _host.running.chat.actions.tabs.activate_view(view)
@@ -84,29 +84,29 @@ class GeminiCompanionListener(sublime_plugin.EventListener):
 
     def on_deactivated(self, view: sublime.View) -> None:
         if _host.running is not None:
-            _host.running.base.notices.deactivated()
+            _host.running.base.notices.note_deactivated()
 
     def on_load(self, view: sublime.View) -> None:
         if _host.running is not None:
-            _host.running.editor.files.appeared(view)
+            _host.running.editor.files.report_file(view)
 
     def on_reload(self, view: sublime.View) -> None:
         if _host.running is not None:
-            _host.running.editor.edit_diagnostics.loaded(view)
+            _host.running.editor.edit_diagnostics.note_loaded_view(view)
             _host.running.chat.actions.context.note_loaded_view(view)
 
     def on_post_save(self, view: sublime.View) -> None:
         if _host.running is not None:
-            _host.running.editor.files.appeared(view)
+            _host.running.editor.files.report_file(view)
 
     def on_associate_buffer(self, buffer: sublime.Buffer) -> None:
         if _host.running is not None:
             for view in buffer.views():
-                _host.running.editor.files.changed(view)
+                _host.running.editor.files.report_selection(view)
 
     def on_post_move(self, view: sublime.View) -> None:
         if _host.running is not None:
-            _host.running.editor.files.moved(view)
+            _host.running.editor.files.report_move(view)
 
     def on_clone(self, view: sublime.View) -> None:
         if _host.running is not None:
@@ -115,7 +115,7 @@ class GeminiCompanionListener(sublime_plugin.EventListener):
     def on_selection_modified_async(self, view: sublime.View) -> None:
         running = _host.running
         if running is not None:
-            running.editor.files.changed(view)
+            running.editor.files.report_selection(view)
             running.diffs.resting.moved(view)
             running.chat.actions.tabs.follow_selection(view)
 
@@ -129,11 +129,11 @@ class GeminiCompanionListener(sublime_plugin.EventListener):
 
     def on_pre_close(self, view: sublime.View) -> None:
         if _host.running is not None:
-            _host.running.closing(view)
+            _host.running.handle_close(view)
 
     def on_close(self, view: sublime.View) -> None:
         if _host.running is not None:
-            _host.running.editor.files.closed(view)
+            _host.running.editor.files.report_close(view)
 
     def on_query_context(
         self, view: sublime.View, key: str, operator: int, operand: Any, match_all: bool

@@ -21,7 +21,7 @@ if __name__ == "__main__":
         unittesting.TIMEOUT = json.load(file)["condition_timeout"]
     # What the package has by then is none of a test's.
     host, window = sys.modules["GeminiCompanion.plugin"]._host, sublime.active_window()
-    wait_for(lambda: host.environment(window))
+    wait_for(lambda: host.environment_of(window))
     # With -O pytest warns that assert statements do nothing: these tests have none.
     options = ["-W", "ignore:ASSERTIONS ARE NOT EXECUTED"]
     # The fault handler wants a main thread's signals, and this thread is none.

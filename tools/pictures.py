@@ -122,8 +122,8 @@ class Stage:
         from GeminiCompanion import plugin
         from GeminiCompanion.tests.fake_cli import FakeCli
 
-        wait(lambda: plugin._host.environment(self.window))
-        cli = FakeCli(plugin._host.environment(self.window))
+        wait(lambda: plugin._host.environment_of(self.window))
+        cli = FakeCli(plugin._host.environment_of(self.window))
         wait(cli.connected)
         return cli
 
@@ -156,8 +156,8 @@ def terminal(stage: Stage) -> None:
     from model_server import ModelServer
 
     stage.open()
-    wait(lambda: plugin._host.environment(stage.window))
-    environment = dict(plugin._host.environment(stage.window))
+    wait(lambda: plugin._host.environment_of(stage.window))
+    environment = dict(plugin._host.environment_of(stage.window))
     clis.COLUMNS, clis.LINES = COLUMNS, LINES
     stage.window.set_sidebar_visible(False)
     home = os.path.join(stage.folder, "home")

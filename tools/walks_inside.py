@@ -59,8 +59,8 @@ def _walks(recorder: Recorder, runs: int) -> Walks:
         _done(later, recorder.watch_this_thread)
     window = sublime.active_window()
     plugin = _loaded()
-    until(lambda: plugin._host.running is not None and plugin._host.environment(window))
-    cli = FakeCli(plugin._host.environment(window), folder=window.folders()[0])
+    until(lambda: plugin._host.running is not None and plugin._host.environment_of(window))
+    cli = FakeCli(plugin._host.environment_of(window), folder=window.folders()[0])
     until(lambda: cli.connected() and cli.received("ide/contextUpdate"))
     editor = Editor(recorder, window, plugin._host.running, cli)
     walks: Walks = {}

@@ -89,7 +89,7 @@ class ManyFiles:
 
 def main(report: str) -> None:
     window = sublime.active_window()
-    wait(lambda: bool(plugin._host.environment(window)))
+    wait(lambda: bool(plugin._host.environment_of(window)))
     review = window.new_file()
     source = ManyFiles(review)
     # Sublime has read its colour scheme before it shows the first text.

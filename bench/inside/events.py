@@ -79,7 +79,7 @@ def _events(view: sublime.View, size: int) -> List[float]:
     listener = plugin.GeminiCompanionListener()
     view.sel().clear()
     view.sel().add(sublime.Region(0, size))
-    file = views.describe(view)
+    file = views.describe_view(view)
     more = len(TRUNCATED) if size > MAX_SELECTION_UNITS else 0
     if file is None or len(file.selected_text) != min(size, MAX_SELECTION_UNITS) + more:
         raise RuntimeError("the editor does not select what it was told to")

@@ -67,8 +67,8 @@ def main(report: str) -> None:
 
 def _measure(held: Costs, path: str, proposal: str) -> Tuple[float, float, float]:
     window = sublime.active_window()
-    _wait(lambda: bool(plugin._host.environment(window)))
-    environment = plugin._host.environment(window)
+    _wait(lambda: bool(plugin._host.environment_of(window)))
+    environment = plugin._host.environment_of(window)
     port = environment["GEMINI_CLI_IDE_SERVER_PORT"]
     token = environment["GEMINI_CLI_IDE_AUTH_TOKEN"]
     ticker = Ticker()

@@ -37,7 +37,7 @@ SOME = 20
 
 def main(report: str) -> None:
     window = sublime.active_window()
-    wait(lambda: bool(plugin._host.environment(window)))
+    wait(lambda: bool(plugin._host.environment_of(window)))
     folder = window.folders()[0]
     for number in range(MAX_WINDOW_DIFFS):
         for ending, text in zip(("py", "new"), changed_text()):
@@ -45,7 +45,7 @@ def main(report: str) -> None:
                 file.write(text)
     # Sublime has read its colour scheme before it shows the first text.
     window.new_file().style_for_scope("")
-    environment = plugin._host.environment(window)
+    environment = plugin._host.environment_of(window)
     address = [environment[f"GEMINI_CLI_IDE_{it}"] for it in ("SERVER_PORT", "AUTH_TOKEN")]
     found = _measured(window, [*address, folder, str(MAX_WINDOW_DIFFS), str(MAX_OPEN_DIFFS)])
     with open(report, "w") as output:

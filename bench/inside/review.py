@@ -59,7 +59,7 @@ def texts(size: int, changes: int) -> Tuple[str, str]:
 
 def main(report: str) -> None:
     window = sublime.active_window()
-    _wait(lambda: bool(plugin._host.environment(window)))
+    _wait(lambda: bool(plugin._host.environment_of(window)))
     # Sublime has read its colour scheme before it shows the first text.
     window.new_file().style_for_scope("")
     found: Dict[str, Any] = {"cases": {}}

@@ -54,11 +54,11 @@ def main(seconds: str, report: str) -> None:
     with open(path, "w") as file:
         file.write("a line\n" * 1000)
     view = window.open_file(path)
-    while not plugin._host.environment(window):
+    while not plugin._host.environment_of(window):
         time.sleep(ACT)
     with subprocess.Popen(
         [sys.executable, "-m", "bench.soak_clients", folder],
-        env={**os.environ, **plugin._host.environment(window)},
+        env={**os.environ, **plugin._host.environment_of(window)},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     ) as clients:

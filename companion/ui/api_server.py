@@ -52,15 +52,15 @@ class Api:
     def start(self, window: sublime.Window) -> None:
         """Serve the window's folders."""
         if self._is_running:
-            self._tell(self._where())
+            self._tell(self._serving_sentence())
             return
-        folders = views.folders(window)
+        folders = views.window_folders(window)
         if not folders:
             self._tell(NO_FOLDER)
             return
         self._is_importing, self._window = True, window
         self._tell("The API server is being started ...")
-        self._stories.begin(self._serve(folders))
+        self._stories.begin(self._serve_folders(folders))
 
     def stop(self) -> None:
         if self._service is not None and self.can_stop:
@@ -77,7 +77,7 @@ class Api:
         if service is not None:
             service.stop()
 
-    def text(self) -> str:
+    def status_line(self) -> str:
         """A line for the status; empty if there is no server."""
         serving = self._service.serving if self._service is not None else None
         return f"Gemini CLI API: {serving.url}, for {serving.workspace}\n" if serving else ""
@@ -87,31 +87,31 @@ class Api:
         is_serving = self._service is not None and self._service.is_running
         return self._is_importing or is_serving
 
-    async def _serve(self, folders: tuple[str, ...]) -> None:
+    async def _serve_folders(self, folders: tuple[str, ...]) -> None:
         try:
-            engine = await self._engines.needed()
+            engine = await self._engines.ensure_engine()
         finally:
             self._is_importing = False
         from ..api import state_folder
         from ..api.editor_server import Service, ServiceOptions
 
-        def told() -> None:
+        def notify_change() -> None:
             """Called on the engine's thread."""
-            queues.on_ui_thread(partial(self._heard, service))
+            queues.on_ui_thread(partial(self._follow_service, service))
 
         folder = state_folder.default_folder(os.environ)
-        own = settings.of()
-        options = ServiceOptions(folder, folders, own.api_port, page, own.api_shows_chats)
-        service = Service(engine, options, told)
+        own = settings.current_settings()
+        options = ServiceOptions(folder, folders, own.api_port, page_files, own.api_shows_chats)
+        service = Service(engine, options, notify_change)
         self._service = service
         service.start()
 
-    def _heard(self, service: Service) -> None:
+    def _follow_service(self, service: Service) -> None:
         if service is not self._service:
             return
         serving = service.serving
         if serving is not None:
-            self._show(serving)
+            self._show_address(serving)
             self._tell(f"The Gemini CLI API listens at {serving.url}.")
         elif not service.is_running:
             self._service = None
@@ -121,7 +121,7 @@ class Api:
                 service.problem or "The API server has stopped."
             )
 
-    def _show(self, serving: Serving) -> None:
+    def _show_address(self, serving: Serving) -> None:
         """Show the server's address in a panel, because the log must not contain the token."""
         window = self._window
         if window is None or not window.is_valid():
@@ -141,7 +141,7 @@ class Api:
         if window is not None and window.is_valid():
             window.destroy_output_panel(PANEL)
 
-    def _where(self) -> str:
+    def _serving_sentence(self) -> str:
         service = self._service
         serving = service.serving if service is not None else None
         if serving is None:
@@ -152,7 +152,7 @@ class Api:
         )
 
 
-def page() -> dict[str, bytes]:
+def page_files() -> dict[str, bytes]:
     """The files of the web page by name; from any thread. A package in a zip has no folder."""
     paths = [path for path in sublime.find_resources("*") if path.startswith(PAGE)]
     return {path[len(PAGE) :]: sublime.load_binary_resource(path) for path in paths}

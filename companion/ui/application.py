@@ -12,7 +12,7 @@ from typing import Any, Callable
 import sublime
 
 
-def copy(text: str) -> None:
+def copy_text(text: str) -> None:
     """Put the text on the clipboard."""
     sublime.set_clipboard(text)
 
@@ -25,7 +25,7 @@ def ask_for_path(give: Callable[[Any], None], folder: str, is_folder: bool = Fal
         sublime.open_dialog(give, directory=folder)
 
 
-def windows() -> list[sublime.Window]:
+def all_windows() -> list[sublime.Window]:
     return sublime.windows()
 
 

@@ -21,18 +21,20 @@ NOT_CONNECTED = ", not connected"
 NO_TERMINAL = "{} proposes nothing now, and no Terminus terminal of its window shows it."
 
 
-async def choose(companion: Companion, window: sublime.Window, tell: Callable[[str], None]) -> None:
+async def choose_cli(
+    companion: Companion, window: sublime.Window, tell: Callable[[str], None]
+) -> None:
     """Let the user choose a CLI; then show its next waiting diff, or else its terminal."""
     clis = await companion.ask(ConnectedClis())
     if not clis:
         tell(NONE)
         return
-    number = await panels.choice(window, [_item(cli) for cli in clis], "Connected CLIs")
+    number = await panels.ask_choice(window, [_cli_item(cli) for cli in clis], "Connected CLIs")
     if number >= 0:
-        _show(clis[number], tell)
+        _show_cli(clis[number], tell)
 
 
-def _item(cli: ConnectedCli) -> sublime.QuickPanelItem:
+def _cli_item(cli: ConnectedCli) -> sublime.QuickPanelItem:
     folders = ", ".join(map(os.path.basename, cli.folders)) or "no folder"
     since = time.strftime("%H:%M", time.localtime(cli.since))
     return sublime.QuickPanelItem(
@@ -42,7 +44,7 @@ def _item(cli: ConnectedCli) -> sublime.QuickPanelItem:
     )
 
 
-def _show(cli: ConnectedCli, tell: Callable[[str], None]) -> None:
+def _show_cli(cli: ConnectedCli, tell: Callable[[str], None]) -> None:
     for view in queue.waiting_diffs():
         record = waiting(view)
         if record is not None and record.session_id == cli.session_id:
@@ -50,10 +52,12 @@ def _show(cli: ConnectedCli, tell: Callable[[str], None]) -> None:
             return
     window = application.window_of(cli.window_id)
     found = [
-        view for view in cli_terminals.terminals(window) if cli_terminals.runs_cli(window, view)
+        view
+        for view in cli_terminals.open_terminals(window)
+        if cli_terminals.runs_cli(window, view)
     ]
     if found:
-        own = [view for view in found if cli_terminals.names(view, cli.command)]
-        cli_terminals.show((own or found)[0])
+        own = [view for view in found if cli_terminals.names_cli(view, cli.command)]
+        cli_terminals.show_terminal((own or found)[0])
     else:
         tell(NO_TERMINAL.format(cli.name))

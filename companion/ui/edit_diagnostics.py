@@ -44,14 +44,16 @@ class EditDiagnostics(EditWatch):
         self._watched: OrderedDict[tuple[int, str], _Watched] = OrderedDict()
 
     async def watch_edit(self, window_id: int, path: str) -> bool:
-        is_watched: bool = await self._ask(partial(self._watch, window_id, path))
+        is_watched: bool = await self._ask(partial(self._watch_file, window_id, path))
         return is_watched
 
     async def new_diagnostics(self, window_id: int, path: str, is_last: bool) -> NewDiagnostics:
-        found: NewDiagnostics = await self._ask(partial(self._look, window_id, path, is_last))
+        found: NewDiagnostics = await self._ask(
+            partial(self._look_at_file, window_id, path, is_last)
+        )
         return found
 
-    def _watch(self, window_id: int, path: str) -> bool:
+    def _watch_file(self, window_id: int, path: str) -> bool:
         """False if nothing will be found in the file: it is not open in the window, Sublime Text
         will not load it again, or neither package watches it."""
         self._watched.pop((window_id, path), None)
@@ -59,8 +61,8 @@ class EditDiagnostics(EditWatch):
         view = window.find_open_file(path)
         if view is None or view.is_dirty() or not view.settings().get(RELOADS, True):
             return False
-        reports = diagnostics.reports(window, view)
-        before = diagnostics.of(window, path) if reports else []
+        reports = diagnostics.source_reports(window, view)
+        before = diagnostics.diagnostics_of(window, path) if reports else []
         if not reports or len(before) > MAX_KNOWN:
             return False
         self._watched[window_id, path] = _Watched(view, before, reports)
@@ -68,27 +70,29 @@ class EditDiagnostics(EditWatch):
             self._watched.popitem(last=False)
         return True
 
-    def loaded(self, view: sublime.View) -> None:
+    def note_loaded_view(self, view: sublime.View) -> None:
         """The view has the text that its file has now. What is reported from here on is about
         that."""
         for (window_id, path), watched in self._watched.items():
             if watched.view.buffer_id() == view.buffer_id():
                 window = sublime.Window(window_id)
-                watched.before = diagnostics.of(window, path)
-                watched.reports = diagnostics.reports(window, watched.view)
+                watched.before = diagnostics.diagnostics_of(window, path)
+                watched.reports = diagnostics.source_reports(window, watched.view)
                 watched.is_loaded = True
 
-    def _look(self, window_id: int, path: str, is_last: bool) -> NewDiagnostics:
+    def _look_at_file(self, window_id: int, path: str, is_last: bool) -> NewDiagnostics:
         watched, window = self._watched.get((window_id, path)), sublime.Window(window_id)
         if watched is None or not watched.view.is_valid() or watched.view.is_dirty():
             self._watched.pop((window_id, path), None)
             return NOTHING
-        now = diagnostics.reports(window, watched.view)
+        now = diagnostics.source_reports(window, watched.view)
         is_final = watched.is_loaded and diagnostics.are_new(watched.reports, now)
         if not is_final and not is_last:
             return NewDiagnostics(is_final=False)
         del self._watched[window_id, path]
         if not watched.is_loaded:
             return NOTHING
-        found = diagnostics.new(watched.before, diagnostics.of(window, path)[: 2 * MAX_KNOWN])
+        found = diagnostics.new_diagnostics(
+            watched.before, diagnostics.diagnostics_of(window, path)[: 2 * MAX_KNOWN]
+        )
         return NewDiagnostics(True, tuple(each.text() for each in found))

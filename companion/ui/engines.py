@@ -36,16 +36,16 @@ class Engines:
         """Whether it was needed so far."""
         return self._engine is not None
 
-    async def needed(self) -> Engine:
+    async def ensure_engine(self) -> Engine:
         """The engine, with the agents of the settings as they are now. Raises ImportError."""
         imported: Answer[None] = Answer()
-        queues.on_worker(partial(_import, imported))
+        queues.on_worker(partial(_import_engine, imported))
         await imported
         from ..agent.engine import Engine
 
         self._chosen, self._trusted = chosen_agents(), trusted_folders()
         if self._engine is None:
-            self._engine = Engine(self._options)
+            self._engine = Engine(self._engine_options)
         self._engine.offer_launches([each.launch for each in self._chosen])
         self._engine.trust_folders(self._trusted)
         return self._engine
@@ -55,7 +55,7 @@ class Engines:
         if self._engine is not None:
             self._engine.quit()
 
-    def _options(self) -> Options:
+    def _engine_options(self) -> Options:
         """On the engine's thread. Raises OSError, NotPrivate."""
         from ..api import editor_server, state_folder
 
@@ -69,7 +69,7 @@ def chosen_agents() -> tuple[Chosen, ...]:
     from ..agent.launches import Chosen
     from ..agent.supported import CLIS
 
-    own = settings.of()
+    own = settings.current_settings()
     named = {each.id: each.command for each in own.agents if each.command}
     in_terminal = by_command(own.cli_command)
     if in_terminal is not None and in_terminal.id in CLIS:
@@ -83,10 +83,10 @@ def chosen_agents() -> tuple[Chosen, ...]:
 
 def trusted_folders() -> tuple[str, ...]:
     """The trusted folders of the settings, as absolute paths."""
-    return tuple(map(os.path.expanduser, settings.of().trusted_folders))
+    return tuple(map(os.path.expanduser, settings.current_settings().trusted_folders))
 
 
-def _import(imported: Answer[None]) -> None:
+def _import_engine(imported: Answer[None]) -> None:
     """Runs on the worker, which the import may block."""
     try:
         from ..agent import (

@@ -17,7 +17,7 @@ from ..ide.doctor.gathering import ExaminedScope, Window
 from ..ide.doctor.report import Examination
 from ..ide.service import Companion
 from . import settings, sharing_settings
-from .stories import Stories, computed
+from .stories import Stories, run_in_thread
 
 Examinations = Tuple[Examination, ...]
 
@@ -37,27 +37,27 @@ class Examiner:
         # The windows that are being examined, and whether each must be examined once more.
         self._asked: dict[int, bool] = {}
 
-    def ask(self, window: sublime.Window) -> None:
+    def examine_soon(self, window: sublime.Window) -> None:
         """Examine the window. If it is being examined, do so again afterwards: a machine may be
         slow."""
         is_asked = window.id() in self._asked
         self._asked[window.id()] = is_asked
         if not is_asked:
-            self._stories.begin(self._examine(window), window)
+            self._stories.begin(self._examine_window(window), window)
 
-    async def _examine(self, window: sublime.Window) -> None:
+    async def _examine_window(self, window: sublime.Window) -> None:
         try:
-            found = await examine(self._companion, window)
+            found = await examine_window(self._companion, window)
         finally:
             is_asked_again = self._asked.pop(window.id(), False)
         if is_asked_again:
-            self.ask(window)
+            self.examine_soon(window)
         self._tell(window, found)
 
 
-async def examine(companion: Companion, window: sublime.Window) -> Examinations:
+async def examine_window(companion: Companion, window: sublime.Window) -> Examinations:
     """The ways of the CLIs to the window; empty if the examination failed."""
-    command = settings.of(window).terminal_cli
+    command = settings.current_settings(window).terminal_cli
     # A command that names no CLI counts as one that starts Gemini CLI.
     cli = by_command(command) or GEMINI_CLI
     environment, home = dict(os.environ), os.path.expanduser("~")
@@ -68,12 +68,12 @@ async def examine(companion: Companion, window: sublime.Window) -> Examinations:
         if not companion.problem:
             return ()
     # The companion has ended: give what can be seen without it.
-    ended = _ended(window, companion.problem)
+    ended = _window_without_server(window, companion.problem)
     scope = _with_paths(ExaminedScope(cli, ended, command, environment, home), window)
-    return await computed(partial(gathering.examine_clis, scope)) or ()
+    return await run_in_thread(partial(gathering.examine_clis, scope)) or ()
 
 
-def _ended(window: sublime.Window, problem: str) -> Window:
+def _window_without_server(window: sublime.Window, problem: str) -> Window:
     """The window without a server."""
     folders, maps = window.folders(), sharing_settings.path_maps(window)
     return Window(
@@ -91,5 +91,5 @@ def _with_paths(scope: ExaminedScope, window: sublime.Window) -> ExaminedScope:
         scope,
         local_folders=tuple(window.folders()),
         path_maps=sharing_settings.path_maps(window),
-        extra_folder=settings.of(window).extra_discovery_folder,
+        extra_folder=settings.current_settings(window).extra_discovery_folder,
     )

@@ -14,7 +14,7 @@ from ..ide.clis import CLIS, Cli
 from ..ide.hooks import extension
 from ..ide.hooks.extension import NAME, Installed, NotChanged
 from . import panels, stories
-from .stories import computed
+from .stories import run_in_thread
 
 INSTALLED = "{} has the extension now. If the CLI runs, restart it to load the extension."
 # No home of a CLI was there before.
@@ -34,55 +34,61 @@ class ExtensionSetup:
         self._tell = tell
         self._changed = changed
 
-    async def install(self, window: sublime.Window) -> None:
+    async def install_extension(self, window: sublime.Window) -> None:
         """Install it for the CLI that the user chooses among those with a home here."""
-        found = await computed(_found) or {}
-        cli = await _chosen(window, found, "Install the extension for which CLI?")
+        found = await run_in_thread(_find_installed) or {}
+        cli = await _choose_cli(window, found, "Install the extension for which CLI?")
         if cli is not None:
             folder = next(iter(window.folders()), "")
-            await self._do(partial(_install, cli, found[cli].path, folder, program()))
+            await self._do_work(
+                partial(_install_for, cli, found[cli].path, folder, extension_program())
+            )
 
-    async def remove(self, window: sublime.Window) -> None:
+    async def remove_extension(self, window: sublime.Window) -> None:
         """Remove it from the CLI that the user chooses among those that have it."""
-        found = {cli: at for cli, at in (await computed(_found) or {}).items() if at.is_there}
+        found = {
+            cli: at
+            for cli, at in (await run_in_thread(_find_installed) or {}).items()
+            if at.is_there
+        }
         if not found:
             self._tell(NONE)
             return
-        cli = await _chosen(window, found, "Remove the extension of which CLI?")
+        cli = await _choose_cli(window, found, "Remove the extension of which CLI?")
         if cli is not None:
-            await self._do(partial(_remove, cli, found[cli].path))
+            await self._do_work(partial(_remove_for, cli, found[cli].path))
 
-    async def renew(self) -> None:
+    async def renew_extensions(self) -> None:
         """Replace extensions that an older package has installed."""
-        await computed(partial(_renew, program()))
+        await run_in_thread(partial(_renew_all, extension_program()))
 
-    async def _do(self, work: Callable[[], str]) -> None:
-        self._tell(await computed(work) or stories.FAILED)
+    async def _do_work(self, work: Callable[[], str]) -> None:
+        self._tell(await run_in_thread(work) or stories.FAILED)
         self._changed()
 
 
-def program() -> bytes:
+def extension_program() -> bytes:
     """The program that the CLIs run at their events."""
     package = __name__.partition(".")[0]
     return sublime.load_binary_resource(f"Packages/{package}/extension/companion.cjs")
 
 
-async def _chosen(window: sublime.Window, found: Found, question: str) -> Cli | None:
+async def _choose_cli(window: sublime.Window, found: Found, question: str) -> Cli | None:
     clis = list(found)
     if len(clis) == 1:
         return clis[0]
-    items = [[cli.name, f"{_state(found[cli])}: {found[cli].path}"] for cli in clis]
-    number = await panels.choice(window, items, question)
+    items = [[cli.name, f"{_installed_state(found[cli])}: {found[cli].path}"] for cli in clis]
+    number = await panels.ask_choice(window, items, question)
     return clis[number] if number >= 0 else None
 
 
-def _state(at: Installed) -> str:
+def _installed_state(at: Installed) -> str:
     if not at.version:
         return NOT_HERE
     return HERE if at.version == VERSION else OTHER.format(at.version)
 
 
-def _found() -> Found:
+def _find_installed() -> Found:
     """The CLIs with a home here, and always Gemini CLI; runs in a thread."""
     home = os.path.expanduser("~")
     paths = {
@@ -98,7 +104,7 @@ def _has_home(path: str) -> bool:
     return os.path.isdir(os.path.dirname(os.path.dirname(path)))
 
 
-def _install(cli: Cli, path: str, folder: str, data: bytes) -> str:
+def _install_for(cli: Cli, path: str, folder: str, data: bytes) -> str:
     """Runs in a thread; gives the sentence for the user, who works in the folder."""
     is_ahead = not _has_home(path)
     try:
@@ -112,7 +118,7 @@ def _install(cli: Cli, path: str, folder: str, data: bytes) -> str:
     return INSTALLED.format(cli.name)
 
 
-def _remove(cli: Cli, path: str) -> str:
+def _remove_for(cli: Cli, path: str) -> str:
     """Runs in a thread; gives the sentence for the user."""
     try:
         extension.remove_extension(cli, path)
@@ -121,9 +127,9 @@ def _remove(cli: Cli, path: str) -> str:
     return REMOVED.format(cli.name)
 
 
-def _renew(data: bytes) -> None:
+def _renew_all(data: bytes) -> None:
     """Runs in a thread. What cannot be renewed still works, and the doctor shows its version."""
-    for cli, at in _found().items():
+    for cli, at in _find_installed().items():
         try:
             extension.renew_extension(cli, at.path, data)
         except NotChanged as error:

@@ -14,7 +14,7 @@ from . import queues
 T = TypeVar("T")
 
 
-def content(path: str) -> Answer[Original]:
+def read_content(path: str) -> Answer[Original]:
     """The content of the file at the absolute path, to be awaited; a note if it cannot be read, or
     not in time."""
     late = Original("", exists=True, note=file_content.LATE)

@@ -22,7 +22,7 @@ class Files:
         self._companion = companion
         self._keyboard = keyboard
 
-    def activated(self, view: sublime.View) -> None:
+    def report_focus(self, view: sublime.View) -> None:
         """The view has got the keyboard."""
         before = self._keyboard.view
         # When a preview replaces another, the close of the older one is not always reported
@@ -33,37 +33,37 @@ class Files:
         # The palette has the keyboard only for a moment; a terminal's panel keeps it.
         if element is None or element.endswith(":output"):
             self._keyboard.move_to(view)
-        window, file = view.window(), views.describe(view)
+        window, file = view.window(), views.describe_view(view)
         if window is not None and file is not None:
             self._companion.post(FileFocused(window.id(), file))
 
-    def appeared(self, view: sublime.View) -> None:
+    def report_file(self, view: sublime.View) -> None:
         """The view has got a file, or is in another window."""
-        window, file = view.window(), views.describe(view)
+        window, file = view.window(), views.describe_view(view)
         if window is None or file is None:
             return
         kind = FileFocused if window.active_view() == view else FileAdded
         self._companion.post(kind(window.id(), file))
 
-    def changed(self, view: sublime.View) -> None:
+    def report_selection(self, view: sublime.View) -> None:
         """Cursor, selection or file of the view have changed; from any thread."""
-        window, file = view.window(), views.describe(view)
+        window, file = view.window(), views.describe_view(view)
         if window is not None and file is not None:
             self._companion.post(SelectionChanged(window.id(), file))
 
-    def moved(self, view: sublime.View) -> None:
+    def report_move(self, view: sublime.View) -> None:
         window = view.window()
         if window is not None:
             self._companion.post(FileClosed(view.id(), still_in=window.id()))
-        self.appeared(view)
+        self.report_file(view)
 
-    def closed(self, view: sublime.View) -> None:
+    def report_close(self, view: sublime.View) -> None:
         self._companion.post(FileClosed(view.id()))
 
     def add_all(self, views: list[sublime.View]) -> None:
         """Report tabs that were there before the package, and the active one as focused."""
         for view in views[:CHUNK]:
             if view.is_valid():
-                self.appeared(view)
+                self.report_file(view)
         if views[CHUNK:]:
             queues.on_ui_thread(partial(self.add_all, views[CHUNK:]))

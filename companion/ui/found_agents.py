@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Sequence
 
 from ..base.signal import Signal
 from .engines import chosen_agents
-from .stories import Stories, computed
+from .stories import Stories, run_in_thread
 
 if TYPE_CHECKING:
     from ..agent.launches import Chosen
@@ -22,20 +22,20 @@ class FoundAgents:
         self._stories = stories
         self._is_looking = False
 
-    def now(self) -> tuple[str, ...] | None:
+    def known_agents(self) -> tuple[str, ...] | None:
         """The usual agent's first; None if they are not known yet. Looks for them again, in a
         thread: one may be installed at any time."""
         if not self._is_looking:
             self._is_looking = True
-            self._stories.begin(self._look())
+            self._stories.begin(self._look_for_agents())
         return self._names
 
-    async def _look(self) -> None:
+    async def _look_for_agents(self) -> None:
         try:
             # Without its libraries there is no chat.
-            if not await computed(_imported):
+            if not await run_in_thread(_can_import_engine):
                 return
-            names = await computed(partial(_names, chosen_agents()))
+            names = await run_in_thread(partial(_agent_names, chosen_agents()))
         finally:
             self._is_looking = False
         if names is not None and names != self._names:
@@ -43,7 +43,7 @@ class FoundAgents:
             self.changes.emit()
 
 
-def _imported() -> bool:
+def _can_import_engine() -> bool:
     """Whether the engine can be imported. Runs in a thread, because an import takes some time."""
     try:
         from ..agent import launches  # noqa: F401
@@ -52,7 +52,7 @@ def _imported() -> bool:
     return True
 
 
-def _names(chosen: Sequence[Chosen]) -> tuple[str, ...]:
+def _agent_names(chosen: Sequence[Chosen]) -> tuple[str, ...]:
     """The names of the agents that can be started. Runs in a thread, because of the disk."""
     from ..agent.failure import AgentError
     from ..agent.supported import CLIS

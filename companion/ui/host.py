@@ -77,11 +77,11 @@ class Host:
         """Begin to serve as soon as the modules are imported."""
         self._wanted = True
         if self.api is not None:
-            self._begin()
+            self._begin_serving()
         else:
-            queues.on_worker(self._import)
+            queues.on_worker(self._import_modules)
 
-    def _import(self) -> None:
+    def _import_modules(self) -> None:
         """Runs on the worker. An import of the load before has ended there by now; what it imported
         while plugin.py forgot its modules belongs to the old load."""
         if self.is_reloaded:
@@ -90,10 +90,10 @@ class Host:
         from . import api_server, running, settings  # noqa: F401
 
         # Parses their patterns once, which would take milliseconds on the UI thread.
-        settings.of()
-        queues.on_ui_thread(self._begin)
+        settings.current_settings()
+        queues.on_ui_thread(self._begin_serving)
 
-    def _begin(self) -> None:
+    def _begin_serving(self) -> None:
         """The modules are imported."""
         if not self._wanted:
             return
@@ -106,12 +106,12 @@ class Host:
         messages = self.messages = self.messages or UnseenMessages()
         if self.api is None or self.engines is None:
             self.engines = Engines()
-            self.api = Api(self.tell, self.warn, self.engines)
+            self.api = Api(self.tell_user, self.warn_user, self.engines)
         if self.drafts is None:
             self.drafts = Drafts.in_cache(sublime.cache_path())
-            self.drafts.refusals.subscribe(partial(self.warn, about=DRAFTS))
+            self.drafts.refusals.subscribe(partial(self.warn_user, about=DRAFTS))
             # Queued once more, as what is told is: it must not come before that.
-            withdraw = partial(messages.withdraw, DRAFTS)
+            withdraw = partial(messages.withdraw_messages, DRAFTS)
             self.drafts.recoveries.subscribe(partial(queues.on_ui_thread, withdraw))
         if self.running is None:
             self.running = Running(self.engines, self.drafts, messages)
@@ -150,26 +150,26 @@ class Host:
     def log(self) -> RecentLines | None:
         return self.running.log if self.running is not None else None
 
-    def environment(self, window: sublime.Window) -> Mapping[str, str]:
+    def environment_of(self, window: sublime.Window) -> Mapping[str, str]:
         """The variables that lead a CLI in a terminal to the window; empty while there are none."""
-        return self.running.environment(window) if self.running is not None else {}
+        return self.running.environment_of(window) if self.running is not None else {}
 
-    def tell(self, sentence: str) -> None:
+    def tell_user(self, sentence: str) -> None:
         """Show for a moment what comes of something that the user has just done."""
         if self.running is not None:
-            self.running.messages.answer(sentence)
+            self.running.messages.tell_user(sentence)
         else:
             sublime.status_message("Gemini Companion: " + sentence)
 
-    def warn(self, sentence: str, about: str = "") -> None:
+    def warn_user(self, sentence: str, about: str = "") -> None:
         """Show the sentence until the user has seen it, or what it is `about` is withdrawn."""
         if self.running is not None:
-            self.running.messages.tell(sentence, about)
+            self.running.messages.warn_user(sentence, about)
         else:
-            self.tell(sentence)
+            self.tell_user(sentence)
             if self.messages is not None:
                 # The next companion shows it: a disk may refuse unsent texts right after a stop.
-                self.messages.add(sentence, about)
+                self.messages.add_message(sentence, about)
 
 
 host = Host()

@@ -34,15 +34,15 @@ class LoopCalls:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
 
-        def run() -> None:
+        def run_work() -> None:
             if future.done() or self.is_stopped:
                 return
-            settle = _outcome(work, future)
+            settle = _work_outcome(work, future)
             # If the loop is closed, nobody waits.
             with suppress(RuntimeError):
                 loop.call_soon_threadsafe(lambda: None if future.done() else settle())
 
-        queues.on_ui_thread(run)
+        queues.on_ui_thread(run_work)
         return future
 
     def post(self, work: Callable[[], None]) -> None:
@@ -52,7 +52,7 @@ class LoopCalls:
             queues.on_ui_thread(lambda: None if self.is_stopped else work())
 
 
-def _outcome(work: Callable[[], T], future: asyncio.Future[T]) -> Callable[[], None]:
+def _work_outcome(work: Callable[[], T], future: asyncio.Future[T]) -> Callable[[], None]:
     """The boundary of UI callbacks: a failure becomes the answer and a line in the log. Gives the
     function that settles the future, to be called in its loop."""
     try:

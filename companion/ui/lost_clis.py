@@ -32,7 +32,7 @@ class LostClis:
     others."""
 
     def __init__(self, companion: Companion, stories: Stories, tell: Callable[[str], None]) -> None:
-        self._examiner = Examiner(companion, stories, self._found)
+        self._examiner = Examiner(companion, stories, self._note_examinations)
         self._tell = tell
         self.changes = Signal()
         # By window id: names by the id of the process; and the connected and missing CLIs as they
@@ -41,10 +41,10 @@ class LostClis:
         self._seen: dict[int, tuple[tuple[ConnectedClient, ...], tuple[str, ...]]] = {}
         self._looks = 0
 
-    def names(self, window: sublime.Window) -> tuple[str, ...]:
+    def lost_names(self, window: sublime.Window) -> tuple[str, ...]:
         return tuple(self._lost.get(window.id(), {}).values())
 
-    def show(self, statuses: tuple[Status, ...]) -> None:
+    def update_statuses(self, statuses: tuple[Status, ...]) -> None:
         """This is the state of all windows now. A missing CLI may have lost its connection; a lost
         one may be back."""
         for status in statuses:
@@ -53,33 +53,33 @@ class LostClis:
             self._seen[id] = now
             window = sublime.Window(id)
             if now != before and (status.away or self._lost.get(id)) and window.is_valid():
-                self._examiner.ask(window)
+                self._examiner.examine_soon(window)
 
-    def look(self) -> None:
+    def check_lost(self) -> None:
         """Forget those that have ended, and check those that are missing again. Must be called
         about once a second."""
         self._looks += 1
         for id, lost in list(self._lost.items()):
-            self._have(id, {pid: lost[pid] for pid in lost if is_running(pid)})
+            self._set_lost(id, {pid: lost[pid] for pid in lost if is_running(pid)})
         for id, (_, away) in list(self._seen.items() if self._looks % LOOKS == 0 else ()):
             window = sublime.Window(id)
             if away and not self._lost.get(id) and window.is_valid():
-                self._examiner.ask(window)
+                self._examiner.examine_soon(window)
 
-    def _found(self, window: sublime.Window, found: Examinations) -> None:
+    def _note_examinations(self, window: sublime.Window, found: Examinations) -> None:
         # Without results the examination failed.
-        lost = _lost(found) if found else self._lost.get(window.id(), {})
+        lost = _lost_processes(found) if found else self._lost.get(window.id(), {})
         for pid in set(lost) - set(self._lost.get(window.id(), {})):
             self._tell(LOST.format(lost[pid]))
-        self._have(window.id(), lost)
+        self._set_lost(window.id(), lost)
 
-    def _have(self, window_id: int, lost: dict[int, str]) -> None:
+    def _set_lost(self, window_id: int, lost: dict[int, str]) -> None:
         if lost != self._lost.get(window_id, {}):
             self._lost[window_id] = lost
             self.changes.emit()
 
 
-def _lost(found: Examinations) -> dict[int, str]:
+def _lost_processes(found: Examinations) -> dict[int, str]:
     """The CLIs that have no obstacle and are not connected all the same: names by the id of the
     process."""
     lost = {}

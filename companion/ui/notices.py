@@ -20,7 +20,7 @@ from ..base.shown_text import shown_line
 from ..ide import live_words
 from ..ide.editor import Status
 from . import settings
-from .stories import Stories, computed
+from .stories import Stories, run_in_thread
 
 TITLE = "Gemini Companion"
 # Seconds for the program that shows the notice.
@@ -62,17 +62,17 @@ class Notices:
         # The questions that were shown: the CLI's session, and since when it asks.
         self._asked: set[tuple[str, float]] = set()
 
-    def activated(self) -> None:
+    def note_activated(self) -> None:
         self._is_in_front = True
 
-    def deactivated(self) -> None:
+    def note_deactivated(self) -> None:
         self._is_in_front = False
 
-    def show(self, window: sublime.Window, sentence: str) -> None:
+    def show_notice(self, window: sublime.Window, sentence: str) -> None:
         """Show the sentence on the desktop, if that is wanted and nobody sees the window."""
-        if settings.of(window).desktop_notices and not self._is_in_front:
-            work = partial(_run, sublime.platform(), shown_line(sentence))
-            self._stories.begin(computed(work))
+        if settings.current_settings(window).desktop_notices and not self._is_in_front:
+            work = partial(_run_command, sublime.platform(), shown_line(sentence))
+            self._stories.begin(run_in_thread(work))
 
     def show_questions(self, statuses: tuple[Status, ...]) -> None:
         """Show what CLIs ask in their terminals, each question once."""
@@ -85,11 +85,11 @@ class Notices:
             window_id, live = asked[key]
             window = sublime.Window(window_id)
             if window.is_valid():
-                self.show(window, live_words.question_sentence(live))
+                self.show_notice(window, live_words.question_sentence(live))
         self._asked = set(asked)
 
 
-def command(platform: str, text: str) -> list[str]:
+def notice_command(platform: str, text: str) -> list[str]:
     """The command that shows the text on this platform."""
     # Desktops of Linux read the text as markup.
     shown = html.escape(text, quote=False) if platform == "linux" else text
@@ -97,11 +97,11 @@ def command(platform: str, text: str) -> list[str]:
     return [values.get(word, word) for word in COMMANDS[platform]]
 
 
-def _run(platform: str, text: str) -> None:
+def _run_command(platform: str, text: str) -> None:
     """Show the notice; runs in a thread."""
     try:
         subprocess.run(
-            command(platform, text),
+            notice_command(platform, text),
             env={**os.environ, TITLE_VARIABLE: TITLE, TEXT_VARIABLE: text},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

@@ -17,11 +17,11 @@ from ..base.shown_text import shown_line
 Item = Union[str, List[str], sublime.QuickPanelItem]
 
 
-def item(label: str, details: str = "", annotation: str = "") -> sublime.QuickPanelItem:
+def panel_item(label: str, details: str = "", annotation: str = "") -> sublime.QuickPanelItem:
     return sublime.QuickPanelItem(label, details, annotation)
 
 
-async def choice(
+async def ask_choice(
     window: sublime.Window,
     items: Sequence[Item],
     placeholder: str,
@@ -29,10 +29,10 @@ async def choice(
     **options: Any,
 ) -> int:
     """The number of the item that the user chooses, from 0; -1 for none. `options` are further
-    arguments of the editor's method. With an `answer`, `withdraw` can end the panel."""
+    arguments of the editor's method. With an `answer`, `close_panel` can end the panel."""
     answer = Answer() if answer is None else answer
     # The editor's type requires items of one kind.
-    shown: Any = [_shown(item) for item in items]
+    shown: Any = [_shown_item(item) for item in items]
     window.show_quick_panel(shown, answer.give, placeholder=shown_line(placeholder), **options)
     try:
         return await answer
@@ -41,14 +41,14 @@ async def choice(
             window.run_command("hide_overlay")
 
 
-def withdraw(window: sublime.Window, answer: Answer[int]) -> None:
+def close_panel(window: sublime.Window, answer: Answer[int]) -> None:
     """Close the panel that waits for the answer; the user chooses none."""
     if not answer.is_there:
         answer.give(-1)
         window.run_command("hide_overlay")
 
 
-async def line(
+async def ask_line(
     window: sublime.Window,
     caption: str,
     text: str = "",
@@ -75,31 +75,31 @@ class Panel:
         self._line: Answer[str | None] = Answer()
         self._is_line = self.is_withdrawn = False
 
-    async def choice(self, items: Sequence[Item], placeholder: str, **options: Any) -> int:
-        """Let the user choose one of the items, as the function `choice` does; -1 once it is
+    async def ask_choice(self, items: Sequence[Item], placeholder: str, **options: Any) -> int:
+        """Let the user choose one of the items, as the function `ask_choice` does; -1 once it is
         withdrawn."""
         if self.is_withdrawn:
             return -1
         self._choice, self._is_line = Answer(), False
-        return await choice(self._window, items, placeholder, self._choice, **options)
+        return await ask_choice(self._window, items, placeholder, self._choice, **options)
 
-    async def line(self, caption: str, text: str = "") -> str | None:
-        """Let the user write a line, as the function `line` does; None once it is withdrawn."""
+    async def ask_line(self, caption: str, text: str = "") -> str | None:
+        """Let the user write a line, as the function `ask_line` does; None once it is withdrawn."""
         if self.is_withdrawn:
             return None
         self._line, self._is_line = Answer(), True
-        return await line(self._window, caption, text, self._line)
+        return await ask_line(self._window, caption, text, self._line)
 
     def withdraw(self) -> None:
         self.is_withdrawn = True
         if not self._is_line:
-            withdraw(self._window, self._choice)
+            close_panel(self._window, self._choice)
         elif not self._line.is_there:
             self._line.give(None)
             self._window.run_command("hide_panel", {"cancel": True})
 
 
-def _shown(item: Item) -> Item:
+def _shown_item(item: Item) -> Item:
     if isinstance(item, str):
         return shown_line(item)
     if isinstance(item, list):

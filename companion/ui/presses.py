@@ -22,13 +22,13 @@ class Presses:
         # What the questions are about that earlier presses ask; there is one panel at a time.
         self._questions: list[str] = []
 
-    def turn(self, of: str) -> PlaceInLine:
+    def take_place(self, of: str) -> PlaceInLine:
         """A place in the line, for `async with`: the body begins when all earlier presses are done.
         The first one waits for nothing."""
         return PlaceInLine(self._lines, of, self._say_what_comes_first)
 
     @contextmanager
-    def question(self, about: str) -> Iterator[None]:
+    def announce_question(self, about: str) -> Iterator[None]:
         """The press whose turn it is asks the user. They may not know that the others wait for the
         answer, so they are told."""
         self._questions.append(about)
@@ -41,7 +41,7 @@ class Presses:
 
     async def wait_for_all(self, of: str) -> None:
         """Return when what was pressed so far is done."""
-        async with self.turn(of):
+        async with self.take_place(of):
             pass
 
     def _say_what_comes_first(self) -> None:
@@ -70,13 +70,13 @@ class PlaceInLine:
         try:
             await self._begin
         except GeneratorExit:
-            self._leave()
+            self._leave_line()
             raise
 
     async def __aexit__(self, *_: object) -> None:
-        self._leave()
+        self._leave_line()
 
-    def _leave(self) -> None:
+    def _leave_line(self) -> None:
         line = self._lines[self._of]
         was_first = line[0] is self._begin
         line.remove(self._begin)

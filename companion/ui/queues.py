@@ -28,8 +28,8 @@ class Once:
     def __call__(self) -> None:
         if not self._is_due:
             self._is_due = True
-            on_ui_thread(self._run)
+            on_ui_thread(self._run_work)
 
-    def _run(self) -> None:
+    def _run_work(self) -> None:
         self._is_due = False
         self._work()

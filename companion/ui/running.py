@@ -38,11 +38,11 @@ class Running:
     thread."""
 
     def __init__(self, engines: Engines, drafts: Drafts, unseen: UnseenMessages) -> None:
-        self.log = log.start_log(settings.of().log_level)
+        self.log = log.start_log(settings.current_settings().log_level)
         self._cache = os.path.join(sublime.cache_path(), "GeminiCompanion")
         state_path = os.path.join(self._cache, "state.json")
         self._is_first = welcome.is_first_start(self._cache, state_path)
-        self.reach = _reach()
+        self.reach = _settings_reach()
         base = self.base = Foundation(state_path, self.reach, unseen)
         # What commands need most.
         self.companion, self.stories = base.companion, base.stories
@@ -55,7 +55,7 @@ class Running:
         chat = self.chat = ChatParts(base, review, changes, chat_edits, engines, drafts)
         status = self.status = StatusParts(base, review, chat)
         parts = diffs, review, pages, chat, status, changes, chat_edits
-        looks = [self.stories.look, *(look for part in parts for look in part.looks)]
+        looks = [self.stories.cut_ended, *(look for part in parts for look in part.looks)]
         self.editor = EditorParts(base, diffs, review, pages, status, looks)
 
     def start(self) -> None:
@@ -65,8 +65,8 @@ class Running:
         for part in (self.review, self.pages, self.editor, self.changes, self.chat):
             part.start()
         if self._is_first:
-            self.pages.welcome.show(sublime.active_window())
-            queues.on_worker(partial(welcome.remember, self._cache))
+            self.pages.welcome.show_sheet(sublime.active_window())
+            queues.on_worker(partial(welcome.remember_shown, self._cache))
 
     def stop(self) -> None:
         """Leave diffs as they are for the next start."""
@@ -80,12 +80,12 @@ class Running:
         for part in (self.chat, self.chat_edits, self.base):
             part.quit()
 
-    def closing(self, view: sublime.View) -> None:
+    def handle_close(self, view: sublime.View) -> None:
         """The user closes a view."""
         for part in (self.changes, self.review, self.chat, self.stories):
-            part.closing(view)
+            part.handle_close(view)
 
-    def environment(self, window: sublime.Window) -> Mapping[str, str]:
+    def environment_of(self, window: sublime.Window) -> Mapping[str, str]:
         """The variables that lead a CLI in a terminal to the window; empty while there are none."""
         return self.companion.environments.get(window.id(), {})
 
@@ -94,9 +94,9 @@ class Running:
     ) -> tuple[str, dict[str, Any]] | None:
         """`terminus_open` with the variables that lead the CLI to the window; None if it has them
         already, or if the user does not want that."""
-        if not settings.of(window).terminus_env:
+        if not settings.current_settings(window).terminus_env:
             return None
-        found = terminus.with_environment(arguments or {}, self.environment(window))
+        found = terminus.with_environment(arguments or {}, self.environment_of(window))
         return ("terminus_open", found) if found is not None else None
 
     def instead_of(
@@ -123,7 +123,7 @@ class Running:
         return waits == (bool(operand) == (operator == sublime.OP_EQUAL))
 
 
-def _reach() -> Reach:
+def _settings_reach() -> Reach:
     """The settings at the start."""
-    found = settings.of()
+    found = settings.current_settings()
     return Reach(found.extra_bind_address, os.path.expanduser(found.extra_discovery_folder))

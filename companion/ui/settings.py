@@ -118,7 +118,7 @@ class SettingKind:
     # Combines the user's value and the project's.
     both: Callable[[Any, Any], Any] = lambda user, project: project
     # The end of the sentence about a value that does not fit.
-    came: Callable[[Any], str] = lambda value: f"is {_shown(value)}."
+    came: Callable[[Any], str] = lambda value: f"is {_shown_value(value)}."
 
 
 def _is_words(value: Any) -> bool:
@@ -182,23 +182,26 @@ def _is_variable(name: str, value: Any) -> bool:
 def _bad_agent(value: Any) -> str:
     """The end of the sentence; never has the value of a variable, which may be a key."""
     if not isinstance(value, Mapping):
-        return f"is {_shown(value)}."
+        return f"is {_shown_value(value)}."
     id = next(id for id, entry in value.items() if not _is_agent(id, entry))
     entry = value[id]
     if not AGENT.fullmatch(id):
-        return f"has the name {_shown(id)}, which has to be of small letters, digits, . _ and -."
+        return (
+            f"has the name {_shown_value(id)}, which has to be of small letters, digits, . _ and -."
+        )
     if not isinstance(entry, Mapping):
-        return f"has {_shown(entry)} for {_shown(id)}."
+        return f"has {_shown_value(entry)} for {_shown_value(id)}."
     unknown = [name for name in entry if name not in ("command", "env")]
     if unknown:
-        return f"has {_shown(unknown[0])} in {_shown(id)}."
+        return f"has {_shown_value(unknown[0])} in {_shown_value(id)}."
     env = entry.get("env", {})
     if not isinstance(env, Mapping):
-        return f'has an "env" in {_shown(id)} that is no object of texts and null.'
+        return f'has an "env" in {_shown_value(id)} that is no object of texts and null.'
     bad = [name for name in env if not _is_variable(name, env[name])]
     if bad:
-        return f'has {_shown(bad[0])} in the "env" of {_shown(id)} with no text and no null.'
-    return f"has {_shown(entry['command'])} as the command of {_shown(id)}."
+        shown = _shown_value(bad[0])
+        return f'has {shown} in the "env" of {_shown_value(id)} with no text and no null.'
+    return f"has {_shown_value(entry['command'])} as the command of {_shown_value(id)}."
 
 
 def _agent_commands(value: Mapping[str, Any]) -> tuple[AgentCommand, ...]:
@@ -214,7 +217,7 @@ def _are_patterns(value: Any) -> bool:
 
 def _bad_pattern(value: Any) -> str:
     bad = [pattern for pattern in value if problem_of(pattern)] if isinstance(value, list) else []
-    which = f"{_shown(bad[0])} {problem_of(bad[0])}" if bad else f"is {_shown(value)}"
+    which = f"{_shown_value(bad[0])} {problem_of(bad[0])}" if bad else f"is {_shown_value(value)}"
     return which + ". Until that is corrected, no CLI is told of any file."
 
 
@@ -223,7 +226,9 @@ def _bad_rule(value: Any) -> str:
     bad = [
         rule for each in lists if isinstance(each, list) for rule in each if problem_of_rule(rule)
     ]
-    which = f"{_shown(bad[0])} {problem_of_rule(bad[0])}" if bad else f"is {_shown(value)}"
+    which = (
+        f"{_shown_value(bad[0])} {problem_of_rule(bad[0])}" if bad else f"is {_shown_value(value)}"
+    )
     return which + ". Until that is corrected, you are asked about each call."
 
 
@@ -323,20 +328,22 @@ KINDS: dict[str, SettingKind] = {
 }
 
 
-def parse(user: Mapping[str, Any], project: Any = None) -> tuple[Settings, tuple[str, ...]]:
+def parse_settings(
+    user: Mapping[str, Any], project: Any = None
+) -> tuple[Settings, tuple[str, ...]]:
     """The settings that count, and a sentence for each invalid value. `user` has the values that
     are set. `project` is the value of the package's name in the project, None if there is none.
 
-    >>> parse({"focus_diff": True}, {"focus_diff": 1})[1]
+    >>> parse_settings({"focus_diff": True}, {"focus_diff": 1})[1]
     ('"focus_diff" in the project has to be true or false, and is 1.',)
     """
     problems: list[str] = []
     values: dict[str, Any] = {}
     for name, value in user.items():
-        values.update(_checked(name, "settings", value, problems))
+        values.update(_check_value(name, "settings", value, problems))
     if project is not None and not isinstance(project, Mapping):
         problems.append(
-            f'"{PROJECT_KEY}" in the project has to be an object, and is {_shown(project)}.'
+            f'"{PROJECT_KEY}" in the project has to be an object, and is {_shown_value(project)}.'
         )
     for name, value in project.items() if isinstance(project, Mapping) else ():
         if name not in KINDS:
@@ -345,7 +352,7 @@ def parse(user: Mapping[str, Any], project: Any = None) -> tuple[Settings, tuple
             problems.append(f'"{name}" counts for all windows: a project cannot set it.')
         else:
             below = values.get(name, getattr(DEFAULTS, name))
-            for good in _checked(name, "project", value, problems).values():
+            for good in _check_value(name, "project", value, problems).values():
                 values[name] = KINDS[name].both(below, good)
     lists: dict[str, Any] = {
         name: tuple(value) for name, value in values.items() if isinstance(value, list)
@@ -356,7 +363,7 @@ def parse(user: Mapping[str, Any], project: Any = None) -> tuple[Settings, tuple
     return Settings(**{**values, **lists}), tuple(problems)
 
 
-def _checked(name: str, place: str, value: Any, problems: list[str]) -> dict[str, Any]:
+def _check_value(name: str, place: str, value: Any, problems: list[str]) -> dict[str, Any]:
     """The value by its name; empty if the one below it counts."""
     kind = KINDS[name]
     if kind.fits(value):
@@ -366,17 +373,17 @@ def _checked(name: str, place: str, value: Any, problems: list[str]) -> dict[str
     return {} if kind.instead is None else {name: kind.instead}
 
 
-def _shown(value: Any) -> str:
+def _shown_value(value: Any) -> str:
     text = json.dumps(value)
     return text if len(text) <= SHOWN else text[:SHOWN] + " ..."
 
 
-def of(window: sublime.Window | None = None) -> Settings:
+def current_settings(window: sublime.Window | None = None) -> Settings:
     """The settings of a window; without one, those for all windows."""
-    return read(window)[0]
+    return read_settings(window)[0]
 
 
-def read(window: sublime.Window | None = None) -> tuple[Settings, tuple[str, ...]]:
+def read_settings(window: sublime.Window | None = None) -> tuple[Settings, tuple[str, ...]]:
     """The settings of a window, or without one those for all windows, and a sentence for each
     invalid value."""
     # All at once, because each call to Sublime goes to another process (docs/sublime.md 6.6).
@@ -385,11 +392,11 @@ def read(window: sublime.Window | None = None) -> tuple[Settings, tuple[str, ...
     project: Any = window.project_data() if window is not None else None
     ours = project.get("settings") if isinstance(project, Mapping) else None
     mine = ours.get(PROJECT_KEY) if isinstance(ours, Mapping) else None
-    return _parsed(json.dumps([user, mine]))
+    return _parse_cached(json.dumps([user, mine]))
 
 
 @lru_cache(maxsize=16)
-def _parsed(user_and_project: str) -> tuple[Settings, tuple[str, ...]]:
+def _parse_cached(user_and_project: str) -> tuple[Settings, tuple[str, ...]]:
     """Parses the values, given as JSON; equal ones are checked only once, because every command
     asks for them."""
-    return parse(*json.loads(user_and_project))
+    return parse_settings(*json.loads(user_and_project))

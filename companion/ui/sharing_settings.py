@@ -23,16 +23,16 @@ IS_PAUSED = "Sharing is paused. The CLIs of this window are told of no file unti
 IS_RESUMED = "Sharing has resumed. The CLIs of this window are told what you look at."
 
 
-def of(window: sublime.Window) -> Sharing:
+def sharing_rules(window: sublime.Window) -> Sharing:
     """The rules for the window's files."""
-    return window_settings(window, settings.of(window)).sharing
+    return window_settings(window, settings.current_settings(window)).sharing
 
 
-def excluder(window: sublime.Window, is_outside_too: bool = True) -> Callable[[str], bool]:
+def exclusion_rule(window: sublime.Window, is_outside_too: bool = True) -> Callable[[str], bool]:
     """Whether the rules exclude a file or its target, to be called on any thread; `is_outside_too`
     if that is all that they have against it. A pause stops what is sent by itself, and not what the
     user sends."""
-    rules, folders = replace(of(window), paused=False), window.folders()
+    rules, folders = replace(sharing_rules(window), paused=False), window.folders()
     if not is_outside_too:
         rules = replace(rules, only_project_files=False)
 
@@ -49,7 +49,7 @@ def excluder(window: sublime.Window, is_outside_too: bool = True) -> Callable[[s
 
 def path_maps(window: sublime.Window) -> PathMaps:
     """The maps between the editor's paths and those of the window's CLIs."""
-    return window_settings(window, settings.of(window)).path_maps
+    return window_settings(window, settings.current_settings(window)).path_maps
 
 
 def window_settings(window: sublime.Window, found: Settings) -> WindowSettings:
@@ -70,9 +70,9 @@ def is_paused(window: sublime.Window) -> bool:
     return window.settings().get(PAUSED) is True
 
 
-def pause(window: sublime.Window) -> None:
+def pause_sharing(window: sublime.Window) -> None:
     window.settings().set(PAUSED, True)
 
 
-def resume(window: sublime.Window) -> None:
+def resume_sharing(window: sublime.Window) -> None:
     window.settings().erase(PAUSED)

@@ -54,14 +54,14 @@ class StatusBar:
         # The text of each window, by its id.
         self._shown: dict[int, str] = {}
 
-    def show(self, statuses: tuple[Status, ...]) -> None:
+    def update_statuses(self, statuses: tuple[Status, ...]) -> None:
         """This is the state of all windows now."""
         before, self._statuses = self._statuses or {}, {each.window_id: each for each in statuses}
         for id, status in self._statuses.items():
             window, known = sublime.Window(id), before.get(id)
-            if window.is_valid() and settings.of(window).messages:
+            if window.is_valid() and settings.current_settings(window).messages:
                 self._mention_clis(known.clients if known is not None else (), status.clients)
-        self.look()
+        self.refresh_texts()
 
     def _mention_clis(
         self, before: tuple[ConnectedClient, ...], now: tuple[ConnectedClient, ...]
@@ -71,15 +71,15 @@ class StatusBar:
         for label in _labels_of_new(now, before):
             self._mention(f"{label} has left.")
 
-    def look(self) -> None:
+    def refresh_texts(self) -> None:
         """Show the text of each window again if it has changed."""
         for window in sublime.windows():
-            text = self._text(window)
+            text = self._window_text(window)
             if self._shown.get(window.id(), "") != text:
                 self._shown[window.id()] = text
                 show_status(window, KEY, text)
 
-    def activated(self, view: sublime.View) -> None:
+    def refresh_view(self, view: sublime.View) -> None:
         """The view has got the keyboard."""
         window = view.window()
         if window is not None:
@@ -92,11 +92,11 @@ class StatusBar:
                 view.erase_status(KEY)
         self._shown.clear()
 
-    def _text(self, window: sublime.Window) -> str:
-        if not settings.of(window).status_bar:
+    def _window_text(self, window: sublime.Window) -> str:
+        if not settings.current_settings(window).status_bar:
             return ""
         counts, status = self._counts(window.id()), (self._statuses or {}).get(window.id())
-        name, state = self._state(window, counts.asked)
+        name, state = self._window_state(window, counts.asked)
         lost = ", ".join(dict.fromkeys(self._lost(window)))
         more = [LOST.format(lost)] if lost else []
         for words, count in ((UNSEEN, counts.written), (UNWRITTEN, counts.unwritten)):
@@ -112,7 +112,7 @@ class StatusBar:
             name = PACKAGE
         return ": ".join(filter(None, (name, ", ".join(filter(None, (asked, state, *more))))))
 
-    def _state(self, window: sublime.Window, waiting: int) -> tuple[str, str]:
+    def _window_state(self, window: sublime.Window, waiting: int) -> tuple[str, str]:
         """Whose state it is, and the state; both may be empty."""
         status = (self._statuses or {}).get(window.id())
         clients = status.clients if status is not None else ()

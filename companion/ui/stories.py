@@ -53,28 +53,28 @@ class Stories:
             story.close()
             return
         self._running[story] = ends_with
-        self._step(story)
+        self._step_story(story)
 
-    def closing(self, ended: End) -> None:
+    def handle_close(self, ended: End) -> None:
         """The view or window closes: cut the stories that end with it."""
         for story, ends_with in list(self._running.items()):
             if ended in ends_with:
-                self._cut(story)
+                self._cut_story(story)
 
-    def look(self) -> None:
+    def cut_ended(self) -> None:
         """Cut the stories whose views are gone; to be called from time to time, because some closes
         have no event (docs/sublime.md 4.6)."""
         for story, ends_with in list(self._running.items()):
             if not all(end.is_valid() for end in ends_with):
-                self._cut(story)
+                self._cut_story(story)
 
     def stop(self) -> None:
         """Cut all stories, and begin no more."""
         self._is_stopped = True
         for story in list(self._running):
-            self._cut(story)
+            self._cut_story(story)
 
-    def _step(self, story: Story) -> None:
+    def _step_story(self, story: Story) -> None:
         """The boundary of stories: a failure is logged, and the user is told."""
         if story not in self._running:
             return
@@ -92,26 +92,26 @@ class Stories:
             self._tell(FAILED)
         else:
             if story in self._running:
-                step = partial(self._step, story)
+                step = partial(self._step_story, story)
                 awaited.when_there(partial(queues.on_ui_thread, step))
             else:
                 # The story has closed what it ends with.
-                self._close(story)
+                self._close_story(story)
 
-    def _cut(self, story: Story) -> None:
+    def _cut_story(self, story: Story) -> None:
         self._running.pop(story, None)
         # A story that cuts itself runs up to its next await.
         if getcoroutinestate(story) != CORO_RUNNING:
-            self._close(story)
+            self._close_story(story)
 
-    def _close(self, story: Story) -> None:
+    def _close_story(self, story: Story) -> None:
         try:
             story.close()
         except Exception:
             logger.exception("%s failed at its end", story.__qualname__)
 
 
-async def computed(work: Callable[[], T]) -> T | None:
+async def run_in_thread(work: Callable[[], T]) -> T | None:
     """The result of the work in a thread. The boundary of work: None if it fails, which is
     logged."""
     try:
@@ -134,7 +134,7 @@ class Slices:
     def __init__(self) -> None:
         self._since = time.perf_counter()
 
-    async def rest(self) -> None:
+    async def yield_when_due(self) -> None:
         if time.perf_counter() - self._since > SLICE:
             await sleep()
             self._since = time.perf_counter()

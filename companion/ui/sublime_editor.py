@@ -83,24 +83,26 @@ class SublimeEditor(Editor):
     ) -> ClosedDiff | None:
         # As soon as it has the answer, the CLI may write the file.
         before = await file_content.in_time(path) if decided else None
-        return await self._calls.run(partial(self._close, window_id, session_id, path, before))
+        return await self._calls.run(partial(self._close_diff, window_id, session_id, path, before))
 
     async def restore_text(
         self, window_id: int, session_id: str, path: str, saved: str | None
     ) -> str | None:
-        return await self._calls.run(partial(self._restore, window_id, session_id, path, saved))
+        return await self._calls.run(
+            partial(self._restore_text, window_id, session_id, path, saved)
+        )
 
     def set_orphaned(self, window_id: int, session_id: str, orphaned: bool) -> None:
-        def show() -> None:
+        def show_orphaned() -> None:
             changed = opening.set_orphaned(sublime.Window(window_id), session_id, orphaned)
             for view in changed:
                 self._reviews.drawing.head(view)
             record = waiting(changed[0]) if changed else None
             if record is not None and orphaned:
                 # The head of the diff says so as well.
-                self._messages.answer(_gone_sentence(record, len(changed)))
+                self._messages.tell_user(_gone_sentence(record, len(changed)))
 
-        queues.on_ui_thread(show)
+        queues.on_ui_thread(show_orphaned)
 
     def show_status(self, statuses: tuple[Status, ...]) -> None:
         self._calls.post(partial(self._show_statuses, statuses))
@@ -112,15 +114,15 @@ class SublimeEditor(Editor):
         await self._calls.run(partial(_return_text, window_id, path, text, remark))
 
     def show_message(self, sentence: str, about: str = "") -> None:
-        self._messages.tell(sentence, about)
+        self._messages.warn_user(sentence, about)
 
     def withdraw_message(self, about: str) -> None:
-        self._messages.withdraw(about)
+        self._messages.withdraw_warning(about)
 
     def repeat_message(self, sentence: str) -> None:
-        self._messages.answer(sentence)
+        self._messages.tell_user(sentence)
 
-    def _close(
+    def _close_diff(
         self,
         window_id: int,
         session_id: str,
@@ -151,13 +153,15 @@ class SublimeEditor(Editor):
             return ClosedDiff(text, is_edited=True)
         return ClosedDiff(claimed.text, claimed.is_edited)
 
-    def _restore(self, window_id: int, session_id: str, path: str, saved: str | None) -> str | None:
+    def _restore_text(
+        self, window_id: int, session_id: str, path: str, saved: str | None
+    ) -> str | None:
         view = open_diffs.find(sublime.Window(window_id), session_id, path)
         if view is None:
             return None
         text, is_saved = restoring.catch_up(view, saved)
         if is_saved:
-            self._messages.tell(RESTORED.format(os.path.basename(path)))
+            self._messages.warn_user(RESTORED.format(os.path.basename(path)))
         return text
 
 

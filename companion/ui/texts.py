@@ -38,7 +38,7 @@ class PendingText:
     def __init__(self) -> None:
         self._parts: Sequence[Part] = ()
 
-    def put(self, view: sublime.View, parts: Sequence[Part]) -> None:
+    def put_parts(self, view: sublime.View, parts: Sequence[Part]) -> None:
         """Put each text in place of its region, as one edit; the regions are in order."""
         self._parts = parts
         try:
@@ -46,7 +46,7 @@ class PendingText:
         finally:
             self._parts = ()
 
-    def fill(self, view: sublime.View, edit: sublime.Edit) -> None:
+    def fill_view(self, view: sublime.View, edit: sublime.Edit) -> None:
         """The body of the command; does nothing if anybody else runs it."""
         parts, self._parts = self._parts, ()
         for region, text in reversed(parts):
@@ -60,7 +60,7 @@ class PendingText:
 pending = PendingText()
 
 
-def select(view: sublime.View, regions: Sequence[tuple[int, int]]) -> None:
+def select_ranges(view: sublime.View, regions: Sequence[tuple[int, int]]) -> None:
     """Select these. Whatever sets a selection outside of a command of the view, the editor may not
     draw it (docs/sublime.md 7.10)."""
     view.run_command("gemini_companion_select", {"regions": [list(region) for region in regions]})
@@ -79,7 +79,7 @@ def unsaved_view(path: str) -> sublime.View | None:
     return None
 
 
-def replace(view: sublime.View, text: str) -> None:
+def replace_view_text(view: sublime.View, text: str) -> None:
     """Replace the text of a view of ours, as one edit that can be undone."""
     replace_parts(view, [(sublime.Region(0, view.size()), text)])
 
@@ -89,7 +89,7 @@ def replace_parts(view: sublime.View, parts: Sequence[Part]) -> None:
     order."""
     for name in MEDDLING:
         view.settings().set(name, False)
-    pending.put(view, parts)
+    pending.put_parts(view, parts)
     for name in MEDDLING:
         view.settings().erase(name)
 
@@ -140,13 +140,13 @@ def _parts_toward(old: str, new: str) -> list[Part]:
     ]
 
 
-def fill(view: sublime.View, text: str, path: str) -> None:
+def fill_view(view: sublime.View, text: str, path: str) -> None:
     """Give a new view its text, with the colors of the path's file type; undo does not remove
     it."""
-    replace(view, text)
+    replace_view_text(view, text)
     if int(sublime.version()) >= 4114:
         view.clear_undo_stack()
-    select(view, [(0, 0)])
+    select_ranges(view, [(0, 0)])
     if _has_long_line(text):
         view.settings().set("word_wrap", False)
         return
@@ -166,7 +166,7 @@ def open_tab(window: sublime.Window, path: str, text: str) -> sublime.View:
     window.focus_group(open_diffs.group_without_diff(window))
     view = window.new_file()
     name_tab(view, path)
-    fill(view, text, path)
+    fill_view(view, text, path)
     return view
 
 

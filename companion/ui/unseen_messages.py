@@ -34,7 +34,7 @@ class UnseenMessages:
         # What each of them is about: it is true as long as one of these is not withdrawn.
         self._subjects: dict[str, set[str]] = {}
 
-    def add(self, message: str, about: str = "") -> None:
+    def add_message(self, message: str, about: str = "") -> None:
         """Add a message. It is shown until it is seen, or until what it is `about` is withdrawn."""
         self._unseen.pop(message, None)
         self._unseen[message] = time.time()
@@ -42,9 +42,9 @@ class UnseenMessages:
         while len(self._unseen) > MOST:
             del self._unseen[next(iter(self._unseen))]
         self._forget_subjects()
-        self.look()
+        self.refresh_text()
 
-    def withdraw(self, about: str) -> None:
+    def withdraw_messages(self, about: str) -> None:
         """The messages about this are not true any more, but for those about something else as
         well."""
         for message, subjects in self._subjects.items():
@@ -53,7 +53,7 @@ class UnseenMessages:
                 if not subjects:
                     self._unseen.pop(message, None)
         self._forget_subjects()
-        self.look()
+        self.refresh_text()
 
     def _forget_subjects(self) -> None:
         known = self._subjects.items()
@@ -61,33 +61,33 @@ class UnseenMessages:
             message: subjects for message, subjects in known if message in self._unseen
         }
 
-    def look(self) -> None:
+    def refresh_text(self) -> None:
         """Show the newest message where it is not shown; to be called from time to time as well."""
-        text = self._text()
+        text = self._newest_text()
         for window in sublime.windows():
             show_status(window, KEY, text)
 
-    def activated(self, view: sublime.View) -> None:
+    def refresh_view(self, view: sublime.View) -> None:
         """The view has got the keyboard."""
-        set_status(view, KEY, self._text())
+        set_status(view, KEY, self._newest_text())
 
-    async def show(self, window: sublime.Window, tell: Callable[[str], None]) -> None:
+    async def show_list(self, window: sublime.Window, tell: Callable[[str], None]) -> None:
         """List them, the newest first. Whoever closes the list has seen them."""
         listed = dict(self._unseen)
         if not listed:
             tell(NONE)
             return
         items = [
-            panels.item(message, annotation=time.strftime("%H:%M", time.localtime(at)))
+            panels.panel_item(message, annotation=time.strftime("%H:%M", time.localtime(at)))
             for message, at in reversed(list(listed.items()))
         ]
-        await panels.choice(window, items, TITLE)
+        await panels.ask_choice(window, items, TITLE)
         # Those that came meanwhile are not in the list.
         self._unseen = {
             message: at for message, at in self._unseen.items() if listed.get(message) != at
         }
         self._forget_subjects()
-        self.look()
+        self.refresh_text()
 
     @property
     def has_some(self) -> bool:
@@ -96,7 +96,7 @@ class UnseenMessages:
     def start(self) -> None:
         """A companion has begun."""
         self._is_shown = True
-        self.look()
+        self.refresh_text()
 
     def stop(self, outlives: Callable[[str], bool]) -> None:
         """The companion ends: remove the text everywhere. What is about something of its own goes;
@@ -104,12 +104,12 @@ class UnseenMessages:
         self._is_shown = False
         for about in {subject for subjects in self._subjects.values() for subject in subjects}:
             if about and not outlives(about):
-                self.withdraw(about)
+                self.withdraw_messages(about)
         for window in sublime.windows():
             for view in window.views():
                 set_status(view, KEY, "")
 
-    def _text(self) -> str:
+    def _newest_text(self) -> str:
         if not self._unseen or not self._is_shown:
             return ""
         message = shown_line(list(self._unseen)[-1])

@@ -56,28 +56,28 @@ class UnwrittenEdits:
                 sublime.QuickPanelItem(
                     os.path.basename(edit.path), [os.path.dirname(edit.path), edit.client]
                 ),
-                partial(self._choose, window, edit.path, edit.after or ""),
+                partial(self._choose_action, window, edit.path, edit.after or ""),
             )
             for edit in self._edits.unwritten(id)
         ]
 
-    async def _choose(self, window: sublime.Window, path: str, text: str) -> None:
-        action = await panels.choice(window, ACTIONS, os.path.basename(path))
+    async def _choose_action(self, window: sublime.Window, path: str, text: str) -> None:
+        action = await panels.ask_choice(window, ACTIONS, os.path.basename(path))
         if action == 0:
-            await self._apply(window, path, text)
+            await self._apply_text(window, path, text)
         elif action == 1:
             texts.open_tab(window, path, text)
         elif action == 2:
             is_ours = await self._companion.ask(TextWithdrawal(window.id(), path, text))
             self._tell(DISCARDED if is_ours else TOO_LATE)
 
-    async def _apply(self, window: sublime.Window, path: str, text: str) -> None:
+    async def _apply_text(self, window: sublime.Window, path: str, text: str) -> None:
         """Put the text into the file's tab, or beside it; only after that it no longer waits."""
         is_new = window.find_open_file(path) is None
         view = window.open_file(path)
         while view.is_loading():
             await sleep(LOADING)
-        sentence = _obstacle(view)
+        sentence = _apply_obstacle(view)
         if not sentence and texts.replace_theirs(view, text):
             sentence = IN_TAB
         else:
@@ -100,7 +100,7 @@ def _take_back(view: sublime.View, is_new: bool) -> None:
         view.run_command("undo")
 
 
-def _obstacle(view: sublime.View) -> str:
+def _apply_obstacle(view: sublime.View) -> str:
     """Why a text must not be put into the file's tab, as a sentence; empty if it may be."""
     if not view.is_valid():
         return "The file's tab was closed; the text is in a new tab."

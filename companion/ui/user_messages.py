@@ -25,27 +25,27 @@ class UserMessages:
         # When the last sentence was shown.
         self._told_at = float("-inf")
 
-    def tell(self, sentence: str, about: str = "") -> None:
+    def warn_user(self, sentence: str, about: str = "") -> None:
         """Say what the user has to know. It stays until they have seen it; with `about`, until that
         is withdrawn as well."""
-        self.answer(sentence)
-        queues.on_ui_thread(partial(self.unseen.add, sentence, about))
+        self.tell_user(sentence)
+        queues.on_ui_thread(partial(self.unseen.add_message, sentence, about))
 
-    def withdraw(self, about: str) -> None:
+    def withdraw_warning(self, about: str) -> None:
         """What was told about this is not true any more."""
-        queues.on_ui_thread(partial(self.unseen.withdraw, about))
+        queues.on_ui_thread(partial(self.unseen.withdraw_messages, about))
 
-    def answer(self, sentence: str) -> None:
+    def tell_user(self, sentence: str) -> None:
         """Show for a moment what comes of something that the user has just done, or what stands
         elsewhere as well."""
 
-        def show() -> None:
+        def show_sentence() -> None:
             self._told_at = time.monotonic()
             sublime.status_message(PREFIX + shown_line(sentence))
 
-        queues.on_ui_thread(show)
+        queues.on_ui_thread(show_sentence)
 
-    def mention(self, sentence: str) -> None:
+    def mention_state(self, sentence: str) -> None:
         """Show a sentence that repeats the status bar's text, but never in place of one that was
         shown a moment ago. UI thread only."""
         if time.monotonic() - self._told_at > READING:

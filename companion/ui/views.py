@@ -10,7 +10,7 @@ import sublime
 from ..ide.events import MAX_SELECTION_UNITS, TRUNCATED, Cursor, OpenFile
 
 
-def describe(view: sublime.View) -> OpenFile | None:
+def describe_view(view: sublime.View) -> OpenFile | None:
     """The view as an open file; None if it has no file of its own: panels, overlays, terminals,
     diffs, untitled buffers.
 
@@ -19,10 +19,10 @@ def describe(view: sublime.View) -> OpenFile | None:
     path = view.file_name()
     if path is None or view.element() is not None:
         return None
-    return OpenFile(view.id(), path, cursor(view), selected_text(view))
+    return OpenFile(view.id(), path, first_cursor(view), selected_text(view))
 
 
-def cursor(view: sublime.View) -> Cursor | None:
+def first_cursor(view: sublime.View) -> Cursor | None:
     """The caret of the first selection, in lines and UTF-16 units that both count from 1; None if
     there is no selection."""
     selection = view.sel()
@@ -74,6 +74,6 @@ def clamp_utf16(text: str, units: int) -> str:
     return cut.decode("utf-16-le", "surrogatepass")
 
 
-def folders(window: sublime.Window) -> tuple[str, ...]:
+def window_folders(window: sublime.Window) -> tuple[str, ...]:
     """The window's folders, as absolute paths."""
     return tuple(os.path.abspath(folder) for folder in window.folders())

@@ -51,17 +51,17 @@ class WindowWatch:
     def start(self) -> None:
         stored = sublime.load_settings(settings.FILE)
         stored.clear_on_change(CHANGE_TAG)
-        stored.add_on_change(CHANGE_TAG, self.look)
-        self._poll()
+        stored.add_on_change(CHANGE_TAG, self.check_windows)
+        self._poll_windows()
 
     def stop(self) -> None:
         self._is_stopped = True
         sublime.load_settings(settings.FILE).clear_on_change(CHANGE_TAG)
 
-    def look(self) -> None:
+    def check_windows(self) -> None:
         """Report windows, folders and settings that have changed."""
         windows = sublime.windows()
-        found = {window.id(): settings.read(window) for window in windows}
+        found = {window.id(): settings.read_settings(window) for window in windows}
         wanted = {
             window.id(): sharing_settings.window_settings(window, found[window.id()][0])
             for window in windows
@@ -73,7 +73,7 @@ class WindowWatch:
         self._settings = wanted
         self._check_folders(windows)
         self._report_problems(problem for _, mine in found.values() for problem in mine)
-        log.set_level(settings.of().log_level)
+        log.set_level(settings.current_settings().log_level)
         for look in self._looks:
             # One by one, so that keystrokes come between.
             queues.on_ui_thread(partial(self._look_on, look))
@@ -83,7 +83,7 @@ class WindowWatch:
             look()
 
     def _check_folders(self, windows: list[sublime.Window]) -> None:
-        folders = {window.id(): views.folders(window) for window in windows}
+        folders = {window.id(): views.window_folders(window) for window in windows}
         if folders == self._folders:
             return
         known, self._folders = self._folders, folders
@@ -101,18 +101,18 @@ class WindowWatch:
             return
         for problem in sorted(problems - self._problems):
             logger.warning("%s", problem)
-        self._messages.withdraw(INVALID)
+        self._messages.withdraw_warning(INVALID)
         if problems:
             # What the user has written just now comes first.
             first, *rest = sorted(
                 problems, key=lambda problem: (problem in self._problems, problem)
             )
             more = f" The log has {len(rest)} more." if rest else ""
-            self._messages.tell(first + more, INVALID)
+            self._messages.warn_user(first + more, INVALID)
         self._problems = problems
 
-    def _poll(self) -> None:
+    def _poll_windows(self) -> None:
         if not self._is_stopped:
             # The next check is scheduled first, so that a failed one is not the last.
-            queues.on_ui_thread(self._poll, POLL)
-            self.look()
+            queues.on_ui_thread(self._poll_windows, POLL)
+            self.check_windows()

@@ -17,21 +17,23 @@ MARGIN, COLUMNS = 2, 80
 Piece = Tuple[str, int]
 
 
-def wrapped(view: sublime.View, text: str) -> list[str]:
+def wrap_text(view: sublime.View, text: str) -> list[str]:
     """The text as lines of HTML that fit into the view; at least one."""
-    width = columns(view)
-    return rows(words(text, width), width) or [""]
+    width = view_columns(view)
+    return fill_rows(text_pieces(text, width), width) or [""]
 
 
-def words(text: str, longest: int = sys.maxsize) -> list[Piece]:
+def text_pieces(text: str, longest: int = sys.maxsize) -> list[Piece]:
     """Longer ones are broken."""
-    return [piece(part) for word in shown_line(text).split() for part in _broken(word, longest)]
+    return [
+        text_piece(part) for word in shown_line(text).split() for part in _break_word(word, longest)
+    ]
 
 
-def _broken(word: str, longest: int) -> Iterator[str]:
+def _break_word(word: str, longest: int) -> Iterator[str]:
     begin = used = 0
     for at, character in enumerate(word):
-        width = cells(character)
+        width = cell_width(character)
         if used + width > longest and at > begin:
             yield word[begin:at]
             begin, used = at, 0
@@ -39,11 +41,11 @@ def _broken(word: str, longest: int) -> Iterator[str]:
     yield word[begin:]
 
 
-def piece(text: str) -> Piece:
-    return html.escape(text), cells(text)
+def text_piece(text: str) -> Piece:
+    return html.escape(text), cell_width(text)
 
 
-def cells(text: str) -> int:
+def cell_width(text: str) -> int:
     """How many characters of an alphabet are as wide as this: those of East Asian scripts count
     twice, accents that stand on others not at all."""
     if text.isascii():
@@ -52,7 +54,7 @@ def cells(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in shown)
 
 
-def rows(pieces: Sequence[Piece], columns: int) -> list[str]:
+def fill_rows(pieces: Sequence[Piece], columns: int) -> list[str]:
     """Rows that have as many of the pieces as fit in each."""
     found: list[list[str]] = []
     room = 0
@@ -65,7 +67,7 @@ def rows(pieces: Sequence[Piece], columns: int) -> list[str]:
     return [" ".join(row) for row in found]
 
 
-def columns(view: sublime.View) -> int:
+def view_columns(view: sublime.View) -> int:
     """The number of characters that fit side by side into the view."""
     found = int(view.viewport_extent()[0] / view.em_width()) - MARGIN
     return found if found > MARGIN else COLUMNS

@@ -111,7 +111,7 @@ def project(ours: Any) -> None:
     window().set_project_data({**data, "settings": {"GeminiCompanion": ours}})
     from GeminiCompanion import plugin
 
-    current().ui(plugin._host.running.editor.windows.look)
+    current().ui(plugin._host.running.editor.windows.check_windows)
 
 
 def close_tab(path: str) -> None:
@@ -328,7 +328,7 @@ def environment() -> dict[str, str]:
     """The variables of a terminal that the package opens in the window."""
     from GeminiCompanion import plugin
 
-    return dict(plugin._host.environment(window()))
+    return dict(plugin._host.environment_of(window()))
 
 
 def title(path: str) -> str:

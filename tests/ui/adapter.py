@@ -137,7 +137,9 @@ class AdapterTestCase(DeferrableTestCase):  # type: ignore[misc]
         """Until the CLI has heard all that it is told of what happened so far: each stream has one
         order, and this comes last."""
         yield AWAIT_WORKER
-        wanted = sharing_settings.window_settings(self.window, settings.of(self.window))
+        wanted = sharing_settings.window_settings(
+            self.window, settings.current_settings(self.window)
+        )
         for sign in (True, None):
             signed = dataclasses.replace(wanted, is_trusted=sign)
             plugin._host.companion.post(WindowSettingsChanged(self.window.id(), signed))
@@ -173,8 +175,8 @@ class AdapterTestCase(DeferrableTestCase):  # type: ignore[misc]
     def connect(self) -> Generator[Any, Any, FakeCli]:
         """`cli = yield from self.connect()`: a CLI with a live stream and its first context."""
         host = plugin._host
-        yield lambda: host.environment(self.window)
-        cli = FakeCli(host.environment(self.window), folder=self.folder)
+        yield lambda: host.environment_of(self.window)
+        cli = FakeCli(host.environment_of(self.window), folder=self.folder)
         self.clis.append(cli)
         yield cli.connected
         yield lambda: cli.received("ide/contextUpdate")

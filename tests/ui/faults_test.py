@@ -118,8 +118,8 @@ class Faults(RuleBasedStateMachine):
     @precondition(lambda self: len(self.clis) < 3)
     @rule()
     def connect(self) -> None:
-        until(lambda: plugin._host.environment(self.window), "an environment")
-        self.clis.append(Cli(plugin._host.environment(self.window)))
+        until(lambda: plugin._host.environment_of(self.window), "an environment")
+        self.clis.append(Cli(plugin._host.environment_of(self.window)))
         # What belongs to a CLI that may come back any moment goes on waiting for it.
         if not self.offline():
             # Where another diff is open on a file, a decision on it waits for that.
@@ -284,7 +284,9 @@ class Faults(RuleBasedStateMachine):
         def agreed() -> bool:
             return bool(self.status().waiting == len(self.diffs()))
 
-        until(lambda: plugin._host.environment(self.window) and agreed(), "as many diffs as shown")
+        until(
+            lambda: plugin._host.environment_of(self.window) and agreed(), "as many diffs as shown"
+        )
 
     @invariant()
     def everything_that_was_typed_is_there(self) -> None:
@@ -316,7 +318,7 @@ class Faults(RuleBasedStateMachine):
                 self.end_session(cli)
                 self.clis.remove(cli)
                 self.gone.append(cli)
-            last = Cli(plugin._host.environment(self.window))
+            last = Cli(plugin._host.environment_of(self.window))
             self.clis.append(last)
             self.nothing_is_told_twice()
             self.everything_is_told_or_kept()
@@ -398,7 +400,7 @@ class Faults(RuleBasedStateMachine):
 
     def load(self) -> None:
         plugin.plugin_loaded()
-        until(lambda: plugin._host.environment(self.window), "an environment")
+        until(lambda: plugin._host.environment_of(self.window), "an environment")
         for cli in self.online():
             until(cli.fake.stream_ended.is_set, "the end of a stream")
             self.check(cli.fake.stream_error is None, cli.fake.stream_error)
@@ -472,7 +474,7 @@ def forget_everything(window: sublime.Window) -> None:
     window.settings().erase(open_diffs.DIFFS)
     window.run_command("set_layout", ONE_GROUP)
     plugin.plugin_loaded()
-    until(lambda: plugin._host.environment(window), "an environment")
+    until(lambda: plugin._host.environment_of(window), "an environment")
 
 
 def profile() -> Iterator[tuple[str, Any]]:

@@ -522,8 +522,8 @@ class RandomReview:
 class RandomReviews(unittest.TestCase):
     def setUp(self) -> None:
         self.window = sublime.active_window()
-        until(lambda: plugin._host.environment(self.window), "an environment")
-        self.cli = FakeCli(plugin._host.environment(self.window))
+        until(lambda: plugin._host.environment_of(self.window), "an environment")
+        self.cli = FakeCli(plugin._host.environment_of(self.window))
         self.addCleanup(self.cli.close)
         until(self.cli.connected, "a stream")
         # No file goes before the companion has seen that it has the accepted text.

@@ -323,8 +323,8 @@ class RandomSheet:
 class RandomSheets(unittest.TestCase):
     def test_what_is_done_in_a_sheet_is_done_to_the_proposals(self) -> None:
         window = sublime.active_window()
-        until(lambda: plugin._host.environment(window), "an environment")
-        cli = FakeCli(plugin._host.environment(window))
+        until(lambda: plugin._host.environment_of(window), "an environment")
+        cli = FakeCli(plugin._host.environment_of(window))
         self.addCleanup(cli.close)
         until(cli.connected, "a stream")
         folder = os.path.realpath(tempfile.mkdtemp())

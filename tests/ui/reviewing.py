@@ -64,7 +64,7 @@ class ReviewCase(AdapterTestCase):
         plugin._host.stop()
         yield lambda: self.cli.stream_ended.is_set()
         plugin._host.start()
-        yield lambda: plugin._host.environment(self.window)
+        yield lambda: plugin._host.environment_of(self.window)
         then()
         self.cli.resume()
         yield self.cli.connected

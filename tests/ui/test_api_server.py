@@ -39,7 +39,7 @@ class ApiServer(AdapterTestCase):
         super().setUp()
         # Each with the window; a status message is the last one of many.
         self.said: list[str] = []
-        tell = plugin._host.tell
+        tell = plugin._host.tell_user
 
         def record(sentence: str) -> None:
             self.said.append(sentence)
@@ -100,12 +100,12 @@ class ApiServer(AdapterTestCase):
         self.assertEqual(self.commands(self.window), (False, True))
         with urlopen(url + "/status", timeout=PATIENCE) as response:
             self.assertEqual(response.status, 200)
-        self.assertIn(f"Gemini CLI API: {url}, for {self.folder}", plugin._host.api.text())
+        self.assertIn(f"Gemini CLI API: {url}, for {self.folder}", plugin._host.api.status_line())
         self.window.run_command(STOP)
         yield from self.until_said("has stopped")
         yield lambda: not threads()
         self.assertEqual(self.commands(self.window), (True, False))
-        self.assertEqual(plugin._host.api.text(), "")
+        self.assertEqual(plugin._host.api.status_line(), "")
         with socket.socket() as probe:
             port = int(url.rpartition(":")[2])
             self.assertNotEqual(probe.connect_ex(("127.0.0.1", port)), 0)
@@ -190,12 +190,12 @@ class ApiServer(AdapterTestCase):
         self.assertEqual(self.commands(self.window), (True, False))
         self.said.clear()
         yield from self.serve()
-        yield lambda: plugin._host.environment(self.window)
+        yield lambda: plugin._host.environment_of(self.window)
 
     def test_the_restart_of_the_companion_leaves_it_alone(self) -> Steps:
         url = yield from self.serve()
         sublime.run_command("gemini_companion_restart_companion")
-        yield lambda: plugin._host.environment(self.window)
+        yield lambda: plugin._host.environment_of(self.window)
         with urlopen(url + "/status", timeout=PATIENCE) as response:
             self.assertEqual(response.status, 200)
 

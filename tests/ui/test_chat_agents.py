@@ -117,7 +117,7 @@ class Tools(AgentCase):
     ) -> Steps:
         yield from self.chat()
         (server,) = self.tools
-        told = self.running().environment(self.window)
+        told = self.running().environment_of(self.window)
         self.assertIn(f":{told['GEMINI_CLI_IDE_SERVER_PORT']}/tools", server.params["url"])
         token = told["GEMINI_CLI_IDE_AUTH_TOKEN"]
         self.assertEqual(server.params["headers"][0]["value"], f"Bearer {token}")

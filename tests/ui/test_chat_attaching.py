@@ -97,8 +97,8 @@ class Attaching(AttachingCase):
 
     def test_a_pause_of_sharing_stops_nothing_that_the_user_attaches(self) -> Steps:
         view = yield from self.chat_beside("a.py", "x\n")
-        sharing_settings.pause(self.window)
-        self.addCleanup(sharing_settings.resume, self.window)
+        sharing_settings.pause_sharing(self.window)
+        self.addCleanup(sharing_settings.resume_sharing, self.window)
         self.run_command("attach", what="file", path="a.py")
         yield lambda: self.of(view).above.attached
 

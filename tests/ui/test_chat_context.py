@@ -12,7 +12,7 @@ from GeminiCompanion.companion.agent.turn_events import Queue, QueuedMessage
 from GeminiCompanion.companion.chat.attached import outgoing_message
 from GeminiCompanion.companion.chat.chat_update import WORKING
 from GeminiCompanion.companion.chat.requests import TakeBack
-from GeminiCompanion.companion.ui.settings import parse
+from GeminiCompanion.companion.ui.settings import parse_settings
 
 from .reviewing import Steps
 from .test_chat_tabs import ChatCase
@@ -126,10 +126,10 @@ class Context(ChatCase):
     def test_a_project_can_switch_it_off_but_not_on(self) -> None:
         for user, project, expected in ((True, False, False), (False, True, False)):
             with self.subTest(user=user, project=project):
-                found, problems = parse({"chat_context": user}, {"chat_context": project})
+                found, problems = parse_settings({"chat_context": user}, {"chat_context": project})
                 self.assertEqual((found.chat_context, problems), (expected, ()))
 
     def test_a_project_cannot_call_itself_trusted(self) -> None:
-        found, problems = parse({}, {"trusted_folders": ["/w"]})
+        found, problems = parse_settings({}, {"trusted_folders": ["/w"]})
         self.assertEqual(found.trusted_folders, ())
         self.assertEqual(len(problems), 1)

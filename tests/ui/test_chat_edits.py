@@ -659,8 +659,8 @@ class WithUnsavedChanges(EditCase):
         yield from self.ask_about_typed()
         told = yield from self.on_loop(self.open_tabs.unsaved_text(self.path))
         self.assertEqual(told, "one\nunsaved\n")
-        sharing_settings.pause(self.window)
-        self.addCleanup(sharing_settings.resume, self.window)
+        sharing_settings.pause_sharing(self.window)
+        self.addCleanup(sharing_settings.resume_sharing, self.window)
         told = yield from self.on_loop(self.open_tabs.unsaved_text(self.path))
         self.assertIsNone(told)
 
@@ -724,13 +724,15 @@ class WithUnsavedChanges(EditCase):
         link = os.path.join(os.path.dirname(self.folder), "link")
         os.symlink(self.folder, link)
         self.addCleanup(os.unlink, link)
-        self.replace(sharing_settings, "of", lambda window: Sharing(only_project_files=True))
+        self.replace(
+            sharing_settings, "sharing_rules", lambda window: Sharing(only_project_files=True)
+        )
         window: Any = SimpleNamespace(folders=lambda: [link])
-        is_excluded = sharing_settings.excluder(window)
+        is_excluded = sharing_settings.exclusion_rule(window)
         self.assertFalse(is_excluded(os.path.realpath(self.path)))
         outside = os.path.join(os.path.dirname(self.folder), "b.txt")
         self.assertTrue(is_excluded(outside))
-        self.assertFalse(sharing_settings.excluder(window, is_outside_too=False)(outside))
+        self.assertFalse(sharing_settings.exclusion_rule(window, is_outside_too=False)(outside))
 
     def test_a_path_that_no_file_can_have_is_excluded_and_no_error(self) -> Steps:
         found = yield from self.on_loop(self.open_tabs.excludes_file(self.path + "\0"))

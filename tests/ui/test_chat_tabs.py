@@ -177,7 +177,7 @@ class Opening(ChatCase):
 
     def test_a_chat_says_that_its_agent_starts_before_the_engine_is_there(self) -> Steps:
         imported: Answer[Any] = Answer()
-        self.replace(self.chats.engines, "needed", lambda: imported)
+        self.replace(self.chats.engines, "ensure_engine", lambda: imported)
         self.run_command("new_chat")
         view = self.window.active_view()
         self.assertIn("is starting", self.state_of(view))
@@ -209,7 +209,7 @@ class Opening(ChatCase):
         ):
             yield from self.update(view, **members)
             rows = rows_of(view)
-            self.assertLessEqual(max(map(len, rows)), wrapping.columns(view))
+            self.assertLessEqual(max(map(len, rows)), wrapping.view_columns(view))
             if "mode" in members:
                 self.assertEqual(rows_of(view, KEY)[0][:4], "yolo")
                 self.assertIn("send now", "".join(rows_of(view, above.KEY)))
@@ -275,7 +275,7 @@ class Opening(ChatCase):
 
     def test_a_chat_whose_library_is_missing_says_so_instead_of_starting(self) -> Steps:
         missing: Answer[Any] = Answer()
-        self.replace(self.chats.engines, "needed", lambda: missing)
+        self.replace(self.chats.engines, "ensure_engine", lambda: missing)
         self.run_command("new_chat")
         view = self.window.active_view()
         missing.fail(ImportError("No module named 'aiohttp'"))
@@ -536,7 +536,7 @@ class Keys(ChatCase):
         self.type(view, "mine")
         shown = "answer\n" + COMPOSER + "mine"
         for place, text in (((3, 3), "\u4f60"), ((0, 3), "\u597d"), ((2, view.size()), "!")):
-            texts.select(view, [place])
+            texts.select_ranges(view, [place])
             # No key binding and no listener hears of it.
             editor = running.current()
             for character in text:
@@ -554,7 +554,7 @@ class Keys(ChatCase):
         view = yield from self.chat()
         yield from self.update(view, patches=(Patch("a", 0, 0, Rendered("answer\n")),))
         for name in ("left_delete", "right_delete", "cut", "delete_word"):
-            texts.select(view, [(0, 3)])
+            texts.select_ranges(view, [(0, 3)])
             before = view.change_count()
             view.run_command(name)
             yield from self.until_turn()

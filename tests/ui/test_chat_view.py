@@ -278,7 +278,7 @@ class LongTranscripts(ChatViewCase):
         for damaged in (self.text[:middle], self.text[middle:], "x" + self.text[1:], "other\n"):
             self.chat.close()
             self.view.set_read_only(False)
-            texts.pending.put(
+            texts.pending.put_parts(
                 self.view, [(sublime.Region(0, self.view.size()), damaged + COMPOSER + "mine")]
             )
             self.view.settings().erase(TRANSCRIPT)
@@ -401,7 +401,7 @@ class Protection(ChatViewCase):
         ):
             with self.subTest(parts):
                 self.at_end()
-                texts.pending.put(
+                texts.pending.put_parts(
                     self.view, [(sublime.Region(*region), text) for region, text in parts]
                 )
                 yield from self.until_parts("said\nanswered\n", "mine")
@@ -420,14 +420,14 @@ class Protection(ChatViewCase):
         ):
             with self.subTest(parts):
                 self.chat.composer.write(self.view, "mine")
-                texts.pending.put(
+                texts.pending.put_parts(
                     self.view, [(sublime.Region(*region), text) for region, text in parts]
                 )
                 yield from self.until_parts("said\nanswered\n", unsent)
                 self.assertEqual(self.typed[-1], unsent)
 
     def test_what_is_typed_before_the_repair_is_kept(self) -> Steps:
-        texts.pending.put(self.view, [(sublime.Region(0, 4), "")])
+        texts.pending.put_parts(self.view, [(sublime.Region(0, 4), "")])
         self.at_end()
         self.type("!")
         yield from self.until_parts("said\nanswered\n", "mine!")
@@ -451,20 +451,22 @@ class AtItsWorst(ChatViewCase):
     def test_what_is_put_at_a_caret_is_not_selected(self) -> None:
         self.play(replace_selects=True)
         self.at_end()
-        texts.pending.put(self.view, [(self.view.sel()[0], "put")])
+        texts.pending.put_parts(self.view, [(self.view.sel()[0], "put")])
         self.type("!")
         self.assertEqual(self.parts()[1], "put!")
 
     def test_lines_of_a_users_tab_that_stay_are_not_touched(self) -> None:
         view = self.window.new_file()
-        texts.replace(view, "one\ntwo\nthree\nfour\n")
-        texts.select(view, [(5, 5)])
+        texts.replace_view_text(view, "one\ntwo\nthree\nfour\n")
+        texts.select_ranges(view, [(5, 5)])
         self.assertTrue(texts.replace_theirs(view, "ONE\ntwo\nthree\nFOUR\n"))
         self.assertEqual([(it.a, it.b) for it in view.sel()], [(5, 5)])
 
     def test_east_asian_characters_are_as_wide_as_two_others(self) -> None:
-        self.assertEqual([wrapping.cells(it) for it in ("ab", "\u4f60b", "e\u0301")], [2, 3, 1])
-        self.assertEqual(len(wrapping.words("\u4f60" * 5, 4)), 3)
+        self.assertEqual(
+            [wrapping.cell_width(it) for it in ("ab", "\u4f60b", "e\u0301")], [2, 3, 1]
+        )
+        self.assertEqual(len(wrapping.text_pieces("\u4f60" * 5, 4)), 3)
 
 
 @unittest.skipIf(running is None, "nobody can tell a real editor when to tell of changes")
@@ -524,7 +526,7 @@ class ToldLate(ChatViewCase):
         self.tell_after(1_000_000.0)
         self.at_end()
         self.type("mine")
-        texts.pending.put(self.view, [(sublime.Region(0, 0), "theirs ")])
+        texts.pending.put_parts(self.view, [(sublime.Region(0, 0), "theirs ")])
         self.append("more\n", "c")
         self.assertEqual(self.parts(), ("said\nmore\n", "minetheirs "))
 

@@ -24,7 +24,7 @@ class ConnectedClis(ReviewCase):
         yield from self.until_turn()
 
     def connect_qwen(self) -> Steps:
-        variables = dict(plugin._host.environment(self.window))
+        variables = dict(plugin._host.environment_of(self.window))
         token = QWEN_CODE.token(variables["GEMINI_CLI_IDE_AUTH_TOKEN"])
         variables["GEMINI_CLI_IDE_AUTH_TOKEN"] = token
         self.qwen = FakeCli(variables, folder=self.folder)

@@ -154,7 +154,10 @@ class Index(CodeToolsCase):
         self.replace(code_tools, "MAX_FOUND", 15)
         for slice, awaits in ((60.0, 0), (-1.0, 15)):
             self.replace(stories, "SLICE", slice)
-            story, found = code_tools._found(self.window, SymbolsIn(str(view.file_name()))), None
+            story, found = (
+                code_tools._run_query(self.window, SymbolsIn(str(view.file_name()))),
+                None,
+            )
             count = -1
             while found is None:
                 try:
@@ -299,7 +302,7 @@ class LanguageServers(CodeToolsCase):
         self.session.send_request_async = lambda *arguments: None
         query = DefinitionsOf(spot=Spot(str(view.file_name()), 2, 12))
         answer: Answer[Findings] = Answer()
-        story = code_tools._tell(self.window, query, answer)
+        story = code_tools._answer_query(self.window, query, answer)
         self.assertFalse(story.send(None).is_there)
         self.assertFalse(answer.is_there)
         story.close()

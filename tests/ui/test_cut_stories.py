@@ -145,12 +145,12 @@ class Reviews(CuttingCase):
         yield from self.away(right)
 
     def test_lists(self) -> Steps:
-        running, tell = self.running(), plugin._host.tell
+        running, tell = self.running(), plugin._host.tell_user
         window = self.window
         for begin in (
             lambda it: running.changes.list.choose(window),
             lambda it: running.changes.list.choose(window, "waiting"),
-            lambda it: cli_list.choose(running.companion, window, tell),
+            lambda it: cli_list.choose_cli(running.companion, window, tell),
             lambda it: running.changes.list.choose(window, "unwritten"),
         ):
             yield from self.cut_everywhere(begin, [-1, -1], 1)
@@ -172,16 +172,16 @@ class Reviews(CuttingCase):
 
     def test_sending_and_links(self) -> Steps:
         secret = yield from self.open("secret.txt", "x\n")
-        sending = Sending(self.window, lambda path: True, plugin._host.tell)
+        sending = Sending(self.window, lambda path: True, plugin._host.tell_user)
         remedies = self.running().pages.remedies
         settings = self.write("settings.json", "{}")
 
         def send(right: sublime.View) -> Story:
             self.window.focus_view(secret)
-            return sending.send(PromptWords("$file", "the file"), secret)
+            return sending.send_words(PromptWords("$file", "the file"), secret)
 
         def enable(right: sublime.View) -> Story:
-            return remedies.apply(self.window, checks.ENABLE, settings, GEMINI_CLI.id)
+            return remedies.apply_remedy(self.window, checks.ENABLE, settings, GEMINI_CLI.id)
 
         self.before.add(secret.id())
         yield from self.cut_everywhere(send, [1], 2)
@@ -216,14 +216,14 @@ class Programs(CuttingCase):
             self.assertFalse(os.path.exists(places[1]))
             yield is_removed
 
-        yield from self.each_await("ExtensionSetup.install", go, 3, [0])
+        yield from self.each_await("ExtensionSetup.install_extension", go, 3, [0])
 
     def test_an_api_that_is_unloaded_while_it_starts_can_be_started(self) -> None:
         before = self.window.project_data()
         self.addCleanup(self.window.set_project_data, before)
         self.window.set_project_data({"folders": [{"path": self.folder}]})
         api = plugin._host.api
-        self.replace(api._engines, "needed", Answer)
+        self.replace(api._engines, "ensure_engine", Answer)
         self.run_command("start_api_server")
         self.assertFalse(api.can_start(self.window))
         api.unload()
@@ -261,7 +261,7 @@ class Closed(ReviewCase):
         plugin._host.start()
         yield lambda: any(accepting.NOT_ACCEPTED.format("file.txt") in each for each in told)
         self.assertTrue(record.is_diff(right))
-        yield lambda: plugin._host.environment(self.window)
+        yield lambda: plugin._host.environment_of(self.window)
         self.cli.resume()
         yield self.cli.connected
         self.run_command("accept_diff")

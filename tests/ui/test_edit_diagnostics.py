@@ -16,7 +16,7 @@ import sublime
 from GeminiCompanion.companion.ide.hooks import diagnostics_after_edits
 from GeminiCompanion.companion.ui.edit_diagnostics import EditDiagnostics
 from GeminiCompanion.companion.ui.prompt import diagnostics
-from GeminiCompanion.companion.ui.prompt.diagnostics import Diagnostic, new
+from GeminiCompanion.companion.ui.prompt.diagnostics import Diagnostic, new_diagnostics
 
 from .adapter import text_of
 from .reviewing import ReviewCase, Steps
@@ -78,13 +78,13 @@ class Case(ReviewCase):
         self.replace(diagnostics_after_edits, "REPORTED", 60.0)
         self.replace(diagnostics_after_edits, "PATIENCE", 60.0)
         self.looks = 0
-        look = EditDiagnostics._look
+        look = EditDiagnostics._look_at_file
 
         def count(it: EditDiagnostics, *arguments: Any) -> Any:
             self.looks += 1
             return look(it, *arguments)
 
-        self.replace(EditDiagnostics, "_look", count)
+        self.replace(EditDiagnostics, "_look_at_file", count)
 
     def tearDown(self) -> Steps:
         yield self.cli.hook("SessionEnd").done
@@ -246,5 +246,5 @@ class New(unittest.TestCase):
             ("a1 b2", "b1 a2 c3", "c3"),
         ):
             with self.subTest(f"{before} to {now}"):
-                found = new(at(*before.split()), at(*now.split()))
+                found = new_diagnostics(at(*before.split()), at(*now.split()))
                 self.assertEqual(found, at(*expected.split()))

@@ -149,7 +149,7 @@ class Live(ReviewCase):
     def test_a_question_is_a_notice_once_where_nobody_sees_it(self) -> Steps:
         self.cli = yield from self.connect()
         shown: list[str] = []
-        self.replace(notices.Notices, "show", lambda _, window, text: shown.append(text))
+        self.replace(notices.Notices, "show_notice", lambda _, window, text: shown.append(text))
         yield from self.ask()
         yield from self.ask()
         yield lambda: shown

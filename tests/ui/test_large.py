@@ -97,8 +97,8 @@ class LargeCase(DeskCase):
             await self.held[1]
             return present
 
-        self.replace(reviews, "computed", compare)
-        self.replace(accepting.file_reading, "content", read)
+        self.replace(reviews, "run_in_thread", compare)
+        self.replace(accepting.file_reading, "read_content", read)
 
     @word("both go on")
     def go_on(self) -> None:

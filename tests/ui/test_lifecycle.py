@@ -51,12 +51,12 @@ class Lifecycle(AdapterTestCase):
     def tearDown(self) -> Steps:
         if plugin._host.companion is None:
             plugin.plugin_loaded()
-        yield lambda: plugin._host.environment(self.window)
+        yield lambda: plugin._host.environment_of(self.window)
         yield from super().tearDown()
 
     def test_the_discovery_file_tells_the_window(self) -> Steps:
-        yield lambda: plugin._host.environment(self.window)
-        environment = plugin._host.environment(self.window)
+        yield lambda: plugin._host.environment_of(self.window)
+        environment = plugin._host.environment_of(self.window)
         port = environment["GEMINI_CLI_IDE_SERVER_PORT"]
         path = next(path for path in own_files() if path.endswith(f"-{port}.json"))
         with open(path, encoding="utf-8") as file:
@@ -70,8 +70,8 @@ class Lifecycle(AdapterTestCase):
             self.assertEqual(stat.S_IMODE(os.stat(os.path.dirname(path)).st_mode), 0o700)
 
     def test_unloading_leaves_no_file_no_thread_and_soon_no_socket(self) -> Steps:
-        yield lambda: plugin._host.environment(self.window)
-        port = int(plugin._host.environment(self.window)["GEMINI_CLI_IDE_SERVER_PORT"])
+        yield lambda: plugin._host.environment_of(self.window)
+        port = int(plugin._host.environment_of(self.window)["GEMINI_CLI_IDE_SERVER_PORT"])
         self.assertEqual(threads(), ["GeminiCompanion"])
         with mock.patch(HANDOVER + ".PATIENCE", 0.01):
             plugin.plugin_unloaded()
@@ -102,12 +102,12 @@ class Lifecycle(AdapterTestCase):
         cli = yield from self.connect()
         path = self.write("a.py", "old\n")
         right = yield from self.diff(cli, path, "new\n")
-        before = dict(plugin._host.environment(self.window))
+        before = dict(plugin._host.environment_of(self.window))
         plugin.plugin_unloaded()
         yield cli.stream_ended.is_set
         plugin.plugin_loaded()
-        yield lambda: plugin._host.environment(self.window)
-        self.assertEqual(plugin._host.environment(self.window), before)
+        yield lambda: plugin._host.environment_of(self.window)
+        self.assertEqual(plugin._host.environment_of(self.window), before)
         cli.resume()
         yield cli.connected
         right.run_command("append", {"characters": "mine\n"})
@@ -126,7 +126,7 @@ class Lifecycle(AdapterTestCase):
         for _ in range(2):
             plugin.plugin_unloaded()
             plugin.plugin_loaded()
-            yield lambda: plugin._host.environment(self.window)
+            yield lambda: plugin._host.environment_of(self.window)
             if right.is_valid():
                 self.window.focus_view(right)
                 self.window.run_command("gemini_companion_accept_diff")
@@ -162,7 +162,7 @@ class Lifecycle(AdapterTestCase):
         self.assertTrue(record.is_diff(right))
         plugin.plugin_unloaded()
         plugin.plugin_loaded()
-        yield lambda: plugin._host.environment(self.window)
+        yield lambda: plugin._host.environment_of(self.window)
         cli.resume()
         yield cli.connected
         self.window.run_command("gemini_companion_accept_diff")
@@ -188,7 +188,7 @@ class Lifecycle(AdapterTestCase):
         self.assertEqual(list(open_diffs.diffs(self.window)), [])
 
     def test_what_a_stopped_companion_still_asks_for_opens_no_view(self) -> Steps:
-        yield lambda: plugin._host.environment(self.window)
+        yield lambda: plugin._host.environment_of(self.window)
         editor: Any = plugin._host.running.editor.requests
         plugin.plugin_unloaded()
         proposal = Proposal("session", self.write("a.py", "old\n"), "new\n")
@@ -204,14 +204,14 @@ class Lifecycle(AdapterTestCase):
         self.assertEqual(self.window.num_groups(), 1)
 
     def test_a_look_at_the_windows_that_fails_is_not_the_last(self) -> Steps:
-        yield lambda: plugin._host.environment(self.window)
+        yield lambda: plugin._host.environment_of(self.window)
         looks: list[Any] = []
 
         def fail() -> None:
             looks.append(None)
             raise ZeroDivisionError("played by a test")
 
-        with mock.patch.object(plugin._host.running.editor.windows, "look", fail):
+        with mock.patch.object(plugin._host.running.editor.windows, "check_windows", fail):
             yield lambda: len(looks) >= 2
 
     def test_a_start_that_fails_can_be_stopped(self) -> Steps:
@@ -229,7 +229,7 @@ class Lifecycle(AdapterTestCase):
             yield lambda: failed
         self.assertEqual(threads(), ["GeminiCompanion"])
         self.window.run_command("gemini_companion_restart_companion")
-        yield lambda: plugin._host.environment(self.window)
+        yield lambda: plugin._host.environment_of(self.window)
         self.assertEqual(threads(), ["GeminiCompanion"])
 
     def test_what_an_import_of_the_load_before_brought_in_is_imported_anew(self) -> None:
@@ -243,7 +243,7 @@ class Lifecycle(AdapterTestCase):
         for _ in range(5):
             plugin.plugin_unloaded()
             plugin.plugin_loaded()
-            yield lambda: plugin._host.environment(self.window)
+            yield lambda: plugin._host.environment_of(self.window)
         yield from self.until_equal(threads, ["GeminiCompanion"])
         yield from self.until_equal(lambda: len(own_files()), len(sublime.windows()))
 
@@ -254,13 +254,13 @@ class Lifecycle(AdapterTestCase):
         yield lambda: (own_files(), threads()) == ([], [])
 
     def test_the_restart_command_serves_again(self) -> Steps:
-        yield lambda: plugin._host.environment(self.window)
+        yield lambda: plugin._host.environment_of(self.window)
         sublime.run_command("gemini_companion_restart_companion")
         cli = yield from self.connect()
         self.assertTrue(cli.connected())
 
     def test_a_restart_that_fails_is_not_said_to_have_been_one(self) -> Steps:
-        yield lambda: plugin._host.environment(self.window)
+        yield lambda: plugin._host.environment_of(self.window)
         told: list[str] = []
         start = LoopThread.start
 
@@ -282,9 +282,9 @@ class Lifecycle(AdapterTestCase):
         self.window.run_command("new_window")
         yield lambda: len(own_files()) == before + 1
         new = next(it for it in sublime.windows() if it.id() != self.window.id())
-        yield lambda: plugin._host.environment(new)
+        yield lambda: plugin._host.environment_of(new)
         tokens = {
-            plugin._host.environment(window)["GEMINI_CLI_IDE_AUTH_TOKEN"]
+            plugin._host.environment_of(window)["GEMINI_CLI_IDE_AUTH_TOKEN"]
             for window in (self.window, new)
         }
         self.assertEqual(len(tokens), 2)
@@ -298,7 +298,7 @@ class Lifecycle(AdapterTestCase):
         self.window.set_project_data({"folders": folders + [{"path": self.folder}]})
 
         def told() -> bool:
-            environment = plugin._host.environment(self.window)
+            environment = plugin._host.environment_of(self.window)
             paths = environment.get("GEMINI_CLI_IDE_WORKSPACE_PATH", "").split(os.pathsep)
             return self.folder in paths
 

@@ -85,7 +85,7 @@ class Names(AdapterTestCase):
     def test_an_id_that_nobody_knows_is_told_and_nothing_happens(self) -> Steps:
         cli = yield from self.connect()
         right = yield from self.diff(cli, self.write("a.py", "old\n"), "new\n")
-        with mock.patch.object(plugin._host.running.messages, "answer") as answer:
+        with mock.patch.object(plugin._host.running.messages, "tell_user") as answer:
             for id in ("0" * 32, "", 7):
                 for action in ("accept", "reject", "release"):
                     answer.reset_mock()
@@ -144,7 +144,7 @@ class Records(AdapterTestCase):
         plugin.plugin_loaded()
         yield lambda: not right.is_scratch()
         self.assertFalse(record.STAMP in right.settings())
-        yield lambda: plugin._host.environment(self.window)
+        yield lambda: plugin._host.environment_of(self.window)
         cli.resume()
         yield cli.connected
         yield cli.call("closeDiff", filePath=path).done

@@ -60,8 +60,8 @@ class Palette(ReviewCase):
 
     def test_unseen_messages_are_offered_until_they_are_seen(self) -> Steps:
         messages = self.running().messages.unseen
-        messages.add("The disk is full.", "the disk")
-        self.addCleanup(messages.withdraw, "the disk")
+        messages.add_message("The disk is full.", "the disk")
+        self.addCleanup(messages.withdraw_messages, "the disk")
         self.assertIn("Show Messages", self.offered())
         panels = self.panels()
         self.run_command("show_messages")

@@ -137,7 +137,7 @@ class RandomChat:
         text, before = self.chance.choice(("", *WORDS)), self.unsent
         below = [it for it in regions if it[0] >= self.start]
         self.replaced(below, text)
-        texts.pending.put(self.view, [(sublime.Region(*it), text) for it in regions])
+        texts.pending.put_parts(self.view, [(sublime.Region(*it), text) for it in regions])
         if len(below) < len(regions):
             self.chat.catch_up()
             found = self.chat.composer.text

@@ -208,7 +208,7 @@ class RandomCuts(CuttingCase, ChatCase, UnaskedCase):  # type: ignore[misc]
                 # All others go on.
                 self.panels_open.answer(-1)
                 yield lambda: not under_way
-        yield lambda: plugin._host.environment(self.window)
+        yield lambda: plugin._host.environment_of(self.window)
         if is_cut and how == "reload":
             yield self.cli.stream_ended.is_set
             self.cli.resume()

@@ -57,7 +57,7 @@ class AfterARestart(DrawingCase):
         with mock.patch.object(scrolling, "_places") as looked:
             before.diffs.scrolling._look(self.window)
         looked.assert_not_called()
-        yield lambda: plugin._host.environment(self.window)
+        yield lambda: plugin._host.environment_of(self.window)
         yield from self.until_computed(right)
         yield lambda: phantoms(left, between.KEY)
         self.assertEqual(phantoms(left, between.KEY), drawn)
@@ -116,7 +116,7 @@ class Inline(DrawingCase):
         record.update(right, its, view_id=99999)
         right.erase_phantoms(head.PHANTOM)
         plugin.plugin_loaded()
-        yield lambda: plugin._host.environment(self.window)
+        yield lambda: plugin._host.environment_of(self.window)
         yield lambda: record.is_diff(right) and plugin._host.running.diffs.reviews.of(right)
         yield from self.until_computed(right)
         yield lambda: phantoms(right, between.KEY)

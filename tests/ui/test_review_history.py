@@ -315,7 +315,7 @@ class ConflictCase(DeskCase):
     @word("nobody looks at the windows any more")
     def look_no_more(self) -> None:
         self.running().review.conflicts.look()
-        self.replace(self.running().editor.windows, "look", lambda: None)
+        self.replace(self.running().editor.windows, "check_windows", lambda: None)
 
     words = {
         r"(\S+) is removed": lambda t, name: os.remove(t.at(name)),
@@ -382,14 +382,14 @@ class Conflicts(ConflictCase):
     def test_a_file_that_is_slow_to_read_is_not_said_to_have_changed(self) -> Steps:
         right = yield from self.propose("old\n", "new\n")
         self.by_name["+file.txt"] = right
-        read, asked = file_reading.content, []
+        read, asked = file_reading.read_content, []
 
         def spy(path: str) -> Answer[Original]:
             answer = read(path)
             answer.when_there(lambda: asked.append(answer.result()))
             return answer
 
-        self.replace(file_reading, "content", spy)
+        self.replace(file_reading, "read_content", spy)
         with mock.patch.object(file_content, "PATIENCE", -1.0):
             self.write("file.txt", "somebody's\n")
             # It is asked again.
@@ -521,7 +521,7 @@ class DecidedInTheTerminal(ConflictCase, HistoryCase):
 
     @word(r"the text of (\S+) becomes (\S+)")
     def rewrite(self, name: str, words: str) -> None:
-        texts.replace(self.view(name), text(words))
+        texts.replace_view_text(self.view(name), text(words))
 
     @word("nobody looks at the file again")
     def look_late(self) -> None:

@@ -550,7 +550,7 @@ class AfterARestart(NoteCase):
         record.update(right, record.read(right), view_id=99999)
         marks.erase(right)
         plugin.plugin_loaded()
-        yield lambda: plugin._host.environment(self.window)
+        yield lambda: plugin._host.environment_of(self.window)
         yield lambda: record.is_diff(right) and plugin._host.running.diffs.reviews.of(right)
         yield from self.until_computed(right)
 

@@ -18,7 +18,7 @@ from GeminiCompanion.companion.ui.commands import table
 from GeminiCompanion.companion.ui.prompt import diagnostics, excerpts, sending, variables
 from GeminiCompanion.companion.ui.prompt.references import (
     NoReference,
-    reference,
+    file_reference,
     remote_reference,
 )
 from GeminiCompanion.companion.ui.terminals import cli_terminals
@@ -50,20 +50,20 @@ class References(unittest.TestCase):
                     if windows and set('<>:"|?*\\') & set(name):
                         continue
                     with self.subTest(name=name, windows=windows):
-                        told = f"see {reference(f'/w/{name}', ['/w'], None, windows)} and"
+                        told = f"see {file_reference(f'/w/{name}', ['/w'], None, windows)} and"
                         if windows and name.endswith("."):
                             # No file of Windows is named so.
                             continue
                         self.assertEqual(read_by_the_cli(told, windows), [name])
 
     def test_lines_stand_behind_the_name_and_count_from_one(self) -> None:
-        self.assertEqual(reference("/w/a.py", ["/w"], (0, 0), False), "@a.py#L1")
-        self.assertEqual(reference("/w/a b.py", ["/w"], (9, 19), False), "@a\\ b.py#L10-20")
-        self.assertEqual(reference("/w/a b.py", ["/w"], (9, 19), True), '@"a b.py"#L10-20')
+        self.assertEqual(file_reference("/w/a.py", ["/w"], (0, 0), False), "@a.py#L1")
+        self.assertEqual(file_reference("/w/a b.py", ["/w"], (9, 19), False), "@a\\ b.py#L10-20")
+        self.assertEqual(file_reference("/w/a b.py", ["/w"], (9, 19), True), '@"a b.py"#L10-20')
 
     def test_a_file_outside_of_the_folders_has_its_whole_path(self) -> None:
-        self.assertEqual(reference("/other/a.py", ["/w", "/o"], None, False), "@/other/a.py")
-        self.assertEqual(reference("/o/s/a.py", ["/w", "/o"], None, False), "@s/a.py")
+        self.assertEqual(file_reference("/other/a.py", ["/w", "/o"], None, False), "@/other/a.py")
+        self.assertEqual(file_reference("/o/s/a.py", ["/w", "/o"], None, False), "@s/a.py")
 
     def test_a_cli_elsewhere_is_told_its_own_path_as_its_system_writes_it(self) -> None:
         wsl = PathMaps((PathMap("C:\\", "/mnt/c/"),))
@@ -78,30 +78,30 @@ class References(unittest.TestCase):
 
     def test_a_name_with_a_line_break_cannot_be_told_and_that_is_said(self) -> None:
         with self.assertRaisesRegex(NoReference, "line break"):
-            reference("/w/a\nb.py", ["/w"])
+            file_reference("/w/a\nb.py", ["/w"])
 
 
 class Variables(unittest.TestCase):
     def test_an_unknown_one_is_named_with_those_that_there_are(self) -> None:
         with self.assertRaises(variables.UnknownVariable) as caught:
-            variables.names("$file and $slection", ["file", "selection"])
+            variables.used_names("$file and $slection", ["file", "selection"])
         self.assertIn("$slection", str(caught.exception))
         self.assertIn("$file, $selection", str(caught.exception))
 
     def test_dollar_signs_that_name_nothing_stay(self) -> None:
-        self.assertEqual(variables.filled("$5, $$file, $", {"file": str}), "$5, $file, $")
+        self.assertEqual(variables.fill_variables("$5, $$file, $", {"file": str}), "$5, $file, $")
 
     def test_braces_end_a_name_within_a_word(self) -> None:
-        self.assertEqual(variables.filled("${file}s", {"file": lambda: "@a"}), "@as")
+        self.assertEqual(variables.fill_variables("${file}s", {"file": lambda: "@a"}), "@as")
 
     def test_what_stands_in_a_value_is_no_variable(self) -> None:
-        self.assertEqual(variables.filled("$file", {"file": lambda: "$file"}), "$file")
+        self.assertEqual(variables.fill_variables("$file", {"file": lambda: "$file"}), "$file")
 
 
 class Harmless(unittest.TestCase):
     def test_nothing_in_a_text_ends_the_paste_or_is_taken_for_a_key(self) -> None:
         every = "".join(map(chr, range(0x100))) + "\x1b[201~\r\ud800\r\n"
-        made = cli_terminals.harmless(every)
+        made = cli_terminals.make_harmless(every)
         self.assertEqual([c for c in made if ord(c) < 0x20 and c not in "\t\n"], [])
         self.assertEqual([c for c in made if 0x7F <= ord(c) < 0xA0], [])
         made.encode("utf-8")
@@ -109,7 +109,7 @@ class Harmless(unittest.TestCase):
 
     def test_an_ordinary_text_stays_as_it_is(self) -> None:
         text = "\tdef f():\n    return '\u00e9\U0001f600'\n"
-        self.assertEqual(cli_terminals.harmless(text), text)
+        self.assertEqual(cli_terminals.make_harmless(text), text)
 
 
 class SendCase(DeskCase):
@@ -464,10 +464,10 @@ class What(SendCase):
     def test_those_of_the_menu_can_be_filled_in(self) -> None:
         rows = [row for row in table.ROWS if row.list == "prompt"]
         self.assertEqual(len(rows), 5)
-        known = sending.Text(self.window, None, ()).variables()
+        known = sending.Text(self.window, None, ()).variable_values()
         for row in rows:
             with self.subTest(row.caption):
-                self.assertTrue(variables.names(row.arguments["text"], known))
+                self.assertTrue(variables.used_names(row.arguments["text"], known))
 
     def sent(self, name: str) -> str:
         self.run_command(name)

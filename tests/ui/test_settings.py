@@ -18,7 +18,7 @@ from GeminiCompanion.companion.ide.sharing import EXCLUDED, SECRETS, Sharing
 from GeminiCompanion.companion.ui import engines, settings
 from GeminiCompanion.companion.ui.review import comments, open_diffs
 from GeminiCompanion.companion.ui.review.record import Comment
-from GeminiCompanion.companion.ui.settings import Settings, parse
+from GeminiCompanion.companion.ui.settings import Settings, parse_settings
 
 from ..fake_cli import FakeCli
 from .adapter import AdapterTestCase, saved_state
@@ -28,49 +28,51 @@ Steps = Generator[Any, Any, None]
 
 class Parsing(unittest.TestCase):
     def test_without_any_the_defaults_count(self) -> None:
-        self.assertEqual(parse({}), (Settings(), ()))
+        self.assertEqual(parse_settings({}), (Settings(), ()))
 
     def test_the_package_ships_the_defaults(self) -> None:
         shipped: Any = sublime.decode_value(
             sublime.load_resource("Packages/GeminiCompanion/GeminiCompanion.sublime-settings")
         )
-        self.assertEqual(parse(shipped), (Settings(), ()))
+        self.assertEqual(parse_settings(shipped), (Settings(), ()))
         self.assertEqual(set(shipped), set(settings.KINDS))
 
     def test_a_projects_value_stands_over_the_users(self) -> None:
-        found, problems = parse({"focus_diff": True, "is_trusted": True}, {"is_trusted": False})
+        found, problems = parse_settings(
+            {"focus_diff": True, "is_trusted": True}, {"is_trusted": False}
+        )
         self.assertEqual((found.focus_diff, found.is_trusted, problems), (True, False, ()))
 
     def test_a_bad_value_costs_itself_only_and_a_sentence_says_what_was_expected(self) -> None:
         user = {"focus_diff": "yes", "cli_command": ["gemini", "--debug"]}
-        found, problems = parse(user)
+        found, problems = parse_settings(user)
         self.assertEqual(found, Settings(cli_command=("gemini", "--debug")))
         self.assertEqual(
             problems, ('"focus_diff" in the settings has to be true or false, and is "yes".',)
         )
 
     def test_below_a_projects_bad_value_the_users_counts(self) -> None:
-        found, problems = parse({"is_trusted": True}, {"is_trusted": 1})
+        found, problems = parse_settings({"is_trusted": True}, {"is_trusted": 1})
         self.assertIs(found.is_trusted, True)
         self.assertIn("in the project", problems[0])
 
     def test_a_command_needs_a_word_and_a_terminal_none(self) -> None:
         bad: Any
         for bad in ([], [""], ["gemini", 1], "gemini", None, {}):
-            found, problems = parse({"cli_command": bad})
+            found, problems = parse_settings({"cli_command": bad})
             self.assertEqual((found.cli_command, len(problems)), (("gemini",), 1))
-        self.assertEqual(parse({"terminal_command": []}), (Settings(), ()))
+        self.assertEqual(parse_settings({"terminal_command": []}), (Settings(), ()))
 
     def test_a_port_is_a_whole_number_in_its_range(self) -> None:
         for bad in (-1, 65536, "8080", 80.5, True, None):
-            found, problems = parse({"api_port": bad})
+            found, problems = parse_settings({"api_port": bad})
             self.assertEqual(found.api_port, 8080)
             self.assertIn("from 0 to 65535", problems[0])
-        self.assertEqual(parse({"api_port": 0})[0].api_port, 0)
+        self.assertEqual(parse_settings({"api_port": 0})[0].api_port, 0)
 
     def test_an_agent_has_a_name_and_its_command_unless_it_is_known(self) -> None:
         given = {"claude": {}, "my-agent": {"command": ["my-agent", "acp"]}}
-        found, problems = parse({"agents": given})
+        found, problems = parse_settings({"agents": given})
         self.assertEqual(problems, ())
         self.assertEqual(found.agents, (("claude", (), ()), ("my-agent", ("my-agent", "acp"), ())))
         bad: Any
@@ -85,19 +87,19 @@ class Parsing(unittest.TestCase):
             {"mine": {"command": ["mine", 1]}},
             {"mine": {"comand": ["mine"]}},
         ):
-            found, problems = parse({"agents": bad})
+            found, problems = parse_settings({"agents": bad})
             self.assertEqual((found.agents, len(problems)), ((), 1), bad)
-        found, problems = parse({}, {"agents": given, "usual_agent": "claude"})
+        found, problems = parse_settings({}, {"agents": given, "usual_agent": "claude"})
         self.assertEqual((found, len(problems)), (Settings(), 2))
 
     def test_an_agent_has_variables_and_a_null_takes_one_away(self) -> None:
         given = {"gemini": {"env": {"GOOGLE_GEMINI_BASE_URL": "http://g", "GEMINI_API_KEY": None}}}
-        found, problems = parse({"agents": given})
+        found, problems = parse_settings({"agents": given})
         self.assertEqual(problems, ())
         env = (("GOOGLE_GEMINI_BASE_URL", "http://g"), ("GEMINI_API_KEY", None))
         self.assertEqual(found.agent("gemini"), ("gemini", (), env))
         self.assertEqual(found.agent("qwen"), ("qwen", (), ()))
-        found, problems = parse({}, {"agents": given})
+        found, problems = parse_settings({}, {"agents": given})
         self.assertEqual(found, Settings())
         self.assertEqual(problems, ('"agents" counts for all windows: a project cannot set it.',))
 
@@ -116,7 +118,7 @@ class Parsing(unittest.TestCase):
             ({"qwen": []}, '[] for "qwen"'),
             ([], "is []."),
         ):
-            found, problems = parse({"agents": bad})
+            found, problems = parse_settings({"agents": bad})
             with self.subTest(bad):
                 self.assertEqual(found, Settings())
                 self.assertIn(words, problems[0])
@@ -155,12 +157,12 @@ class Parsing(unittest.TestCase):
             (["npx", "gemini"], ("npx", "gemini")),
             (["qwen"], ("qwen",)),
         ):
-            found, _problems = parse({"agents": agents, "cli_command": command})
+            found, _problems = parse_settings({"agents": agents, "cli_command": command})
             self.assertEqual(found.terminal_cli, started)
 
     def test_another_interface_is_one_address_and_never_all(self) -> None:
         for good in ("", "172.17.0.1", "fd00::1"):
-            found, problems = parse({"extra_bind_address": good})
+            found, problems = parse_settings({"extra_bind_address": good})
             self.assertEqual((found.extra_bind_address, problems), (good, ()))
         for bad in (
             "0.0.0.0",
@@ -172,14 +174,14 @@ class Parsing(unittest.TestCase):
             1,
             None,
         ):
-            found, problems = parse({"extra_bind_address": bad})
+            found, problems = parse_settings({"extra_bind_address": bad})
             self.assertEqual((found.extra_bind_address, len(problems)), ("", 1), bad)
 
     def test_another_discovery_folder_has_a_path_from_the_root(self) -> None:
         for good in ("", "~/seen", os.path.abspath("seen")):
-            self.assertEqual(parse({"extra_discovery_folder": good})[1], ())
+            self.assertEqual(parse_settings({"extra_discovery_folder": good})[1], ())
         for bad in ("seen", "./seen", 1, None):
-            self.assertEqual(len(parse({"extra_discovery_folder": bad})[1]), 1)
+            self.assertEqual(len(parse_settings({"extra_discovery_folder": bad})[1]), 1)
 
     def test_a_folder_by_two_names_may_be_of_two_systems(self) -> None:
         maps = [
@@ -187,17 +189,17 @@ class Parsing(unittest.TestCase):
             {"local": "\\\\wsl.localhost\\Ubuntu", "remote": "/"},
             {"local": "/work", "remote": "D:/work"},
         ]
-        found, problems = parse({"path_maps": maps})
+        found, problems = parse_settings({"path_maps": maps})
         self.assertEqual(
             [(it.local, it.remote) for it in found.path_maps], [(*it.values(),) for it in maps]
         )
         self.assertEqual(problems, ())
-        (home,) = parse({"path_maps": [{"local": "~/p", "remote": "/p"}]})[0].path_maps
+        (home,) = parse_settings({"path_maps": [{"local": "~/p", "remote": "/p"}]})[0].path_maps
         self.assertEqual(home.local, os.path.expanduser("~/p"))
 
     def test_a_projects_folders_by_two_names_take_the_place_of_the_users(self) -> None:
         user, project = ([{"local": f"/{it}", "remote": "/r"}] for it in "up")
-        found, _ = parse({"path_maps": user}, {"path_maps": project})
+        found, _ = parse_settings({"path_maps": user}, {"path_maps": project})
         self.assertEqual([it.local for it in found.path_maps], ["/p"])
 
     def test_half_a_map_and_one_of_part_of_a_path_make_no_sense(self) -> None:
@@ -213,37 +215,41 @@ class Parsing(unittest.TestCase):
             {**good, "local": ""},
             ["/a", "/b"],
         ):
-            found, problems = parse({"path_maps": [good, bad]})
+            found, problems = parse_settings({"path_maps": [good, bad]})
             self.assertEqual((found.path_maps, len(problems)), ((), 1), bad)
             self.assertIn('"remote": "/mnt/c/"', problems[0])
 
     def test_a_share_of_windows_is_a_discovery_folder_there(self) -> None:
         with mock.patch.object(os, "path", ntpath):
             for good in ("\\\\wsl.localhost\\Ubuntu\\tmp", "C:\\seen"):
-                self.assertEqual(parse({"extra_discovery_folder": good})[1], ())
+                self.assertEqual(parse_settings({"extra_discovery_folder": good})[1], ())
 
     def test_a_project_cannot_set_what_counts_for_all_windows(self) -> None:
-        found, problems = parse({}, {"api_port": 1, "log_level": "debug"})
+        found, problems = parse_settings({}, {"api_port": 1, "log_level": "debug"})
         self.assertEqual((found, len(problems)), (Settings(), 2))
 
     def test_rules_for_agents_are_never_those_of_a_project(self) -> None:
         rules = {"deny": ["edit:*.lock"], "allow": ["command:make test"]}
-        found, problems = parse({"agent_rules": rules}, {"agent_rules": {"allow": ["tool:*"]}})
+        found, problems = parse_settings(
+            {"agent_rules": rules}, {"agent_rules": {"allow": ["tool:*"]}}
+        )
         self.assertEqual(found.agent_rules.allow, ("command:make test",))
         self.assertEqual((found.agent_rules.deny, len(problems)), (("edit:*.lock",), 1))
 
     def test_rules_that_cannot_be_read_ask_about_each_call_and_the_bad_one_is_named(self) -> None:
-        found, (problem,) = parse({"agent_rules": {"allow": ["command:ls"], "deny": ["edits:a"]}})
+        found, (problem,) = parse_settings(
+            {"agent_rules": {"allow": ["command:ls"], "deny": ["edits:a"]}}
+        )
         self.assertEqual((found.agent_rules.allow, found.agent_rules.ask), ((), ("tool:*",)))
         self.assertIn('"edits:a" does not begin with', problem)
         self.assertIn("you are asked about each call", problem)
 
     def test_a_project_is_told_of_names_that_are_no_settings_and_of_what_is_no_object(self) -> None:
-        self.assertIn("focus_dif", parse({}, {"focus_dif": True})[1][0])
-        self.assertIn("an object", parse({}, ["focus_diff"])[1][0])
+        self.assertIn("focus_dif", parse_settings({}, {"focus_dif": True})[1][0])
+        self.assertIn("an object", parse_settings({}, ["focus_diff"])[1][0])
 
     def test_a_long_value_is_cut_in_its_sentence(self) -> None:
-        (problem,) = parse({"log_level": "x" * 10_000})[1]
+        (problem,) = parse_settings({"log_level": "x" * 10_000})[1]
         self.assertLess(len(problem), 250)
 
     def test_the_examples_are_right(self) -> None:
@@ -254,13 +260,13 @@ class HoldingBack(unittest.TestCase):
     """Where a value could mean more to be held back, more is held back."""
 
     def test_a_project_can_hold_back_more_than_the_user_and_never_less(self) -> None:
-        found, problems = parse({"exclude": ["*.a"]}, {"exclude": ["*.b", "!*.a"]})
+        found, problems = parse_settings({"exclude": ["*.a"]}, {"exclude": ["*.b", "!*.a"]})
         sharing = Sharing(exclude=found.exclude)
         told = [path for path in ("/x.a", "/x.b", "/x.c") if not sharing.reason_to_hide(path, ())]
         self.assertEqual((told, problems), (["/x.c"], ()))
-        found, _ = parse({"only_project_files": True}, {"only_project_files": False})
+        found, _ = parse_settings({"only_project_files": True}, {"only_project_files": False})
         self.assertIs(found.only_project_files, True)
-        found, _ = parse({}, {"exclude": ["*.b"], "only_project_files": True})
+        found, _ = parse_settings({}, {"exclude": ["*.b"], "only_project_files": True})
         self.assertEqual(found.exclude, ("*.b", *SECRETS))
         self.assertIs(found.only_project_files, True)
 
@@ -273,15 +279,15 @@ class HoldingBack(unittest.TestCase):
             )
             for user, project in levels:
                 with self.subTest(user=user, project=project):
-                    found, (problem,) = parse(user, project)
+                    found, (problem,) = parse_settings(user, project)
                     sharing = Sharing(exclude=found.exclude)
                     self.assertEqual(sharing.reason_to_hide("/x.c", ()), EXCLUDED)
                     self.assertIn("no CLI is told of any file", problem)
-        self.assertIn('and "keys/[a-" has a "["', parse({"exclude": ["keys/[a-"]})[1][0])
+        self.assertIn('and "keys/[a-" has a "["', parse_settings({"exclude": ["keys/[a-"]})[1][0])
 
     def test_a_switch_that_makes_no_sense_is_taken_for_on(self) -> None:
         for user, project in (({"only_project_files": "no"}, {}), ({}, {"only_project_files": 0})):
-            found, problems = parse(user, project)
+            found, problems = parse_settings(user, project)
             self.assertEqual((found.only_project_files, len(problems)), (True, 1))
 
 
@@ -352,34 +358,34 @@ class Changing(AdapterTestCase):
         self.window.set_project_data({**(before or {}), "settings": {settings.PROJECT_KEY: ours}})
 
     def test_a_bad_value_is_told_once_for_each_change_and_stands_in_the_log(self) -> Steps:
-        yield lambda: plugin._host.environment(self.window)
-        with mock.patch.object(plugin._host.running.messages, "tell") as tell:
+        yield lambda: plugin._host.environment_of(self.window)
+        with mock.patch.object(plugin._host.running.messages, "warn_user") as tell:
             self.set("focus_diff", 7)
             yield lambda: tell.called
-            plugin._host.running.editor.windows.look()
-            plugin._host.running.editor.windows.look()
+            plugin._host.running.editor.windows.check_windows()
+            plugin._host.running.editor.windows.check_windows()
         self.assertEqual(tell.call_count, 1)
         self.assertIn('"focus_diff"', tell.call_args[0][0])
         told = tell.call_args[0][0]
         self.assertTrue(any(told in line for line in plugin._host.log.lines()))
 
     def test_what_is_looked_at_each_second_lets_other_work_come_between(self) -> Steps:
-        yield lambda: plugin._host.environment(self.window)
+        yield lambda: plugin._host.environment_of(self.window)
         order: list[str] = []
         looks = [partial(order.append, "look")] * 2
         with mock.patch.object(plugin._host.running.editor.windows, "_looks", looks):
             sublime.set_timeout(partial(order.append, "key"), 0)
-            plugin._host.running.editor.windows.look()
+            plugin._host.running.editor.windows.check_windows()
         yield lambda: len(order) > 2
         self.assertEqual(order, ["key", "look", "look"])
 
     def test_of_several_bad_values_one_is_told_and_the_log_has_all(self) -> Steps:
-        yield lambda: plugin._host.environment(self.window)
+        yield lambda: plugin._host.environment_of(self.window)
         # Those of a test before may be known until the next look.
         yield lambda: not plugin._host.running.editor.windows._problems
-        with mock.patch.object(plugin._host.running.messages, "tell") as tell:
+        with mock.patch.object(plugin._host.running.messages, "warn_user") as tell:
             self.set_project({"diffs": 1, "focus_diff": 2, "is_trusted": 3})
-            plugin._host.running.editor.windows.look()
+            plugin._host.running.editor.windows.check_windows()
             yield lambda: tell.called
         self.assertEqual(tell.call_count, 1)
         self.assertIn("The log has 2 more.", tell.call_args[0][0])
@@ -392,8 +398,8 @@ class Changing(AdapterTestCase):
         self.window.run_command("new_window")
         yield lambda: len(sublime.windows()) > 1
         other = next(it for it in sublime.windows() if it.id() != self.window.id())
-        self.assertIs(settings.of(self.window).focus_diff, True)
-        self.assertIs(settings.of(other).focus_diff, False)
+        self.assertIs(settings.current_settings(self.window).focus_diff, True)
+        self.assertIs(settings.current_settings(other).focus_diff, False)
         other.run_command("close_window")
         yield lambda: len(sublime.windows()) == 1
 
@@ -437,14 +443,14 @@ class Changing(AdapterTestCase):
         plugin.plugin_unloaded()
         yield lambda: cli.stream_ended.is_set()
         plugin.plugin_loaded()
-        yield lambda: plugin._host.environment(self.window)
+        yield lambda: plugin._host.environment_of(self.window)
         cli.resume()
         yield from self.until_connected(1)
         open_diffs.find(self.window, cli.headers["Mcp-Session-Id"], path).close()
         yield lambda: ("ide/diffRejected", {"filePath": "/there/a.py"}) in cli.notifications
 
     def told_folders(self, window: sublime.Window) -> str | None:
-        return plugin._host.environment(window).get("GEMINI_CLI_IDE_WORKSPACE_PATH")
+        return plugin._host.environment_of(window).get("GEMINI_CLI_IDE_WORKSPACE_PATH")
 
     def test_each_window_has_its_own_maps(self) -> Steps:
         self.window.run_command("new_window")
@@ -462,16 +468,16 @@ class Changing(AdapterTestCase):
         yield lambda: len(sublime.windows()) == 1
 
     def test_a_map_that_makes_no_sense_costs_that_setting_only_and_is_told(self) -> Steps:
-        yield lambda: plugin._host.environment(self.window)
-        with mock.patch.object(plugin._host.running.messages, "tell") as tell:
+        yield lambda: plugin._host.environment_of(self.window)
+        with mock.patch.object(plugin._host.running.messages, "warn_user") as tell:
             self.set_project({"focus_diff": True, "path_maps": [{"local": "a", "remote": "/b"}]})
-            plugin._host.running.editor.windows.look()
+            plugin._host.running.editor.windows.check_windows()
             yield lambda: tell.called
         self.assertIn(
             '"path_maps" in the project has to be a list of folders', tell.call_args[0][0]
         )
-        self.assertEqual(settings.of(self.window).path_maps, ())
-        self.assertIs(settings.of(self.window).focus_diff, True)
+        self.assertEqual(settings.current_settings(self.window).path_maps, ())
+        self.assertIs(settings.current_settings(self.window).focus_diff, True)
 
     def test_in_a_project_that_does_not_want_it_saving_a_proposal_accepts_nothing(self) -> Steps:
         self.set_project({"accept_on_save": False})

@@ -30,9 +30,9 @@ class SharingTestCase(AdapterTestCase):
     def setUp(self) -> None:
         super().setUp()
         before: Any = self.window.project_data()
-        self.addCleanup(lambda: plugin._host.running.editor.windows.look())
+        self.addCleanup(lambda: plugin._host.running.editor.windows.check_windows())
         self.addCleanup(self.window.set_project_data, before)
-        self.addCleanup(sharing_settings.resume, self.window)
+        self.addCleanup(sharing_settings.resume_sharing, self.window)
 
     def set(self, key: str, value: Any) -> None:
         stored = sublime.load_settings(settings.FILE)
@@ -84,7 +84,7 @@ class WhatIsExcluded(SharingTestCase):
         other = yield from self.connect()
         sublime.run_command("gemini_companion_restart_companion")
         yield lambda: other.stream_ended.is_set() and self.cli.stream_ended.is_set()
-        yield lambda: plugin._host.environment(self.window)
+        yield lambda: plugin._host.environment_of(self.window)
         for cli in (other, self.cli):
             cli.resume()
             yield cli.connected
@@ -175,13 +175,13 @@ class Changing(SharingTestCase):
         yield from self.until_equal(lambda: self.paths(cli), [])
         data: Any = self.window.project_data()
         self.window.set_project_data({**data, "folders": [{"path": self.folder}]})
-        plugin._host.running.editor.windows.look()
+        plugin._host.running.editor.windows.check_windows()
         yield from self.until_equal(lambda: self.paths(cli), ["a.py"])
 
     def test_a_pattern_that_cannot_be_read_holds_back_all_and_is_told(self) -> Steps:
         yield from self.open("a.py", "x\n")
         cli = yield from self.connect()
-        with mock.patch.object(plugin._host.running.messages, "tell") as tell:
+        with mock.patch.object(plugin._host.running.messages, "warn_user") as tell:
             self.set("exclude", ["*.pem", "keys/[a-"])
             yield from self.until_equal(lambda: self.paths(cli), [])
             yield lambda: tell.called
@@ -195,7 +195,7 @@ class Changing(SharingTestCase):
         yield from self.until_equal(cli.context, [])
         sublime.run_command("gemini_companion_restart_companion")
         yield lambda: cli.stream_ended.is_set()
-        yield lambda: plugin._host.environment(self.window)
+        yield lambda: plugin._host.environment_of(self.window)
         cli.resume()
         yield cli.connected
         yield from self.open("b.py", "x\n")
@@ -272,7 +272,7 @@ class TheSheet(SharingTestCase):
         self.assertEqual(len(sheets), 1)
         sublime.run_command("gemini_companion_restart_companion")
         yield lambda: sheets[0].window() is None
-        yield lambda: plugin._host.environment(self.window)
+        yield lambda: plugin._host.environment_of(self.window)
 
 
 class WithoutDiffs(SharingTestCase):

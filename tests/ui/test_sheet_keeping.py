@@ -107,7 +107,7 @@ class Files(KeepingCase):
         sheet, may_go_on = self.sheet(self.view), Answer[None]()
 
         async def press_before() -> None:
-            async with self.running().diffs.reviews.presses.turn(sheet.line):
+            async with self.running().diffs.reviews.presses.take_place(sheet.line):
                 await may_go_on
 
         self.begin(press_before())

@@ -60,9 +60,9 @@ class Names(ReviewCase):
         stories = mock.Mock()
         stories.begin = lambda story: (shown.append(story.cr_frame.f_locals["work"]), story.close())
         found = notices.Notices(stories)
-        found.deactivated()
-        with mock.patch.object(settings, "of", return_value=wanted):
-            found.show(self.window, "fake proposes an edit of a\u202eb.")
+        found.note_deactivated()
+        with mock.patch.object(settings, "current_settings", return_value=wanted):
+            found.show_notice(self.window, "fake proposes an edit of a\u202eb.")
         self.assertEqual(shown[0].args[1], "fake proposes an edit of a<U+202E>b.")
         yield from self.until_turn()
 
@@ -75,7 +75,7 @@ class Questions(ReviewCase):
             ["b\u200b", "<b>\u200b"],
             sublime.QuickPanelItem("c\u200b", "<b>\u200b", "d\u200b"),
         ]
-        self.begin(panels.choice(self.window, items, "e\u200b"))
+        self.begin(panels.ask_choice(self.window, items, "e\u200b"))
         label, rows, item = asked[0]["items"]
         self.assertEqual((label, rows), ("a<U+200B>", ["b<U+200B>", "<b><U+200B>"]))
         self.assertEqual((item.trigger, item.annotation), ("c<U+200B>", "d<U+200B>"))

@@ -59,17 +59,17 @@ class Lost(unittest.TestCase):
         self.clis.changes.subscribe(lambda: self.changes.append(self.names()))
         # Each examination as it was asked for.
         self.asked: list[Answer[Any]] = []
-        patched(self, mock.patch.object(examinations, "examine", self.examine))
+        patched(self, mock.patch.object(examinations, "examine_window", self.examine))
 
     async def examine(self, companion: Any, window: sublime.Window) -> Any:
         self.asked.append(Answer())
         return await self.asked[-1]
 
     def names(self) -> tuple[str, ...]:
-        return self.clis.names(self.window)
+        return self.clis.lost_names(self.window)
 
     def away(self, *names: str, clients: tuple[str, ...] = ()) -> None:
-        self.clis.show((replace(status(self.window, *clients), away=names),))
+        self.clis.update_statuses((replace(status(self.window, *clients), away=names),))
 
     def found(self, *pids: int, **changes: Any) -> None:
         """An examination ends: of CLIs with these processes, which nothing keeps from connecting
@@ -114,7 +114,7 @@ class Lost(unittest.TestCase):
 
     def look(self) -> None:
         for _ in range(lost_clis.LOOKS):
-            self.clis.look()
+            self.clis.check_lost()
 
     def test_one_that_is_back_or_has_ended_is_forgotten(self) -> None:
         for end in (self.come_back, self.end):
@@ -130,7 +130,7 @@ class Lost(unittest.TestCase):
 
     def end(self) -> None:
         with mock.patch.object(lost_clis, "is_running", lambda pid: False):
-            self.clis.look()
+            self.clis.check_lost()
 
     def test_what_happens_meanwhile_is_examined_once_more_and_no_end_tells_after_the_stop(
         self,
@@ -174,7 +174,7 @@ class WhatItSays(AdapterTestCase):
         self.view = self.window.new_file()
         self.view.set_scratch(True)
         self.addCleanup(self.view.close)
-        self.bar.activated(self.view)
+        self.bar.refresh_view(self.view)
 
     def counts(self, window_id: int) -> EditCounts:
         asked = plugin._host.running.review.ledger.counts(window_id).asked
@@ -184,7 +184,7 @@ class WhatItSays(AdapterTestCase):
         return str(self.view.get_status(KEY))
 
     def test_nothing_before_anything_is_known(self) -> None:
-        self.bar.look()
+        self.bar.refresh_texts()
         self.assertEqual(self.said(), "")
 
     def test_each_state_has_its_words(self) -> None:
@@ -197,14 +197,14 @@ class WhatItSays(AdapterTestCase):
             ((), "Gemini: off"),
         )
         for statuses, words in cases:
-            self.bar.show(statuses)
+            self.bar.update_statuses(statuses)
             with self.subTest(words):
                 self.assertEqual(self.said(), words)
         self.paused = True
-        self.bar.show((status(self.window, "Gemini CLI"),))
+        self.bar.update_statuses((status(self.window, "Gemini CLI"),))
         self.assertEqual(self.said(), "Gemini: paused")
         self.runs = False
-        self.bar.look()
+        self.bar.refresh_texts()
         self.assertEqual(self.said(), "Gemini: off")
 
     def test_a_state_of_clis_has_their_names_and_those_of_the_package_its_own(self) -> None:
@@ -224,7 +224,7 @@ class WhatItSays(AdapterTestCase):
             ),
         ):
             self.unseen, self.asked = unseen, asked
-            self.bar.show((shown,))
+            self.bar.update_statuses((shown,))
             with self.subTest(words):
                 self.assertEqual(self.said(), words)
 
@@ -234,11 +234,11 @@ class WhatItSays(AdapterTestCase):
             ((), "Gemini: asks in a chat"),
             (("Gemini CLI",), "Gemini: asks in a chat"),
         ):
-            self.bar.show((status(self.window, *clients),))
+            self.bar.update_statuses((status(self.window, *clients),))
             with self.subTest(clients):
                 self.assertEqual(self.said(), words)
         self.unseen = 1
-        self.bar.look()
+        self.bar.refresh_texts()
         self.assertEqual(self.said(), "Gemini: asks in a chat, 1 edit to look at")
 
     def test_edits_to_look_at_stand_beside_each_state(self) -> None:
@@ -247,7 +247,7 @@ class WhatItSays(AdapterTestCase):
             (3, ("Gemini CLI",), "Gemini: 3 edits to look at"),
         ):
             self.unseen = count
-            self.bar.show((status(self.window, *clients),))
+            self.bar.update_statuses((status(self.window, *clients),))
             with self.subTest(words):
                 self.assertEqual(self.said(), words)
 
@@ -259,7 +259,7 @@ class WhatItSays(AdapterTestCase):
             (0, replace(status(self.window), unsaved="Why."), "Gemini: no CLI, not saved"),
         ):
             self.unwritten = count
-            self.bar.show((shown,))
+            self.bar.update_statuses((shown,))
             with self.subTest(words):
                 self.assertEqual(self.said(), words)
 
@@ -271,19 +271,19 @@ class WhatItSays(AdapterTestCase):
             (1, status(self.window), "Gemini: type /ide enable in Gemini CLI, 1 edit not written"),
         ):
             self.unwritten = count
-            self.bar.show((shown,))
+            self.bar.update_statuses((shown,))
             with self.subTest(words):
                 self.assertEqual(self.said(), words)
         self.lost = ("Gemini CLI", "Gemini CLI", "Qwen Code")
-        self.bar.look()
+        self.bar.refresh_texts()
         self.assertEqual(
             self.said(), "Gemini: type /ide enable in Gemini CLI, Qwen Code, 1 edit not written"
         )
 
     def test_a_cli_that_comes_and_goes_is_told_by_name(self) -> None:
-        self.bar.show((status(self.window, "Gemini CLI"),))
-        self.bar.show((status(self.window, "Gemini CLI", "Gemini CLI"),))
-        self.bar.show((status(self.window, "Qwen Code"),))
+        self.bar.update_statuses((status(self.window, "Gemini CLI"),))
+        self.bar.update_statuses((status(self.window, "Gemini CLI", "Gemini CLI"),))
+        self.bar.update_statuses((status(self.window, "Qwen Code"),))
         self.assertEqual(
             self.told,
             [
@@ -300,9 +300,9 @@ class WhatItSays(AdapterTestCase):
             ("Gemini CLI/Gemini CLI 1", "Gemini CLI/Gemini CLI 4"),
             ("Gemini CLI/Gemini CLI 4",),
         ):
-            self.bar.show((status(self.window, *clients),))
+            self.bar.update_statuses((status(self.window, *clients),))
         # It came back as another session.
-        self.bar.show((status(self.window, "Gemini CLI/Gemini CLI 5"),))
+        self.bar.update_statuses((status(self.window, "Gemini CLI/Gemini CLI 5"),))
         self.assertEqual(
             self.told,
             [
@@ -314,20 +314,20 @@ class WhatItSays(AdapterTestCase):
 
     def test_whoever_wants_neither_words_nor_a_bar_has_none(self) -> None:
         quiet = settings.Settings(status_bar=False, messages=False)
-        with mock.patch.object(settings, "of", lambda window: quiet):
-            self.bar.show((status(self.window, "Gemini CLI"),))
+        with mock.patch.object(settings, "current_settings", lambda window: quiet):
+            self.bar.update_statuses((status(self.window, "Gemini CLI"),))
         self.assertEqual((self.said(), self.told), ("", []))
 
     def test_a_view_that_is_looked_at_later_says_it_too(self) -> None:
-        self.bar.show((status(self.window),))
+        self.bar.update_statuses((status(self.window),))
         view = self.window.new_file()
         view.set_scratch(True)
         self.addCleanup(view.close)
-        self.bar.activated(view)
+        self.bar.refresh_view(view)
         self.assertEqual(view.get_status(KEY), "Gemini: no CLI")
 
     def test_at_the_end_no_view_says_anything(self) -> None:
-        self.bar.show((status(self.window),))
+        self.bar.update_statuses((status(self.window),))
         self.bar.stop()
         self.assertEqual(self.said(), "")
 
@@ -361,12 +361,12 @@ class InTheEditor(AdapterTestCase):
     def test_a_cli_that_leaves_is_not_said_over_what_was_told_a_moment_ago(self) -> Steps:
         editor = plugin._host.running.messages
         with mock.patch.object(sublime, "status_message") as shown:
-            editor.tell("Your decision waits.")
+            editor.warn_user("Your decision waits.")
             yield lambda: shown.called
-            editor.mention("Gemini CLI has left.")
+            editor.mention_state("Gemini CLI has left.")
             self.assertEqual(shown.call_count, 1)
             with mock.patch.object(editor, "_told_at", float("-inf")):
-                editor.mention("Gemini CLI has left.")
+                editor.mention_state("Gemini CLI has left.")
             self.assertIn("has left", shown.call_args[0][0])
 
 
@@ -379,42 +379,42 @@ class Notices(AdapterTestCase):
         self.stories.begin = self.work.append
         self.notices = notices.Notices(self.stories)
         wanted = settings.Settings(desktop_notices=True)
-        patched(self, mock.patch.object(settings, "of", lambda window: wanted))
+        patched(self, mock.patch.object(settings, "current_settings", lambda window: wanted))
 
     def test_none_while_the_editor_is_in_front(self) -> None:
-        self.notices.show(self.window, "x")
-        self.notices.deactivated()
-        self.notices.activated()
-        self.notices.show(self.window, "x")
+        self.notices.show_notice(self.window, "x")
+        self.notices.note_deactivated()
+        self.notices.note_activated()
+        self.notices.show_notice(self.window, "x")
         self.assertEqual(self.work, [])
 
     def test_one_where_another_program_has_the_keyboard(self) -> None:
-        self.notices.deactivated()
-        self.notices.show(self.window, "x proposes")
+        self.notices.note_deactivated()
+        self.notices.show_notice(self.window, "x proposes")
         self.assertEqual(len(self.work), 1)
 
     def test_none_where_nobody_wants_it(self) -> None:
-        self.notices.deactivated()
-        with mock.patch.object(settings, "of", lambda window: settings.Settings()):
-            self.notices.show(self.window, "x")
+        self.notices.note_deactivated()
+        with mock.patch.object(settings, "current_settings", lambda window: settings.Settings()):
+            self.notices.show_notice(self.window, "x")
         self.assertEqual(self.work, [])
 
     def test_the_text_is_an_argument_or_a_variable_and_never_a_command(self) -> None:
         text = "a'; rm -rf $(x) <b>"
-        linux = notices.command("linux", text)
+        linux = notices.notice_command("linux", text)
         self.assertEqual(linux[-1], "a'; rm -rf $(x) &lt;b&gt;")
-        self.assertEqual(notices.command("osx", text)[-1], text)
-        self.assertNotIn(text, " ".join(notices.command("windows", text)))
+        self.assertEqual(notices.notice_command("osx", text)[-1], text)
+        self.assertNotIn(text, " ".join(notices.notice_command("windows", text)))
 
     def test_windows_is_told_a_sender_that_it_knows(self) -> None:
-        script = notices.command("windows", "x")[-1]
+        script = notices.notice_command("windows", "x")[-1]
         found = re.findall(r"CreateToastNotifier\('([^']*)'\)", script)
         self.assertEqual(found, [notices.SENDER])
         self.assertTrue(notices.SENDER.endswith("\\v1.0\\powershell.exe"))
 
     def test_a_program_that_is_missing_costs_the_notice_only(self) -> Steps:
-        self.notices.deactivated()
-        self.notices.show(self.window, "x")
+        self.notices.note_deactivated()
+        self.notices.show_notice(self.window, "x")
         missing = dict.fromkeys(notices.COMMANDS, ("/not/there", "{text}"))
         with mock.patch.object(notices, "COMMANDS", missing):
             with self.assertLogs(logger, "WARNING") as logs:

@@ -11,7 +11,7 @@ import sublime
 from GeminiCompanion.companion.base import background, file_content, log
 from GeminiCompanion.companion.base.answer import Answer
 from GeminiCompanion.companion.ui import file_reading, panels, stories
-from GeminiCompanion.companion.ui.stories import Stories, computed, sleep
+from GeminiCompanion.companion.ui.stories import Stories, run_in_thread, sleep
 
 from .adapter import AdapterTestCase
 from .reviewing import Steps
@@ -41,13 +41,13 @@ class ReadingFiles(StoriesCase):
         self.addCleanup(answers.set)
         with mock.patch.object(file_content, "PATIENCE", 0.01):
             with mock.patch.object(file_content, "read_original", lambda path: answers.wait()):
-                self.stories.begin(self.wait(file_reading.content(self.write("a.py", ""))))
+                self.stories.begin(self.wait(file_reading.read_content(self.write("a.py", ""))))
                 yield lambda: len(self.done) == 3
         self.assertEqual(self.done[1].note, file_content.LATE)
 
     def test_what_was_read_is_not_held_until_that_time_is_over(self) -> Steps:
         with mock.patch.object(file_content, "PATIENCE", 600.0):
-            self.stories.begin(self.wait(file_reading.content(self.write("a.py", "a\n"))))
+            self.stories.begin(self.wait(file_reading.read_content(self.write("a.py", "a\n"))))
         yield lambda: len(self.done) == 3
         self.assertEqual(self.done[1].text, "a\n")
         content = weakref.ref(self.done.pop(1))
@@ -84,8 +84,8 @@ class Told(StoriesCase):
 
     def test_work_in_a_thread_gives_its_value_and_nothing_where_it_fails(self) -> Steps:
         async def story() -> None:
-            self.done.append(await computed(lambda: 7))
-            self.done.append(await computed(lambda: 1 // 0))
+            self.done.append(await run_in_thread(lambda: 7))
+            self.done.append(await run_in_thread(lambda: 1 // 0))
 
         with self.assertLogs(log.logger, "ERROR") as logs:
             self.stories.begin(story())
@@ -119,25 +119,25 @@ class Cut(StoriesCase):
         mine, other = self.window.new_file(), self.window.new_file()
         answer: Answer[str] = Answer()
         self.stories.begin(self.wait(answer), mine, self.window)
-        self.stories.closing(other)
+        self.stories.handle_close(other)
         self.assertEqual(self.done, ["begun"])
-        self.stories.closing(mine)
+        self.stories.handle_close(mine)
         self.assertEqual(self.done, ["begun", "ended"])
 
     def test_a_view_that_is_gone_without_a_word_ends_its_stories_with_the_next_look(self) -> None:
         view = self.window.new_file()
         self.stories.begin(self.wait(Answer()), view)
-        self.stories.look()
+        self.stories.cut_ended()
         self.assertEqual(self.done, ["begun"])
         view.close()
-        self.stories.look()
+        self.stories.cut_ended()
         self.assertEqual(self.done, ["begun", "ended"])
 
     def test_an_answer_on_its_way_is_dropped(self) -> Steps:
         answer: Answer[str] = Answer()
         self.stories.begin(self.wait(answer), self.window)
         answer.give("on its way")
-        self.stories.closing(self.window)
+        self.stories.handle_close(self.window)
         yield from self.until_turn()
         self.assertEqual(self.done, ["begun", "ended"])
 
@@ -146,7 +146,7 @@ class Cut(StoriesCase):
 
         async def story() -> None:
             try:
-                self.stories.closing(view)
+                self.stories.handle_close(view)
                 self.done.append("goes on")
                 await sleep()
                 self.done.append("too far")
@@ -172,10 +172,10 @@ class Cut(StoriesCase):
 
 class Panels(StoriesCase):
     async def choose(self) -> None:
-        self.done.append(await panels.choice(self.window, ["a", "b"], "Which one?"))
+        self.done.append(await panels.ask_choice(self.window, ["a", "b"], "Which one?"))
 
     async def type(self) -> None:
-        self.done.append(await panels.line(self.window, "What?"))
+        self.done.append(await panels.ask_line(self.window, "What?"))
 
     def test_a_choice_is_a_number_and_none_is_less_than_nothing(self) -> Steps:
         with mock.patch.object(sublime.Window, "show_quick_panel") as show:
@@ -204,7 +204,7 @@ class Panels(StoriesCase):
         for ask, command in ((self.choose, "hide_overlay"), (self.type, "hide_panel")):
             self.stories.begin(ask(), self.window)
             with mock.patch.object(sublime.Window, "run_command", autospec=True) as run:
-                self.stories.closing(self.window)
+                self.stories.handle_close(self.window)
             self.assertEqual([call[0][1] for call in run.call_args_list], [command])
             self.window.run_command(*run.call_args[0][1:])
         yield from self.until_turn()

@@ -31,7 +31,7 @@ ENVIRONMENT = {"GEMINI_CLI_IDE_SERVER_PORT": "1", "GEMINI_CLI_IDE_AUTH_TOKEN": "
 
 class InTerminus(AdapterTestCase):
     def test_every_terminal_of_a_window_gets_its_four_variables(self) -> Steps:
-        yield lambda: plugin._host.environment(self.window)
+        yield lambda: plugin._host.environment_of(self.window)
         listener = plugin.GeminiCompanionListener()
         name, arguments = listener.on_window_command(self.window, "terminus_open", {"cwd": "/"})
         self.assertEqual(name, "terminus_open")
@@ -54,7 +54,7 @@ class InTerminus(AdapterTestCase):
         self.assertEqual(rest, {"MINE": "1", **ENVIRONMENT})
 
     def test_a_setting_keeps_the_variables_out(self) -> Steps:
-        yield lambda: plugin._host.environment(self.window)
+        yield lambda: plugin._host.environment_of(self.window)
         settings = sublime.load_settings("GeminiCompanion.sublime-settings")
         settings.set("terminus_env", False)
         self.addCleanup(settings.set, "terminus_env", True)
@@ -101,7 +101,7 @@ class WithTerminus(AdapterTestCase):
         self.addCleanup(found.erase, name)
 
     def test_the_cli_of_the_settings_runs_in_it_under_its_name(self) -> Steps:
-        yield lambda: plugin._host.environment(self.window)
+        yield lambda: plugin._host.environment_of(self.window)
         self.set("cli_command", ["/opt/bin/qwen", "--model", "$x"])
         self.begin(terminus.run_cli(self.window, self.folder, ENVIRONMENT, self.fail))
         [arguments] = self.opened
@@ -128,7 +128,7 @@ class WithTerminus(AdapterTestCase):
         self.assertEqual((self.opened, told), ([], [terminus.NOT_LOADED.format("Gemini CLI")]))
 
     def test_our_own_command_opens_its_shell_so_that_the_listener_hears_of_it(self) -> Steps:
-        yield lambda: plugin._host.environment(self.window)
+        yield lambda: plugin._host.environment_of(self.window)
         self.window.run_command("gemini_companion_open_terminal")
         self.assertEqual(self.opened, [{}])
 
@@ -217,12 +217,12 @@ class Exports(unittest.TestCase):
 
     def test_shells_read_back_what_was_meant(self) -> None:
         shells = {
-            "sh": (["-c"], exports.posix),
-            "bash": (["-c"], exports.posix),
-            "zsh": (["-f", "-c"], exports.posix),
-            "fish": (["--no-config", "-c"], exports.fish),
-            "pwsh": (["-NoProfile", "-Command"], exports.powershell),
-            "nu": (["--no-config-file", "-c"], exports.nushell),
+            "sh": (["-c"], exports.posix_line),
+            "bash": (["-c"], exports.posix_line),
+            "zsh": (["-f", "-c"], exports.posix_line),
+            "fish": (["--no-config", "-c"], exports.fish_line),
+            "pwsh": (["-NoProfile", "-Command"], exports.powershell_line),
+            "nu": (["--no-config-file", "-c"], exports.nushell_line),
         }
         for shell, (options, export) in shells.items():
             if not shutil.which(shell):
@@ -233,15 +233,15 @@ class Exports(unittest.TestCase):
                     self.assertEqual(found, values)
 
     def test_powershell_doubles_every_quote_that_ends_a_text(self) -> None:
-        line = exports.powershell({"A": "it's \u2019x"})
+        line = exports.powershell_line({"A": "it's \u2019x"})
         self.assertEqual(line, " $env:A = 'it''s \u2019\u2019x'")
 
     def test_cmd_gets_no_quotes_and_a_caret_before_each_sign(self) -> None:
-        line = exports.cmd({"A": "C:\\a b&c%TEMP%", "B": '1"'})
+        line = exports.cmd_line({"A": "C:\\a b&c%TEMP%", "B": '1"'})
         self.assertEqual(line, 'set A=C:\\a b^&c^%TEMP^%&set B=1^"')
 
     def test_nushell_gets_texts_with_escapes(self) -> None:
-        line = exports.nushell({"A": 'a"b\\c\\u0041', "B": "$x!!"})
+        line = exports.nushell_line({"A": 'a"b\\c\\u0041', "B": "$x!!"})
         self.assertEqual(line, r' $env.A = "a\"b\\c\\u0041"; $env.B = "$x\u{21}\u{21}"')
 
     def test_no_line_has_a_character_that_a_terminal_takes_for_a_key(self) -> None:
@@ -259,7 +259,7 @@ class Exports(unittest.TestCase):
 
 class CopyExports(AdapterTestCase):
     def is_told(self, folder: str) -> bool:
-        return folder in "".join(plugin._host.environment(self.window).values())
+        return folder in "".join(plugin._host.environment_of(self.window).values())
 
     def choose(self, shell: str) -> Steps:
         with mock.patch.object(sublime.Window, "show_quick_panel") as panel:
@@ -269,10 +269,10 @@ class CopyExports(AdapterTestCase):
         yield from self.until_turn()
 
     def test_the_chosen_shell_gets_the_windows_variables(self) -> Steps:
-        yield lambda: plugin._host.environment(self.window)
+        yield lambda: plugin._host.environment_of(self.window)
         yield from self.choose("fish")
-        environment = plugin._host.environment(self.window)
-        self.assertEqual(sublime.get_clipboard(), exports.fish(environment))
+        environment = plugin._host.environment_of(self.window)
+        self.assertEqual(sublime.get_clipboard(), exports.fish_line(environment))
         self.assertIn("GEMINI_CLI_IDE_AUTH_TOKEN", sublime.get_clipboard())
 
     @unittest.skipIf(sublime.platform() == "windows", "no name has a line end there")
@@ -316,7 +316,7 @@ class InTheSystemsTerminal(AdapterTestCase):
             self.assertEqual(line, ["wezterm", "start", "--cwd", "/work", "gemini", "-m", "x"])
 
     def test_a_cli_that_cannot_be_started_leaves_the_terminal_open_until_it_is_read(self) -> None:
-        path = system_terminal.script(["/no/such/cli"], self.folder, {})
+        path = system_terminal.write_script(["/no/such/cli"], self.folder, {})
         done = subprocess.run([path], input=b"\n", capture_output=True, timeout=60)
         self.assertIn(b"ended with status 127. Press Enter.", done.stdout)
         self.assertFalse(os.path.exists(path))
@@ -324,7 +324,9 @@ class InTheSystemsTerminal(AdapterTestCase):
     def test_no_script_with_a_token_stays_where_no_terminal_starts(self) -> None:
         with mock.patch.object(tempfile, "tempdir", self.folder):
             with self.assertRaises(system_terminal.NoTerminal):
-                system_terminal.run("linux", ["/no/terminal"], ["gemini"], self.folder, ENVIRONMENT)
+                system_terminal.run_in_terminal(
+                    "linux", ["/no/terminal"], ["gemini"], self.folder, ENVIRONMENT
+                )
         self.assertEqual(os.listdir(self.folder), [])
 
     def started_by(self, *command: str) -> tuple[list[str], str]:
@@ -371,7 +373,7 @@ class InTheSystemsTerminal(AdapterTestCase):
             " os.rename(sys.argv[1] + '.new', sys.argv[1])"
         )
         command = [PYTHON, "-c", code, out]
-        system_terminal.run("linux", ["{command}"], command, self.folder, ENVIRONMENT)
+        system_terminal.run_in_terminal("linux", ["{command}"], command, self.folder, ENVIRONMENT)
         yield lambda: os.path.exists(out)
         with open(out, encoding="utf-8") as file:
             self.assertEqual(file.read(), f"{self.folder}|sublime|1")
@@ -390,11 +392,11 @@ class InTheSystemsTerminal(AdapterTestCase):
 
     def test_a_terminal_that_is_not_there_is_said(self) -> None:
         with self.assertRaises(system_terminal.NoTerminal) as caught:
-            system_terminal.run("linux", ["/no/terminal"], ["gemini"], self.folder, {})
+            system_terminal.run_in_terminal("linux", ["/no/terminal"], ["gemini"], self.folder, {})
         self.assertIn("terminal_command", str(caught.exception))
 
     def test_the_script_for_macos_is_the_users_alone_and_quotes_what_it_is_given(self) -> None:
-        path = system_terminal.script(["gemini", "a b"], "/it's", {"TOKEN": "x y"})
+        path = system_terminal.write_script(["gemini", "a b"], "/it's", {"TOKEN": "x y"})
         self.addCleanup(os.unlink, path)
         self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o700)
         with open(path, encoding="utf-8") as file:

@@ -158,7 +158,7 @@ class Typed(DeskCase):
         with mock.patch.object(sublime.View, "close") as close:
             plugin.plugin_loaded()
         self.assertTrue(not closes_nothing or close.mock_calls == [])
-        yield lambda: plugin._host.environment(self.window)
+        yield lambda: plugin._host.environment_of(self.window)
 
     @word("the diffs are adopted and nothing is closed")
     def adopt(self) -> None:
@@ -169,14 +169,14 @@ class Typed(DeskCase):
     @word("the package is unloaded and loaded again as c closes a.py in its terminal")
     def unload_during_a_close(self) -> Steps:
         """The companion hears of its end before it hears what the editor has closed."""
-        close = SublimeEditor._close
+        close = SublimeEditor._close_diff
 
         def close_and_unload(*arguments: Any) -> Any:
             closed = close(*arguments)
             plugin.plugin_unloaded()
             return closed
 
-        with mock.patch.object(SublimeEditor, "_close", close_and_unload):
+        with mock.patch.object(SublimeEditor, "_close_diff", close_and_unload):
             answer = self.by_name["c"].call(
                 "closeDiff", filePath=self.at("a.py"), suppressNotification=True
             )

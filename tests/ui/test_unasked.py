@@ -130,7 +130,7 @@ class UnaskedCase(DeskCase):
     @word(r"the review reads (\S+)")
     def type_review(self, words: str) -> Steps:
         view = next(it for it in self.window.views() if record.is_written(it))
-        texts.replace(view, text(words))
+        texts.replace_view_text(view, text(words))
         yield from self.until_computed(view)
 
     @word("c ends")
@@ -177,7 +177,7 @@ class UnaskedCase(DeskCase):
         ]
 
     def status(self) -> str:
-        self.running().status.bar.look()
+        self.running().status.bar.refresh_texts()
         view = self.window.active_view()
         return view.get_status(KEY) if view is not None else ""
 
@@ -507,7 +507,7 @@ class Reviewed(UnaskedCase):
 
         def typed(question: Any) -> Any:
             if isinstance(question, FileUndoing):
-                texts.replace(view, "mine\n")
+                texts.replace_view_text(view, "mine\n")
             return ask(question)
 
         self.replace(self.running().companion, "ask", typed)

@@ -17,7 +17,7 @@ class Unseen(ReviewCase):
     def setUp(self) -> None:
         super().setUp()
         self.running().messages.unseen._unseen.clear()
-        self.addCleanup(self.running().messages.unseen.look)
+        self.addCleanup(self.running().messages.unseen.refresh_text)
         self.addCleanup(self.running().messages.unseen._unseen.clear)
 
     def shown(self) -> str:
@@ -26,10 +26,10 @@ class Unseen(ReviewCase):
 
     def test_it_stays_until_the_list_was_open(self) -> Steps:
         yield from self.open("a.txt", "a\n")
-        self.running().messages.tell("The first one.")
-        self.running().messages.tell("The second one.")
+        self.running().messages.warn_user("The first one.")
+        self.running().messages.warn_user("The second one.")
         yield from self.until_equal(self.shown, "Show Messages (2): The second one.")
-        self.running().messages.answer("Something else.")
+        self.running().messages.tell_user("Something else.")
         yield from self.open("b.txt", "b\n")
         yield from self.until_equal(self.shown, "Show Messages (2): The second one.")
         asked = self.panels()
@@ -38,7 +38,7 @@ class Unseen(ReviewCase):
         self.assertEqual(
             [it.trigger for it in asked[0]["items"]], ["The second one.", "The first one."]
         )
-        self.running().messages.tell("The third one.")
+        self.running().messages.warn_user("The third one.")
         yield from self.until_turn()
         asked[0]["on_select"](-1)
         yield from self.until_equal(self.shown, "Show Messages (1): The third one.")
@@ -53,19 +53,19 @@ class Unseen(ReviewCase):
     def test_one_that_is_told_twice_is_there_once(self) -> Steps:
         yield from self.open("a.txt", "a\n")
         for sentence in ("It is so.", "Else.", "It is so."):
-            self.running().messages.tell(sentence)
+            self.running().messages.warn_user(sentence)
         yield from self.until_equal(self.shown, "Show Messages (2): It is so.")
 
     def test_one_that_is_not_true_any_more_goes_and_others_stay(self) -> Steps:
         yield from self.open("a.txt", "a\n")
         editor = self.running().messages
         for sentence, about in (("It waits.", "one"), ("It waits.", "two"), ("It stays.", "")):
-            editor.tell(sentence, about)
-        editor.withdraw("one")
+            editor.warn_user(sentence, about)
+        editor.withdraw_warning("one")
         yield from self.until_equal(self.shown, "Show Messages (2): It stays.")
-        editor.withdraw("two")
+        editor.withdraw_warning("two")
         yield from self.until_equal(self.shown, "Show Messages (1): It stays.")
-        editor.withdraw("two")
+        editor.withdraw_warning("two")
         yield from self.until_turn()
         self.assertEqual(self.shown(), "Show Messages (1): It stays.")
 
@@ -73,8 +73,8 @@ class Unseen(ReviewCase):
         yield from self.open("a.txt", "a\n")
         messages = self.running().messages.unseen
         for about in ("server 1", DRAFTS, accepting.about_diff("1")):
-            messages.add(f"About {about}.", about)
-        messages.stop(status_parts._outlives)
+            messages.add_message(f"About {about}.", about)
+        messages.stop(status_parts._outlives_companion)
         self.addCleanup(messages.start)
         self.assertEqual(self.shown(), "")
         messages.start()
@@ -110,14 +110,14 @@ class Unseen(ReviewCase):
         yield from self.open("a.txt", "a\n")
         right = yield from self.propose("old\n", "new\n")
         expected = accepting.NOT_ACCEPTED.format("file.txt")
-        self.running().messages.tell("It stays.")
-        self.running().messages.tell("The companion of before says so.", "its own")
+        self.running().messages.warn_user("It stays.")
+        self.running().messages.warn_user("The companion of before says so.", "its own")
         yield from self.until_turn()
         self.run_command("accept_diff")
         plugin._host.stop()
         self.assertEqual(self.shown(), "")
         plugin._host.start()
-        yield lambda: plugin._host.environment(self.window)
+        yield lambda: plugin._host.environment_of(self.window)
         yield from self.until_equal(
             lambda: [*self.running().messages.unseen._unseen], ["It stays.", expected]
         )
@@ -129,11 +129,11 @@ class Unseen(ReviewCase):
 
     def test_what_is_told_between_two_companions_stands_there_for_the_next(self) -> Steps:
         plugin._host.stop()
-        plugin._host.warn("It is not saved.", "texts")
+        plugin._host.warn_user("It is not saved.", "texts")
         plugin._host.start()
-        yield lambda: plugin._host.environment(self.window)
+        yield lambda: plugin._host.environment_of(self.window)
         yield lambda: "It is not saved." in self.running().messages.unseen._unseen
-        self.running().messages.withdraw("texts")
+        self.running().messages.withdraw_warning("texts")
         yield lambda: "It is not saved." not in self.running().messages.unseen._unseen
 
     def test_bad_values_are_told_until_they_are_mended(self) -> Steps:

@@ -25,20 +25,20 @@ class Describe(AdapterTestCase):
         untitled = self.window.new_file()
         panel = self.window.create_output_panel("test")
         self.addCleanup(self.window.destroy_output_panel, "test")
-        self.assertIsNone(views.describe(untitled))
-        self.assertIsNone(views.describe(panel))
+        self.assertIsNone(views.describe_view(untitled))
+        self.assertIsNone(views.describe_view(panel))
 
     def test_a_view_without_a_selection_has_no_cursor(self) -> Steps:
         view = yield from self.open("a.py", "text\n")
         view.sel().clear()
-        file = views.describe(view)
+        file = views.describe_view(view)
         self.assertIsNone(file.cursor)
 
     def test_the_cursor_is_the_caret_even_of_a_selection_made_backwards(self) -> Steps:
         view = yield from self.open("a.py", "one\ntwo\n")
         view.sel().clear()
         view.sel().add(sublime.Region(6, 1))
-        self.assertEqual(views.cursor(view), Cursor(1, 2))
+        self.assertEqual(views.first_cursor(view), Cursor(1, 2))
 
     def test_many_selections_end_at_the_limit(self) -> Steps:
         view = yield from self.open("a.py", "ab " * 9000)

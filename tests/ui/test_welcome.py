@@ -155,7 +155,7 @@ class Welcome(Pages):
 
     def test_the_agents_that_a_chat_could_have_are_named_below_the_steps(self) -> Steps:
         found = tuple(report.examine_cli(it) for it in [facts()])
-        some = welcome.html(found, ("Gemini CLI", "opencode"))
+        some = welcome.welcome_page(found, ("Gemini CLI", "opencode"))
         self.assertIn("chat with Gemini CLI, opencode.", some)
         self.assertIn("gemini_companion_chat", [it[0] for it in LINK.findall(some)])
         # None can be found with this PATH.
@@ -165,7 +165,7 @@ class Welcome(Pages):
         self.assertEqual(asked, ("gemini_companion_new_chat", {"ask": True}))
 
     def test_another_cli_that_is_connected_makes_no_connected_of_this_one(self) -> Steps:
-        html = mock.Mock(wraps=welcome.html)
+        html = mock.Mock(wraps=welcome.welcome_page)
         with mock.patch.object(self.running.pages.welcome, "_draw", html):
             yield from self.open_page(self.running.pages.welcome, "gemini_companion_welcome")
         (found,) = html.call_args[0]
@@ -175,14 +175,14 @@ class Welcome(Pages):
             changes = {"window": window, "process": process, "is_connected": is_connected}
             with self.subTest(is_connected):
                 one = replace(found[0], facts=replace(found[0].facts, **changes))
-                self.assertIn(words, welcome.html((one,)))
+                self.assertIn(words, welcome.welcome_page((one,)))
 
     def pages(self, *changes: dict[str, Any]) -> tuple[str, str]:
         """What both pages say of CLIs that have gone all steps but the last, were it not for the
         changes."""
         almost = facts(window=replace(OURS, connected=0), is_connected=False)
         found = tuple(report.examine_cli(replace(almost, **each)) for each in changes)
-        return welcome.html(found), doctor.html(found)
+        return welcome.welcome_page(found), doctor.doctor_page(found)
 
     def test_what_the_doctor_finds_in_the_way_is_said_here_as_well(self) -> None:
         fine = "Nothing is in the way, but the CLI is not connected."
@@ -254,9 +254,9 @@ class Welcome(Pages):
         for sheet in self.window.sheets():
             if sheet.view() is None:
                 sheet.close()
-        with mock.patch.object(self.running.pages.welcome._examiner, "ask") as ask:
+        with mock.patch.object(self.running.pages.welcome._examiner, "examine_soon") as ask:
             for _ in range(10):
-                self.running.pages.welcome.look()
+                self.running.pages.welcome.poll_visible()
         self.assertFalse(ask.called)
 
     def test_it_is_shown_once_where_the_package_was_installed(self) -> None:
@@ -268,7 +268,7 @@ class Welcome(Pages):
         )
         with mock.patch.object(sublime, "packages_path", lambda: packages):
             self.assertTrue(welcome.is_first_start(cache, state))
-            welcome.remember(cache)
+            welcome.remember_shown(cache)
             self.assertFalse(welcome.is_first_start(cache, state))
             shutil.rmtree(cache)
             os.mkdir(cache)
@@ -403,8 +403,8 @@ class Doctor(Pages):
 
     def test_its_report_has_neither_token_nor_home(self) -> Steps:
         yield from self.open_page(self.running.pages.doctor, "gemini_companion_doctor")
-        yield lambda: plugin._host.environment(self.window)
-        token = plugin._host.environment(self.window)["GEMINI_CLI_IDE_AUTH_TOKEN"]
+        yield lambda: plugin._host.environment_of(self.window)
+        token = plugin._host.environment_of(self.window)["GEMINI_CLI_IDE_AUTH_TOKEN"]
         sublime.set_clipboard("")
         self.click(self.running.pages.doctor, "Copy Report")
         yield sublime.get_clipboard
@@ -415,8 +415,8 @@ class Doctor(Pages):
         self.assertNotIn(self.home, report)
 
     def test_a_missing_file_is_written_again_and_a_dead_one_removed(self) -> Steps:
-        yield lambda: plugin._host.environment(self.window)
-        port = plugin._host.environment(self.window)["GEMINI_CLI_IDE_SERVER_PORT"]
+        yield lambda: plugin._host.environment_of(self.window)
+        port = plugin._host.environment_of(self.window)["GEMINI_CLI_IDE_SERVER_PORT"]
         place = next(each for each in gathering_places() if port in "".join(os.listdir(each)))
         ours = next(name for name in os.listdir(place) if name.endswith(f"-{port}.json"))
         dead = os.path.join(place, "gemini-ide-server-1-1.json")
@@ -430,7 +430,7 @@ class Doctor(Pages):
         yield lambda: os.path.exists(os.path.join(place, ours))
 
     def test_a_file_of_somebody_else_that_is_not_removed_is_named(self) -> Steps:
-        yield lambda: plugin._host.environment(self.window)
+        yield lambda: plugin._host.environment_of(self.window)
         # As old editors wrote it, without the port in its name.
         path = os.path.join(gathering_places()[0], "gemini-ide-server-1.json")
         with open(path, "w", encoding="ascii") as file:
@@ -535,7 +535,7 @@ class Doctor(Pages):
         told: list[str] = []
         with mock.patch.object(
             gathering, "gather_facts", side_effect=RuntimeError
-        ), mock.patch.object(plugin._host, "tell", told.append):
+        ), mock.patch.object(plugin._host, "tell_user", told.append):
             sublime.set_clipboard("as it was")
             self.window.run_command("gemini_companion_doctor")
             yield lambda: "The examination failed" in self.page(self.running.pages.doctor)

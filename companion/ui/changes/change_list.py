@@ -98,7 +98,7 @@ class ChangeList:
             options = {"flags": sublime.KEEP_OPEN_ON_FOCUS_LOST, "on_highlight": highlighted}
         row = None
         try:
-            number = await panels.choice(window, [row.item for row in rows], caption, **options)
+            number = await panels.ask_choice(window, [row.item for row in rows], caption, **options)
             row = rows[number] if number >= 0 else None
         finally:
             view = row.view if row is not None else None

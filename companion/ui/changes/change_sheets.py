@@ -50,7 +50,10 @@ class ChangeSheets:
         view.set_scratch(True)
         view.set_name(NAME)
         view.assign_syntax(SYNTAX)
-        values = {"line_numbers": False, "word_wrap": settings.of(window).diff_word_wrap}
+        values = {
+            "line_numbers": False,
+            "word_wrap": settings.current_settings(window).diff_word_wrap,
+        }
         for name, value in {**values, CHANGES: True}.items():
             view.settings().set(name, value)
         self._adopt(view)

@@ -90,7 +90,7 @@ class Deciding:
     async def file(self, sheet: ChangeSheet, id: str, accept: bool) -> None:
         """Accept or reject the changes of one file."""
         sheet.take_typed()
-        async with self._reviews.presses.turn(sheet.line):
+        async with self._reviews.presses.take_place(sheet.line):
             await self._file(sheet, id, accept)
 
     async def _file(self, sheet: ChangeSheet, id: str, accept: bool) -> None:
@@ -116,7 +116,7 @@ class Deciding:
             return
         self._busy.add(sheet.buffer_id)
         try:
-            async with self._reviews.presses.turn(sheet.line):
+            async with self._reviews.presses.take_place(sheet.line):
                 await self._all(sheet, window, accept)
         finally:
             self._busy.discard(sheet.buffer_id)
@@ -130,7 +130,7 @@ class Deciding:
         if not counted:
             self._tell(NOTHING)
             return
-        with self._reviews.presses.question("all files"):
+        with self._reviews.presses.announce_question("all files"):
             more = [*_hidden(sheet), *_others(others)]
             is_wanted = await _is_wanted(window, counted, accept, more)
         if is_wanted:
@@ -247,7 +247,7 @@ async def _is_wanted(
     dropped = len(counted) - len(meant)
     detail = " ".join([*more, *([DROPPED.format(dropped)] if dropped else []), detail])
     asked = f"{name.split()[0]} {what}?"
-    return await panels.choice(window, [[f"{name}: {what}", detail], STAY], asked) == 0
+    return await panels.ask_choice(window, [[f"{name}: {what}", detail], STAY], asked) == 0
 
 
 def _not_decided(files: Sequence[Counted]) -> list[str]:

@@ -43,7 +43,7 @@ async def choose(commands: SheetCommands, window: sublime.Window) -> None:
     choices = [*_of_file(commands.at_caret(window)), *_of_all(sheet)]
     if choices:
         items = [[choice.words, choice.detail] for choice in choices]
-        number = await panels.choice(window, items, CAPTION)
+        number = await panels.ask_choice(window, items, CAPTION)
         if number >= 0:
             chosen = choices[number]
             await commands.decide(sheet, chosen.action, chosen.file, "")

@@ -46,7 +46,7 @@ class Keeping:
         """Keep or drop one change, and go on to the next one."""
         sheet.take_typed()
         shown, count = sheet.section(id), sheet.edits.typed_count
-        async with self._reviews.presses.turn(sheet.line):
+        async with self._reviews.presses.take_place(sheet.line):
             now, at, source = sheet.section(id), sheet.change_of(id, key), sheet.source(id)
             if shown is None or now is None or source is None:
                 self._tell(DECIDED)
@@ -79,7 +79,7 @@ class Keeping:
 
     async def file(self, sheet: ChangeSheet, id: str, is_kept: bool) -> None:
         """Keep or drop all changes of the file, and go on to those of the next one."""
-        async with self._reviews.presses.turn(sheet.line):
+        async with self._reviews.presses.take_place(sheet.line):
             await self._file(sheet, id, is_kept)
 
     async def _file(self, sheet: ChangeSheet, id: str, is_kept: bool) -> None:
@@ -96,7 +96,7 @@ class Keeping:
 
     async def all(self, sheet: ChangeSheet, is_kept: bool) -> None:
         """Keep all changes; or drop them, after the user is told what that counts."""
-        async with self._reviews.presses.turn(sheet.line):
+        async with self._reviews.presses.take_place(sheet.line):
             await self._all(sheet, is_kept)
 
     async def _all(self, sheet: ChangeSheet, is_kept: bool) -> None:
@@ -120,8 +120,8 @@ class Keeping:
         window = sheet.window
         if window is None:
             return False
-        with self._reviews.presses.question(f"dropping {what}"):
-            return await panels.choice(window, items, f"Drop {what}?") == 0
+        with self._reviews.presses.announce_question(f"dropping {what}"):
+            return await panels.ask_choice(window, items, f"Drop {what}?") == 0
 
     async def _several(self, sheet: ChangeSheet, ids: Sequence[str], is_kept: bool) -> int:
         """Gives how many changes are kept or dropped that were not before."""
@@ -215,7 +215,7 @@ class Keeping:
         """Go to the next change of the sheet that is neither kept nor dropped, if the user wants
         that and has not typed since that many edits."""
         window = sheet.window
-        if window is None or not settings.of(window).keep_goes_on:
+        if window is None or not settings.current_settings(window).keep_goes_on:
             return
         if right is not None and is_diff(right):
             await self._reviews.comparison(right)

@@ -84,7 +84,7 @@ class Proposals:
         record = waiting(view) if view is not None else None
         if view is None or record is None:
             return None
-        async with self._reviews.presses.turn(record.id):
+        async with self._reviews.presses.take_place(record.id):
             found = rejected(view, self._reviews)
             if found is None or not self._actions.reject(view):
                 return None

@@ -19,7 +19,7 @@ from .. import queues, texts
 from ..review.diff_kinds import SESSION, kind_of
 from ..review.record import waiting
 from ..review.reviews import FAILED, Reviews
-from ..stories import Stories, computed, sleep
+from ..stories import Stories, run_in_thread, sleep
 from .earlier_text import EarlierText, sign
 from .marking import Marking
 from .sheet_files import SheetFiles
@@ -158,7 +158,7 @@ class ChangeSheet:
             for entry in entries
             if entry.is_current and not _is_same(entry, kept.get(entry.id))
         ]
-        made = await computed(partial(_made, todo)) if todo else {}
+        made = await run_in_thread(partial(_made, todo)) if todo else {}
         if made is None:
             self._tell(FAILED)
             made = {}
@@ -189,7 +189,7 @@ class ChangeSheet:
                 self._change_count = -1
             return True
         self._replace([(0, view.size(), self.model.text)])
-        texts.select(view, [(0, 0)])
+        texts.select_ranges(view, [(0, 0)])
         if mine is not None:
             self._give_back(mine, view)
         return True

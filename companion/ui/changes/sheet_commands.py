@@ -80,7 +80,7 @@ class SheetCommands:
         sheet, window = self.sheets.of(view), view.window()
         if sheet is None or window is None:
             return None
-        if name == "save" and settings.of(window).accept_on_save:
+        if name == "save" and settings.current_settings(window).accept_on_save:
             arguments = {"sheet": str(sheet.buffer_id), "action": "accept_all"}
             return _later(window, "decide_changes", arguments)
         sheet.take_typed()
@@ -189,7 +189,7 @@ class SheetCommands:
         if of == "change":
             await self._keeping.change(sheet, file, change, what == "keep")
         elif what == "undo":
-            async with self._reviews.presses.turn(sheet.line):
+            async with self._reviews.presses.take_place(sheet.line):
                 await self._deciding.undoing.undo(sheet)
         elif what in ("keep", "drop"):
             if of == "file":

@@ -55,7 +55,7 @@ class SheetFiles:
                 keys = section.file.comparison.keys
                 changes += len(keys)
                 kept += len(self.kept(section.file.id).intersection(keys))
-                await slices.rest()
+                await slices.yield_when_due()
         return f"{said}, {kept:,} of {changes:,} changes kept" if kept else said
 
 

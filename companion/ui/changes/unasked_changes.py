@@ -123,7 +123,7 @@ class UnaskedChanges:
         edit, view = self._edit(id), self._found(id)
         if edit is None:
             return None
-        present = await file_reading.content(edit.path)
+        present = await file_reading.read_content(edit.path)
         if view is None:
             self._written.seen(window, edit)
         elif not await self._written.keep(window, view):
@@ -134,7 +134,7 @@ class UnaskedChanges:
         edit, view = self._edit(id), self._found(id)
         if edit is None:
             return None
-        present = await file_reading.content(edit.path)
+        present = await file_reading.read_content(edit.path)
         if view is not None:
             is_done = await self._written.undo_shown(window, view)
         else:

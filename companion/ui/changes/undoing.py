@@ -103,8 +103,8 @@ class Undoing:
     ) -> None:
         what = count_text(len(takes), f"{NAMES[last.is_accepted]} edit")
         items = [[f"Undo {what}", DETAILS[last.is_accepted]], GO_BACK]
-        with self._presses.question("what to undo"):
-            chosen = await panels.choice(window, items, f"Undo {what}?")
+        with self._presses.announce_question("what to undo"):
+            chosen = await panels.ask_choice(window, items, f"Undo {what}?")
         if chosen != 0:
             return
         # Those that are undone, and those that are not possible any more.

@@ -129,5 +129,5 @@ def _row_html(row: LinkRow, columns: int) -> str:
         (f'· <a href="{html.escape(href)}">{label}</a>', len(label) + 2)
         for label, href in row.links
     ]
-    pieces = [*wrapping.words(row.text, columns), *links]
-    return f"<p>{'<br>'.join(wrapping.rows(pieces, columns))}</p>"
+    pieces = [*wrapping.text_pieces(row.text, columns), *links]
+    return f"<p>{'<br>'.join(wrapping.fill_rows(pieces, columns))}</p>"

@@ -19,7 +19,7 @@ NEEDS_LOGIN = "needs a login"
 
 def are_several() -> bool:
     """Whether the settings name more than the usual one."""
-    found = settings.of()
+    found = settings.current_settings()
     return bool({each.id for each in found.agents} - {found.usual_agent})
 
 
@@ -44,15 +44,15 @@ async def agent_rows(chats: ChatActions) -> Sequence[AgentRow]:
     if service is None:
         return ()
     # Those of the settings as they are now.
-    await chats.engines.needed()
-    named = {each.id for each in settings.of().agents}
+    await chats.engines.ensure_engine()
+    named = {each.id for each in settings.current_settings().agents}
     found = await service.ask(Agents())
     return sorted(found, key=lambda row: (not row.is_usual, row.id not in named, not row.is_there))
 
 
 async def choose_from_rows(window: sublime.Window, found: Sequence[AgentRow]) -> AgentRow | None:
     """The one of these that the user chooses; None for none."""
-    number = await panels.choice(window, [_agent_item(row) for row in found], WHICH)
+    number = await panels.ask_choice(window, [_agent_item(row) for row in found], WHICH)
     return found[number] if number >= 0 else None
 
 

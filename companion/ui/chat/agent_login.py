@@ -108,13 +108,13 @@ async def log_in(
     ways = ways_of(agent)
     number = 0
     if len(ways) > 1:
-        items = [panels.item(way.label, way.details) for way in ways]
-        number = await panels.choice(window, items, WHICH.format(name))
+        items = [panels.panel_item(way.label, way.details) for way in ways]
+        number = await panels.ask_choice(window, items, WHICH.format(name))
     if not 0 <= number < len(ways):
         return
     values: dict[str, str] = {}
     for field in ways[number].fields:
-        value = await panels.line(window, CAPTIONS[field].format(name))
+        value = await panels.ask_line(window, CAPTIONS[field].format(name))
         if value is None:
             return
         values[field] = value.strip()
@@ -135,7 +135,7 @@ async def _with_google(
         return True
     tell(IN_BROWSER)
     webbrowser.open(login.url)
-    code = await panels.line(window, CODE)
+    code = await panels.ask_line(window, CODE)
     if not code or not code.strip():
         return False
     await service.ask(FinishLogin(agent, code.strip()))

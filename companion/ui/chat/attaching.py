@@ -62,7 +62,7 @@ class Attaching:
     ) -> None:
         """Attach one of WHAT; asks for what is not given, and about excluded files."""
         if what is None:
-            chosen = await panels.choice(window, list(WHAT.values()), "Attach to Your Message")
+            chosen = await panels.ask_choice(window, list(WHAT.values()), "Attach to Your Message")
             what = list(WHAT)[chosen] if chosen >= 0 else ""
         if not what:
             return
@@ -85,7 +85,7 @@ class Attaching:
         folder = await workspace_of(chat, window)
         text = Text(window, view, [folder], maps=PathMaps())
         try:
-            words = text.variables()[what]()
+            words = text.variable_values()[what]()
         except (NothingToSend, NoReference) as error:
             self._tell(str(error))
             return
@@ -95,7 +95,7 @@ class Attaching:
         chat.above.attach([Attached(TEXTS[what], f"{name} ({lines})", text=words)])
 
     async def _attach_open(self, window: sublime.Window, chat: ChatView) -> None:
-        paths, is_excluded = sending.open_paths(window), sharing_settings.excluder(window)
+        paths, is_excluded = sending.open_paths(window), sharing_settings.exclusion_rule(window)
         told = await background.start_work(
             lambda: [path for path in paths if not is_excluded(path)]
         )
@@ -118,19 +118,19 @@ class Attaching:
 
     async def _may_attach(self, window: sublime.Window, path: str) -> bool:
         """Asks if the rules exclude it."""
-        if not await background.start_work(partial(sharing_settings.excluder(window), path)):
+        if not await background.start_work(partial(sharing_settings.exclusion_rule(window), path)):
             return True
         question = sending.EXCLUDED.format(os.path.basename(path))
-        return await panels.choice(window, [sending.NO, sending.YES], question) == 1
+        return await panels.ask_choice(window, [sending.NO, sending.YES], question) == 1
 
     async def _choose_path(self, window: sublime.Window, what: str) -> str | None:
         """A path; None for none."""
         folder, near = folder_of(window), sending.open_paths(window)
         listing = await self._lists.listing_of(window, folder)
-        is_excluded = sharing_settings.excluder(window)
+        is_excluded = sharing_settings.exclusion_rule(window)
         look = partial(_offered_names, what, listing.names, near, folder, is_excluded)
         names = await background.start_work(look)
-        chosen = await panels.choice(window, [OTHER, *names], WHAT[what], selected_index=1)
+        chosen = await panels.ask_choice(window, [OTHER, *names], WHAT[what], selected_index=1)
         if chosen == 0:
             other: Answer[str | None] = Answer()
             application.ask_for_path(other.give, folder, is_folder=what == "folder")

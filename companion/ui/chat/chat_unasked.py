@@ -16,7 +16,7 @@ from ...chat.chat_update import ChatUpdate, UnaskedChange
 from ...edits.turn_edits import turn_id
 from ...ide.editor import UnaskedEdit
 from .. import file_reading, settings
-from ..stories import Stories, computed
+from ..stories import Stories, run_in_thread
 
 Gather = Callable[[int, UnaskedEdit], None]
 
@@ -31,13 +31,13 @@ class ChatUnasked:
 
     def follow_update(self, window: sublime.Window, update: ChatUpdate) -> None:
         """A chat of the window is now like this."""
-        if update.unasked and settings.of(window).show_unasked_edits:
+        if update.unasked and settings.current_settings(window).show_unasked_edits:
             self._stories.begin(self._gather_changes(window.id(), update))
 
     async def _gather_changes(self, window_id: int, update: ChatUpdate) -> None:
         for change in update.unasked:
-            present = await file_reading.content(change.diff.path)
-            found = await computed(partial(_before_and_after, change.diff, present))
+            present = await file_reading.read_content(change.diff.path)
+            found = await run_in_thread(partial(_before_and_after, change.diff, present))
             if found is not None:
                 self._gather(window_id, _unasked_edit(update, change, *found))
 

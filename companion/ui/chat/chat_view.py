@@ -268,7 +268,7 @@ async def workspace_of(chat: ChatView, window: sublime.Window) -> str:
     """The folder in which the agent works: a message names files as they are seen from there. If
     the window reaches it by a link, it is called as in the window."""
     folder = chat.told.workspace if chat.told is not None else ""
-    folders = views.folders(window)
+    folders = views.window_folders(window)
     if not folder or not folders or folder in folders:
         return folder or folder_of(window)
     return await background.start_work(partial(_as_in_window, folder, folders))

@@ -51,7 +51,7 @@ class CodeTaking:
         if code is None:
             self._tell(NO_CODE)
         else:
-            application.copy(code)
+            application.copy_text(code)
             self._tell(COPIED.format(*_line_count_words(code)))
 
     def insert_code(self, window: sublime.Window, view: sublime.View, chat: ChatView) -> None:
@@ -64,7 +64,7 @@ class CodeTaking:
         if target.is_read_only():
             self._tell(READ_ONLY.format(name))
             return
-        texts.pending.put(target, [(region, code) for region in target.sel()])
+        texts.pending.put_parts(target, [(region, code) for region in target.sel()])
         window.focus_view(target)
         self._tell(INSERTED.format(*_line_count_words(code), name))
 

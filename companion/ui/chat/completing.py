@@ -111,7 +111,7 @@ class Completing:
             folder = await workspace_of(chat, window)
             names = (await self._lists.listing_of(window, folder)).names
             symbols = [] if asked.fixed else await self._find_symbols(window, asked.typed)
-            is_excluded = sharing_settings.excluder(window)
+            is_excluded = sharing_settings.exclusion_rule(window)
             look = partial(_fitting_items, names, symbols, asked, folder, is_excluded)
             items = await background.start_work(look)
         finally:
@@ -120,7 +120,7 @@ class Completing:
 
     async def _find_symbols(self, window: sublime.Window, typed: str) -> list[FoundCode]:
         """What the project defines by just this name, and all of the tabs."""
-        found = symbol_index.definitions(window, typed) if len(typed) > 1 else []
+        found = symbol_index.indexed_definitions(window, typed) if len(typed) > 1 else []
         return found + await self._tab_symbols.symbols_of(window)
 
 

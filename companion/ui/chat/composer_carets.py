@@ -63,7 +63,7 @@ class ComposerCarets:
 
     def select_all(self, view: sublime.View) -> None:
         """Select all of the text."""
-        texts.select(view, [(self.start, view.size())])
+        texts.select_ranges(view, [(self.start, view.size())])
 
     def is_selected(self, view: sublime.View) -> bool:
         """Whether all of the text is, so that more than that can only be the transcript."""
@@ -71,6 +71,6 @@ class ComposerCarets:
         return selected == [(self.start, view.size())]
 
     def put_caret(self, view: sublime.View, point: int) -> None:
-        texts.select(view, [(point, point)])
+        texts.select_ranges(view, [(point, point)])
         self.follow_carets(view)
         view.show(point, show_surrounds=False)

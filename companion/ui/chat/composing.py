@@ -65,7 +65,7 @@ class Composing:
             return True
         from ...chat.enclosed import named_files
 
-        is_excluded = sharing_settings.excluder(window)
+        is_excluded = sharing_settings.exclusion_rule(window)
         folder = await workspace_of(chat, window)
         named = await background.start_work(
             lambda: [file for file in named_files(text, folder) if is_excluded(file)]
@@ -75,7 +75,7 @@ class Composing:
         question = EXCLUDED.format(", ".join(os.path.basename(path) for path in named))
         panel = self._panels[chat.conversation] = Panel(window)
         try:
-            return bool(chat.views) and await panel.choice([NO, YES], question) == 1
+            return bool(chat.views) and await panel.ask_choice([NO, YES], question) == 1
         finally:
             del self._panels[chat.conversation]
 

@@ -102,7 +102,7 @@ class ConversationList:
             more = [OLDER] if listed.cursor else []
             # Enter is for the newest one, and not for a search.
             at = min(seen + 1, len(items) - 1)
-            number = await panels.choice(
+            number = await panels.ask_choice(
                 window, [*items, *more], _list_heading(listed), selected_index=at
             )
             if 0 < number < len(items):
@@ -121,7 +121,7 @@ class ConversationList:
         self, service: ChatService, window: sublime.Window, before: Listed
     ) -> Listed:
         """List the conversations with other words, or all again."""
-        words = "" if before.words else await panels.line(window, WORDS)
+        words = "" if before.words else await panels.ask_line(window, WORDS)
         return await self._add_page(service, window, Listed((words or "").strip()))
 
     async def _add_page(
@@ -155,7 +155,7 @@ class ConversationList:
     ) -> bool:
         """Do it; whether the list is shown again."""
         if not action:
-            number = await panels.choice(window, list(ACTIONS.values()), info.title)
+            number = await panels.ask_choice(window, list(ACTIONS.values()), info.title)
             action = list(ACTIONS)[number] if number >= 0 else "back"
         acts: dict[str, Callable[..., Awaitable[bool]]] = {
             "open": self._open_conversation,
@@ -184,7 +184,7 @@ class ConversationList:
     ) -> bool:
         from ...chat.requests import Rename
 
-        title = (await panels.line(window, TITLE, shown_line(info.title)) or "").strip()
+        title = (await panels.ask_line(window, TITLE, shown_line(info.title)) or "").strip()
         if title and title != info.title:
             await service.ask(Rename(info.id, title))
         return True
@@ -206,7 +206,7 @@ class ConversationList:
 
         question = f"Delete “{info.title}”?"
         items: list[Item] = [KEEP, sublime.QuickPanelItem(DELETE, self._deletion_details(info))]
-        if await panels.choice(window, items, question) == 1:
+        if await panels.ask_choice(window, items, question) == 1:
             await service.ask(Delete(info.id))
             self._forget_conversation(info.id)
         return True
@@ -231,7 +231,7 @@ class ConversationList:
 
 async def _window_workspaces(window: sublime.Window) -> tuple[str, ...]:
     """The folders of the window, as conversations name them."""
-    folders = tuple(views.folders(window) or (folder_of(window),))
+    folders = tuple(views.window_folders(window) or (folder_of(window),))
     return await in_time(lambda: tuple(map(os.path.realpath, folders)), folders)
 
 

@@ -212,5 +212,5 @@ def _parse_draft(stored: Any) -> Draft | None:
 
 def folder_of(window: sublime.Window) -> str:
     """The folder whose chats a window has, and in which the agent of a new one works."""
-    folders = views.folders(window)
+    folders = views.window_folders(window)
     return folders[0] if folders else os.path.expanduser("~")

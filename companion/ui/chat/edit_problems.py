@@ -93,10 +93,12 @@ class EditProblems:
             for known in (self._loaded_files(id), self._since.get(id))
         ]
         awaiting = [known for known in every if known is not None and path not in known]
-        reports = diagnostics.reports(window, view) if awaiting and window is not None else {}
+        reports = (
+            diagnostics.source_reports(window, view) if awaiting and window is not None else {}
+        )
         if path is None or window is None or not reports:
             return
-        before = diagnostics.of(window, path)
+        before = diagnostics.diagnostics_of(window, path)
         if len(before) > MAX_KNOWN:
             return
         for known in awaiting:
@@ -120,7 +122,7 @@ class EditProblems:
         self._found.pop(conversation, None)
         self._since[conversation] = {}
         edited = dict(self._edited.get(conversation, {}))
-        if not edited or not settings.of(window).diagnostics_after_edits:
+        if not edited or not settings.current_settings(window).diagnostics_after_edits:
             return ()
         late: dict[str, str] = {}
         known = self._loaded_files(conversation)
@@ -188,12 +190,12 @@ def _new_problem_lines(window: sublime.Window, path: str, loaded: _Loaded | None
     """What is new since then."""
     if loaded is None or not loaded.view.is_valid() or loaded.view.is_dirty():
         return []
-    now = diagnostics.of(window, path)[: 2 * MAX_KNOWN]
-    return [each.text() for each in diagnostics.new(loaded.before, now)]
+    now = diagnostics.diagnostics_of(window, path)[: 2 * MAX_KNOWN]
+    return [each.text() for each in diagnostics.new_diagnostics(loaded.before, now)]
 
 
 def _is_awaited(window: sublime.Window, loaded: _Loaded | None) -> bool:
     """Whether somebody who watches the file has not reported about its text yet."""
     if loaded is None or not loaded.view.is_valid():
         return False
-    return not diagnostics.are_new(loaded.reports, diagnostics.reports(window, loaded.view))
+    return not diagnostics.are_new(loaded.reports, diagnostics.source_reports(window, loaded.view))

@@ -31,7 +31,7 @@ from ..review.proposal_opener import ProposalOpener
 from ..review.record import DiffRecord, Origin
 from ..review.restoring import show_newer
 from ..review.reviews import Reviews
-from ..stories import Stories, computed
+from ..stories import Stories, run_in_thread
 from ..user_messages import UserMessages
 from .asked_edits import (
     AskedCall,
@@ -178,7 +178,7 @@ class EditReviews(Owner):
                 accepted = [await accept(asked.window, view) for view in views]
                 if all(accepted):
                     self._send_if_decided((chat, call), asked)
-                    self._messages.answer(AS_LEFT)
+                    self._messages.tell_user(AS_LEFT)
             finally:
                 # What they allow later they have to allow then.
                 asked.is_allowed = False
@@ -210,11 +210,11 @@ class EditReviews(Owner):
                 # The agent waits after all.
                 self._put_away(view)
         for path, edits in asked.by_path.items():
-            present = await file_reading.content(path)
+            present = await file_reading.read_content(path)
             made = partial(shown_file, edits, present, await unsaved_text(path))
-            original, shown = await computed(made) or (present, Shown(present.text, ""))
+            original, shown = await run_in_thread(made) or (present, Shown(present.text, ""))
             text = shown.proposed
-            digest = await computed(partial(large.parts, original.text, text))
+            digest = await run_in_thread(partial(large.parts, original.text, text))
             if self._asked.get(key) is not asked or asked.is_sent or not asked.window.is_valid():
                 return
             asked.shown[path] = shown
@@ -234,7 +234,7 @@ class EditReviews(Owner):
             self._typed.forget(record.id)
         if asked is None or path not in asked.shown:
             if is_accepted:
-                self._messages.tell(TOO_LATE.format(os.path.basename(path)))
+                self._messages.warn_user(TOO_LATE.format(os.path.basename(path)))
                 _give_back(asked, path, text)
             return
         asked.decided[path] = None
@@ -247,7 +247,7 @@ class EditReviews(Owner):
         asked.words += [words] if words else []
         self._send_if_decided(key, asked)
         if asked.is_decided and not asked.is_sent:
-            self._messages.answer(COMMAND_TOO)
+            self._messages.tell_user(COMMAND_TOO)
             self.wanted_questions.emit(key)
 
     def _send_if_decided(self, key: Key, asked: AskedCall) -> None:
@@ -281,7 +281,7 @@ class EditReviews(Owner):
             self._forget_typed(asked)
             for edit in changed:
                 if edit.path in missing:
-                    self._messages.tell(NOT_WRITTEN.format(os.path.basename(edit.path)))
+                    self._messages.warn_user(NOT_WRITTEN.format(os.path.basename(edit.path)))
                     _give_back(asked, edit.path, edit.new_text)
 
     def _end_call(self, key: Key) -> None:
@@ -313,10 +313,10 @@ class EditReviews(Owner):
         name = os.path.basename(record.path)
         if record.is_whole:
             keep_review(view, record)
-            self._messages.tell(KEPT.format(record.proposer, name))
+            self._messages.warn_user(KEPT.format(record.proposer, name))
         else:
             self._put_away(view)
-            self._messages.tell(LOST.format(name))
+            self._messages.warn_user(LOST.format(name))
         self._reviews.drawing.head(view)
 
     def _put_away(self, view: sublime.View) -> None:

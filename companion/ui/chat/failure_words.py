@@ -36,7 +36,7 @@ def failure_links(update: ChatUpdate, is_long: bool = False) -> list[Piece]:
     actions = _failure_actions(update) if update.state == FAILED else [STOP] if is_long else []
     id = update.conversation_id
     made = (
-        page.link(COMMAND, {"action": action, "conversation": id}, LABELS[action])
+        page.command_link(COMMAND, {"action": action, "conversation": id}, LABELS[action])
         for action in actions
     )
     return [(link, len(LABELS[action])) for link, action in zip(made, actions)]

@@ -70,13 +70,13 @@ async def confirm_address(panel: Panel, question: ChatQuestion, window: sublime.
     url, found = question.url, web_address(question.url)
     ways = [[OPEN.format(found.host), url]] if found else []
     ways += [[COPY, url], [DECLINE_IT, "" if found else OTHER_ADDRESS]]
-    chosen = await panel.choice(ways, one_line(question.title))
+    chosen = await panel.ask_choice(ways, one_line(question.title))
     if chosen < 0 or chosen == len(ways) - 1:
         return None if chosen < 0 else (DECLINE, None)
     if found and chosen == 0:
         window.run_command("open_url", {"url": found.url})
     else:
-        application.copy(url)
+        application.copy_text(url)
     return ACCEPT, None
 
 
@@ -110,7 +110,7 @@ class _Filling:
         """All values once more: SENT, REFUSED, the number of a field to change, or -1."""
         rows = [[_field_title(field), self._shown_value(field)] for field in self._fields]
         items = [[SEND, count_text(len(self.content), "answer")], *rows, [DECLINE_IT, ""]]
-        chosen = await self._panel.choice(items, REVIEW)
+        chosen = await self._panel.ask_choice(items, REVIEW)
         if chosen == 0:
             return SENT
         return REFUSED if chosen > len(rows) else max(chosen - 1, -1)
@@ -140,7 +140,7 @@ class _Filling:
         known = self._known_value(field)
         text = "" if known is None else str(known)
         while True:
-            typed = await self._panel.line(self._field_caption(at, field), text)
+            typed = await self._panel.ask_line(self._field_caption(at, field), text)
             if typed is None:
                 return BACK
             text = typed
@@ -164,7 +164,7 @@ class _Filling:
             values, names = [*values, NOTHING], [*names, LEAVE_OUT]
         known = self._known_value(field)
         first = values.index(known) if known in values else 0
-        chosen = await self._panel.choice(
+        chosen = await self._panel.ask_choice(
             names, self._field_caption(at, field), selected_index=first
         )
         return BACK if chosen < 0 else values[chosen]
@@ -177,7 +177,7 @@ class _Filling:
             names = [f"{mark} {choice.name}" for mark, choice in zip(marks, field.choices)]
             items = [*names, DONE.format(len(chosen))]
             caption = self._field_caption(at, field)
-            number = await self._panel.choice(items, caption, selected_index=number)
+            number = await self._panel.ask_choice(items, caption, selected_index=number)
             if number < 0:
                 return BACK
             if number < len(names):

@@ -51,4 +51,4 @@ class OnePhantom:
 
 def narrowest_columns(views: Sequence[sublime.View]) -> int:
     """How many characters fit side by side into the narrowest of the views."""
-    return min(map(wrapping.columns, views), default=wrapping.COLUMNS)
+    return min(map(wrapping.view_columns, views), default=wrapping.COLUMNS)

@@ -66,7 +66,7 @@ class OpenTabs(OpenFiles):
         return await in_thread(lambda: any(rule(path) for rule in rules), PATIENCE)
 
     async def agent_rules(self) -> AgentRules:
-        return await _on_ui_thread(lambda: settings.of().agent_rules)
+        return await _on_ui_thread(lambda: settings.current_settings().agent_rules)
 
     async def asks_before_edits(self, folder: str) -> bool:
         return await _on_ui_thread(lambda: any(map(_asks_for_edits, _windows_of(folder))))
@@ -109,7 +109,7 @@ def _other_paths(path: str) -> list[str]:
     this path. UI thread only."""
     if texts.unsaved_view(path) is not None:
         return []
-    views = [view for window in application.windows() for view in window.views()]
+    views = [view for window in application.all_windows() for view in window.views()]
     dirty = [view.file_name() or "" for view in views if view.is_dirty()]
     return [tab for tab in dirty if os.path.basename(tab) == os.path.basename(path)]
 
@@ -134,12 +134,12 @@ def _look_at_tab(path: str, name: str) -> tuple[list[Rule], str | None]:
         windows.append(home)
     is_told = view is not None and not any(map(sharing_settings.is_paused, windows))
     text = texts.text_of(view) if view is not None and is_told else None
-    return [sharing_settings.excluder(window) for window in windows], text
+    return [sharing_settings.exclusion_rule(window) for window in windows], text
 
 
 def _windows_of(path: str) -> list[sublime.Window]:
     """The windows of whose folders one holds the file or folder, else all."""
-    windows = application.windows()
+    windows = application.all_windows()
     real = os.path.join(path, "")
     found = [
         window
@@ -150,11 +150,11 @@ def _windows_of(path: str) -> list[sublime.Window]:
 
 
 def _exclusion_rule(window: sublime.Window) -> Rule:
-    return sharing_settings.excluder(window, is_outside_too=False)
+    return sharing_settings.exclusion_rule(window, is_outside_too=False)
 
 
 def _asks_for_edits(window: sublime.Window) -> bool:
-    return settings.of(window).ask_for_edits
+    return settings.current_settings(window).ask_for_edits
 
 
 def _on_ui_thread(work: Callable[[], T]) -> asyncio.Future[T]:

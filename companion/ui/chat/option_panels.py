@@ -81,7 +81,7 @@ async def _choose_value(
         items = [item for item, _value in values] + [_option_item(other) for other in others]
         placeholder = option.name if option is not None else "Options"
         at = next((n for n, pair in enumerate(values) if option and pair[1] == option.current), -1)
-        number = await panels.choice(window, items, placeholder, selected_index=at)
+        number = await panels.ask_choice(window, items, placeholder, selected_index=at)
         if number < 0:
             return None
         if option is not None and number < len(values):
@@ -110,6 +110,6 @@ def _value_item(name: str, description: str, is_current: bool) -> sublime.QuickP
 
 def _option_item(option: ConfigOption) -> sublime.QuickPanelItem:
     """Another option, which opens a panel of its own."""
-    return panels.item(
+    return panels.panel_item(
         f"{option.name}: {option.current_name} …", option.description, option.category
     )

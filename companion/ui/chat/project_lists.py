@@ -60,7 +60,7 @@ def scope_of(window: sublime.Window, folder: str) -> PathScope:
             *found,
             *(text for entry in of_folders for text in _text_items(entry.get(name))),
         )
-    folders = dict.fromkeys((folder, *views.folders(window)))
+    folders = dict.fromkeys((folder, *views.window_folders(window)))
     return PathScope(tuple(folders), excluded[FILES], excluded[FOLDERS])
 
 

@@ -132,10 +132,10 @@ class Queued:
         if not items:
             self._tell(NONE)
             return
-        found = await panels.choice(window, items, "Waiting Messages")
+        found = await panels.ask_choice(window, items, "Waiting Messages")
         if 0 <= found < len(messages):
             rows = [[name, told] for name, _, told in FOR_MESSAGES]
-            chosen = await panels.choice(window, rows, message_summary(messages[found]))
+            chosen = await panels.ask_choice(window, rows, message_summary(messages[found]))
             if chosen >= 0:
                 await self.act_on_message(chat, FOR_MESSAGES[chosen][1], messages[found].id)
         elif found >= 0:
@@ -147,7 +147,7 @@ class Queued:
         actions = [(PUT, PUT_IN)] if attached.text else []
         actions.append((BACK, DETACH))
         names = [name for name, _ in actions]
-        chosen = await panels.choice(window, names, f"{attached.kind}, {attached.name}")
+        chosen = await panels.ask_choice(window, names, f"{attached.kind}, {attached.name}")
         if chosen >= 0 and attached in chat.above.attached:
             self._use_attached(chat, actions[chosen][1], attached)
 

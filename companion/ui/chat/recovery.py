@@ -73,7 +73,7 @@ class Recovery:
             await agent_login.log_in(window, service, agent, name, self._tell)
         elif await _agrees_to_terminal(window):
             command = terminal_command(agent)
-            own = settings.of().agent(agent).env
+            own = settings.current_settings().agent(agent).env
             env = {name: value for name, value in own if value is not None}
             await terminus.run_cli(window, folder_of(window), env, self._tell, command)
 
@@ -81,7 +81,7 @@ class Recovery:
         from ...chat.retry_requests import Reopen, SendAgain
 
         # With the settings as they are now.
-        await self._chats.engines.needed()
+        await self._chats.engines.ensure_engine()
         if turn:
             await self._chats.ask_service(chat, SendAgain(chat.conversation, turn))
         elif _has_other_folder(chat):
@@ -105,17 +105,17 @@ class Recovery:
 async def _agrees_to_terminal(window: sublime.Window) -> bool:
     """Whether a login may use the terminal that the settings name: the user is asked about one that
     the project names, which may be somebody else's. Raises Unanswered."""
-    command = settings.of(window).terminal_command
-    if terminus.has_terminus() or command == settings.of().terminal_command:
+    command = settings.current_settings(window).terminal_command
+    if terminus.has_terminus() or command == settings.current_settings().terminal_command:
         return True
     words = " ".join(map(shlex.quote, command)) or NO_COMMAND
-    items = [panels.item(RUN, words), panels.item(RUN_NOT, ABOUT_RUNNING)]
-    return await panels.choice(window, items, PROJECT_TERMINAL) == 0
+    items = [panels.panel_item(RUN, words), panels.panel_item(RUN_NOT, ABOUT_RUNNING)]
+    return await panels.ask_choice(window, items, PROJECT_TERMINAL) == 0
 
 
 def terminal_command(agent: str) -> tuple[str, ...]:
     """What starts an agent of the settings in a terminal, where it asks for a login."""
-    return settings.in_terminal(settings.of().agent(agent).command or (agent,))
+    return settings.in_terminal(settings.current_settings().agent(agent).command or (agent,))
 
 
 def _has_other_folder(chat: ChatView) -> bool:

@@ -117,7 +117,7 @@ class Replies:
     ) -> None:
         panel = self._open_panel(asked, window)
         labels = [str(option.label) for option in options]
-        chosen = await panel.choice(labels, WHICH.format(asked.question.title))
+        chosen = await panel.ask_choice(labels, WHICH.format(asked.question.title))
         if self._close_panel(asked, panel) and chosen >= 0:
             await self.decide_call(asked, options[chosen])
 
@@ -126,7 +126,7 @@ class Replies:
     ) -> None:
         """The words are a message to the agent, which gets it before all others."""
         panel = self._open_panel(asked, window)
-        note = await panel.line(NOTE)
+        note = await panel.ask_line(NOTE)
         if not self._close_panel(asked, panel) or note is None:
             return
         if note.strip():
@@ -153,7 +153,7 @@ class Replies:
                 await service.ask(SendNow(asked.chat.conversation, sent.queued))
         finally:
             if not is_on_its_way:
-                application.copy(note)
+                application.copy_text(note)
                 self._warn(" ".join(filter(None, (NOT_SENT, why))))
 
     async def decline_question(self, asked: WaitingQuestion) -> None:

@@ -31,7 +31,7 @@ class ServiceAccess:
         """The service; None if a library is missing, which the user is told."""
         if self.service is None:
             try:
-                engine = await self._engines.needed()
+                engine = await self._engines.ensure_engine()
             except ImportError as error:
                 problem = NO_LIBRARIES.format(error)
                 self._tell(problem)

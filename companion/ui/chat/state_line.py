@@ -12,7 +12,7 @@ import sublime
 from ...agent.session_state import MODE, MODEL
 from ...chat.amounts import count_text
 from ...chat.chat_update import FAILED, STARTING, STOPPING, WORKING, ChatUpdate
-from ..wrapping import Piece, rows, words
+from ..wrapping import Piece, fill_rows, text_pieces
 from . import failure_words, question_words
 from .one_phantom import OnePhantom, narrowest_columns
 
@@ -42,7 +42,7 @@ class StateLine:
         """Show the words and the links below the line that is before the composer, in as many rows
         as they need, if they are others."""
         width = narrowest_columns(views)
-        shown = rows(words(told, width), width) + rows(_link_row(links), width)
+        shown = fill_rows(text_pieces(told, width), width) + fill_rows(_link_row(links), width)
         self._phantom.show(views, composer - 1, _state_html(shown) if shown else "")
 
     def leave_view(self, view: sublime.View) -> None:

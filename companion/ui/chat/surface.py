@@ -100,7 +100,7 @@ class Surface:
         view = self.views[0]
         self._is_writing = True
         try:
-            texts.pending.put(view, [(sublime.Region(start, end), text)])
+            texts.pending.put_parts(view, [(sublime.Region(start, end), text)])
         finally:
             self._is_writing = False
         # Undo is ours (docs/adr/0028), and what an agent writes would fill the session file.
@@ -124,4 +124,4 @@ def _keep_carets(
 
     wanted = [(moved_point(a), moved_point(b)) for a, b in before]
     if [(region.a, region.b) for region in view.sel()] != wanted:
-        texts.select(view, wanted)
+        texts.select_ranges(view, wanted)

@@ -44,7 +44,7 @@ class TabSymbols:
             if view.is_valid() and not self._is_read(view):
                 state = view.file_name(), view.change_count()
                 self._read[view.id()] = _Read(state, self._now(), symbol_index.symbols_in(view))
-                await slices.rest()
+                await slices.yield_when_due()
         ids = [view.id() for view in asked]
         self._read = {id: self._read[id] for id in ids if id in self._read}
         return [found for each in self._read.values() for found in each.found]

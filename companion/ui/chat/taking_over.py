@@ -54,7 +54,7 @@ class TakingOver:
         if not found:
             self._tell(NONE.format(row.name, shown_line(folder)))
             return
-        number = await panels.choice(window, _session_items(found), WHICH.format(row.name))
+        number = await panels.ask_choice(window, _session_items(found), WHICH.format(row.name))
         if number >= 0:
             self._tell(TAKING.format(row.name))
             made = await service.ask(TakeOver(row.id, folder, found[number]))
@@ -77,7 +77,7 @@ def _knows_terminal(row: AgentRow) -> bool:
 def _session_items(sessions: Sequence[ListedSession]) -> list[sublime.QuickPanelItem]:
     now = datetime.now(timezone.utc)
     return [
-        panels.item(session.title or UNTITLED, *_session_details(session.updated, now))
+        panels.panel_item(session.title or UNTITLED, *_session_details(session.updated, now))
         for session in sessions
     ]
 

@@ -51,7 +51,7 @@ class ToldContext:
         return (*context, *await self._problems.new_problems(chat.conversation, window, folder))
 
     async def _context_text(self, window: sublime.Window, folder: str) -> str:
-        if not settings.of(window).chat_context:
+        if not settings.current_settings(window).chat_context:
             return ""
         try:
             shared = await self._companion.ask(ContextShared(window.id()))

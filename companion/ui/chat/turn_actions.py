@@ -23,7 +23,7 @@ from ...edits.ledger import EditLedger
 from ...edits.turn_edits import ShownTurn, conversation_of, parts_of, turn_id
 from .. import panels, sharing_settings, texts
 from ..file_reading import in_time
-from ..stories import computed
+from ..stories import run_in_thread
 from .chat_places import in_front
 from .chat_view import ChatView
 from .drafts import folder_of
@@ -133,12 +133,12 @@ class TurnActions:
             [_message_line(checkpoint.text), _rewind_extent(found[: at + 1])]
             for at, checkpoint in enumerate(found)
         ]
-        number = await panels.choice(window, items, "Go back to before which message?")
+        number = await panels.ask_choice(window, items, "Go back to before which message?")
         if number < 0:
             return
         chosen = found[number]
         what = [f"Rewind: {_rewind_extent(found[: number + 1])}", REWIND]
-        if await panels.choice(window, [what, GO_BACK], _message_line(chosen.text)) != 0:
+        if await panels.ask_choice(window, [what, GO_BACK], _message_line(chosen.text)) != 0:
             return
         rewound = await self._chats.ask_service(chat, Rewind(chat.conversation, chosen.turn))
         if rewound is not None:
@@ -243,7 +243,7 @@ class TurnActions:
         found = await self._chats.ask_service(chat, TurnTexts(chat.conversation, turn)) or ()
         paths = {edit.path for edit in others}
         left = [file for file in found if file.change.path in paths]
-        text = await computed(partial(_undo_preview, left))
+        text = await run_in_thread(partial(_undo_preview, left))
         if text:
             view = texts.open_tab(window, "undo.diff", text)
             view.set_name("not undone.diff")
@@ -319,7 +319,7 @@ def _turn_edits(
     for file in found:
         after = _original_of(file.after)
         if file.is_whole and file.change.state != UNDONE and not after.note:
-            rules = sharing_settings.of(window)
+            rules = sharing_settings.sharing_rules(window)
             edit = Edit(
                 window.id(),
                 file.change.path,

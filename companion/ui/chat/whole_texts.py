@@ -13,7 +13,7 @@ from ...base.unified import unified_text
 from ...chat.question import ChatQuestion
 from ...chat.waiting_block import is_shown_in_part
 from .. import texts
-from ..stories import Stories, computed
+from ..stories import Stories, run_in_thread
 from .question_places import Key
 from .waiting_questions import WaitingQuestion
 
@@ -43,7 +43,7 @@ class WholeTexts:
 
 
 async def _open_text(question: ChatQuestion, window: sublime.Window) -> None:
-    text = await computed(lambda: _question_text(question))
+    text = await run_in_thread(lambda: _question_text(question))
     view = texts.open_tab(window, NAME.format(question.title), text or "")
     view.set_scratch(True)
     view.set_read_only(True)

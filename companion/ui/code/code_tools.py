@@ -30,7 +30,7 @@ from ...ide.code_queries import (
 )
 from ...ide.editor import EditorError
 from ..prompt import diagnostics
-from ..stories import Slices, Stories, computed
+from ..stories import Slices, Stories, run_in_thread
 from . import language_servers, symbol_index
 
 INDEX = "Sublime Text's index, which knows names but not meanings"
@@ -55,7 +55,7 @@ def window_of(window_id: int) -> sublime.Window:
     return window
 
 
-def unsaved(window_id: int) -> frozenset[str]:
+def unsaved_paths(window_id: int) -> frozenset[str]:
     """Raises EditorError."""
     views = window_of(window_id).views()
     return frozenset(
@@ -63,7 +63,7 @@ def unsaved(window_id: int) -> frozenset[str]:
     )
 
 
-def selection(view_id: int) -> Selection:
+def read_selection(view_id: int) -> Selection:
     """Raises EditorError."""
     view = sublime.View(view_id)
     path = view.file_name() if view.is_valid() else None
@@ -78,16 +78,16 @@ def selection(view_id: int) -> Selection:
     return Selection(path, tuple(found))
 
 
-def begin(stories: Stories, window_id: int, query: Query) -> Answer[Findings]:
+def begin_query(stories: Stories, window_id: int, query: Query) -> Answer[Findings]:
     """What is found, in a while; fails with EditorError. Raises EditorError."""
     window, answer = window_of(window_id), Answer[Findings]()
-    stories.begin(_tell(window, query, answer), window)
+    stories.begin(_answer_query(window, query, answer), window)
     return answer
 
 
-async def _tell(window: sublime.Window, query: Query, answer: Answer[Findings]) -> None:
+async def _answer_query(window: sublime.Window, query: Query, answer: Answer[Findings]) -> None:
     try:
-        answer.give(await _found(window, query))
+        answer.give(await _run_query(window, query))
     except EditorError as error:
         answer.fail(error)
     finally:
@@ -95,35 +95,39 @@ async def _tell(window: sublime.Window, query: Query, answer: Answer[Findings]) 
         answer.fail(EditorError(GONE))
 
 
-async def _found(window: sublime.Window, query: Query) -> Findings:
+async def _run_query(window: sublime.Window, query: Query) -> Findings:
     """Raises EditorError."""
     if isinstance(query, ProblemsIn):
-        found = await _problems(window, query.paths)
+        found = await _find_problems(window, query.paths)
     elif isinstance(query, SymbolsIn):
         found = await _symbols_in(window, query.path)
     elif isinstance(query, SymbolsNamed):
         found = await _symbols_named(window, query.query)
     else:
-        found = await _located(window, query)
+        found = await _locate_symbol(window, query)
     rows, slices = [], Slices()
     for row in found.rows[:MAX_FOUND]:
         # The disk may have another text than the view.
         rows.append(symbol_index.with_line(row, window.find_open_file(row.path)))
-        await slices.rest()
+        await slices.yield_when_due()
     return Findings(tuple(rows), found.source)
 
 
-async def _located(window: sublime.Window, query: DefinitionsOf | ReferencesTo) -> Findings:
+async def _locate_symbol(window: sublime.Window, query: DefinitionsOf | ReferencesTo) -> Findings:
     """Raises EditorError."""
-    exact = await _exact(window, query)
+    exact = await _ask_servers(window, query)
     if exact.rows:
         return exact
-    name = query.name or await _word(window, query.spot)
-    look = symbol_index.references if isinstance(query, ReferencesTo) else symbol_index.definitions
+    name = query.name or await _word_at(window, query.spot)
+    look = (
+        symbol_index.indexed_references
+        if isinstance(query, ReferencesTo)
+        else symbol_index.indexed_definitions
+    )
     return Findings(tuple(look(window, name)), INDEX + exact.source)
 
 
-async def _exact(window: sublime.Window, query: DefinitionsOf | ReferencesTo) -> Findings:
+async def _ask_servers(window: sublime.Window, query: DefinitionsOf | ReferencesTo) -> Findings:
     """What a language server says; nothing if none knows the file, or where the symbol is used of
     which only the name is known."""
     if query.name and isinstance(query, DefinitionsOf):
@@ -135,26 +139,26 @@ async def _exact(window: sublime.Window, query: DefinitionsOf | ReferencesTo) ->
         return Findings()
     point = view.text_point(query.spot.line - 1, query.spot.column - 1, clamp_column=True)
     asks = isinstance(query, ReferencesTo)
-    ask = language_servers.references if asks else language_servers.definitions
+    ask = language_servers.find_references if asks else language_servers.find_definitions
     return await ask(window, view, view.rowcol_utf16(point))
 
 
-async def _problems(window: sublime.Window, paths: Sequence[str]) -> Findings:
+async def _find_problems(window: sublime.Window, paths: Sequence[str]) -> Findings:
     found: list[FoundCode] = []
-    names, slices = diagnostics.sources(), Slices()
+    names, slices = diagnostics.loaded_sources(), Slices()
     for path in paths if names else ():
         found += [
             FoundCode(
                 path,
                 diagnostic.row + 1,
                 diagnostic.column + 1,
-                diagnostic.told,
+                diagnostic.message_line,
                 diagnostic.severity,
                 is_utf16=diagnostic.is_utf16,
             )
-            for diagnostic in diagnostics.of(window, path)
+            for diagnostic in diagnostics.diagnostics_of(window, path)
         ]
-        await slices.rest()
+        await slices.yield_when_due()
     return Findings(tuple(found), " and ".join(names) or NOBODY)
 
 
@@ -172,7 +176,7 @@ async def _symbols_named(window: sublime.Window, query: str) -> Findings:
     found = await language_servers.symbols_named(window, query)
     if found.rows:
         return found
-    rows, slices = symbol_index.definitions(window, query), Slices()
+    rows, slices = symbol_index.indexed_definitions(window, query), Slices()
     for view in window.views():
         if view.is_valid() and view.file_name():
             rows += [
@@ -180,11 +184,11 @@ async def _symbols_named(window: sublime.Window, query: str) -> Findings:
                 for symbol in symbol_index.symbols_in(view)
                 if query.lower() in symbol.name.lower()
             ]
-        await slices.rest()
+        await slices.yield_when_due()
     return Findings(tuple(symbol_index.each_once(rows)), INDEX + found.source)
 
 
-async def _word(window: sublime.Window, spot: Spot | None) -> str:
+async def _word_at(window: sublime.Window, spot: Spot | None) -> str:
     """The word at the spot. Raises EditorError."""
     if spot is None:
         raise EditorError(NO_WORD)
@@ -193,7 +197,7 @@ async def _word(window: sublime.Window, spot: Spot | None) -> str:
         point = view.text_point(spot.line - 1, spot.column - 1, clamp_column=True)
         word = view.substr(view.word(point))
     else:
-        word = await computed(partial(_word_on_disk, spot)) or ""
+        word = await run_in_thread(partial(_word_on_disk, spot)) or ""
     if not re.search(r"\w", word):
         raise EditorError(NO_WORD)
     return word

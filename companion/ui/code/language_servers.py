@@ -36,44 +36,50 @@ Place = Sequence[int]
 Reply = Tuple[Any, str]
 
 
-def definitions(window: sublime.Window, view: sublime.View, place: Place) -> Awaitable[Findings]:
-    return _located(window, view, "definition", "definitionProvider", _at(place))
+def find_definitions(
+    window: sublime.Window, view: sublime.View, place: Place
+) -> Awaitable[Findings]:
+    return _request_locations(
+        window, view, "definition", "definitionProvider", _position_params(place)
+    )
 
 
-def references(window: sublime.Window, view: sublime.View, place: Place) -> Awaitable[Findings]:
-    more = {**_at(place), "context": {"includeDeclaration": False}}
-    return _located(window, view, "references", "referencesProvider", more)
+def find_references(
+    window: sublime.Window, view: sublime.View, place: Place
+) -> Awaitable[Findings]:
+    more = {**_position_params(place), "context": {"includeDeclaration": False}}
+    return _request_locations(window, view, "references", "referencesProvider", more)
 
 
-async def _located(
+async def _request_locations(
     window: sublime.Window,
     view: sublime.View,
     what: str,
     capability: str,
     params: Mapping[str, Any],
 ) -> Findings:
-    replies = await _asked(window, view, f"textDocument/{what}", capability, params)
-    return _findings(replies, _locations)
+    replies = await _send_request(window, view, f"textDocument/{what}", capability, params)
+    return _read_findings(replies, _read_locations)
 
 
 async def symbols_in(window: sublime.Window, view: sublime.View) -> Findings:
     """The symbols that the view's server knows, in the order of the text."""
     what, capability = "textDocument/documentSymbol", "documentSymbolProvider"
-    replies = await _asked(window, view, what, capability, {})
-    return _findings(replies, partial(_symbols, view.file_name() or ""))
+    replies = await _send_request(window, view, what, capability, {})
+    return _read_findings(replies, partial(_read_symbols, view.file_name() or ""))
 
 
 async def symbols_named(window: sublime.Window, query: str) -> Findings:
     what, capability = "workspace/symbol", "workspaceSymbolProvider"
-    replies = await _asked(window, None, what, capability, {"query": query})
-    return _findings(replies, partial(_symbols, ""))
+    replies = await _send_request(window, None, what, capability, {"query": query})
+    return _read_findings(replies, partial(_read_symbols, ""))
 
 
-def _at(place: Place) -> dict[str, Any]:
+def _position_params(place: Place) -> dict[str, Any]:
     return {"position": {"line": place[0], "character": place[1]}}
 
 
-def _asked(
+def _send_request(
     window: sublime.Window,
     view: sublime.View | None,
     method: str,
@@ -86,13 +92,13 @@ def _asked(
     if not all(name in sys.modules for name in (LSP, LSP_URLS, PROTOCOL)):
         answer.give(())
         return answer
-    work = partial(_ask, window, view, method, capability, params, answer)
+    work = partial(_send_on_worker, window, view, method, capability, params, answer)
     queues.on_worker(work)
     queues.on_worker(partial(answer.give, None), PATIENCE)
     return answer
 
 
-def _ask(
+def _send_on_worker(
     window: sublime.Window,
     view: sublime.View | None,
     method: str,
@@ -102,10 +108,10 @@ def _ask(
 ) -> None:
     """On the worker."""
     try:
-        servers = _servers(window, view, capability)
+        servers = _able_servers(window, view, capability)
         replies: list[Reply] = []
 
-        def heard(name: str, reply: Any) -> None:
+        def collect_reply(name: str, reply: Any) -> None:
             replies.append((reply, name))
             if len(replies) == len(servers):
                 answer.give(replies)
@@ -113,21 +119,21 @@ def _ask(
         if not servers:
             answer.give(())
         for server in servers:
-            request = sys.modules[PROTOCOL].Request(method, _params(view, params), view)
+            request = sys.modules[PROTOCOL].Request(method, _document_params(view, params), view)
             name = str(server.config.name)
-            failed = partial(_failed, heard, name)
-            server.send_request_async(request, partial(heard, name), failed)
+            failed = partial(_report_failure, collect_reply, name)
+            server.send_request_async(request, partial(collect_reply, name), failed)
     except (AttributeError, KeyError, TypeError, ValueError):
         logger.warning("LSP could not be asked", exc_info=True)
         answer.give(())
 
 
-def _failed(heard: Callable[[str, Any], None], name: str, error: Any) -> None:
+def _report_failure(heard: Callable[[str, Any], None], name: str, error: Any) -> None:
     logger.info("the language server %s refuses: %s", name, error)
     heard(name, None)
 
 
-def _servers(window: sublime.Window, view: sublime.View | None, capability: str) -> list[Any]:
+def _able_servers(window: sublime.Window, view: sublime.View | None, capability: str) -> list[Any]:
     """LSP's sessions."""
     manager = sys.modules[LSP].windows.lookup(window)
     found = [session for session in (manager.get_sessions() if manager is not None else ())]
@@ -138,14 +144,14 @@ def _servers(window: sublime.Window, view: sublime.View | None, capability: str)
     return watching[:1]
 
 
-def _params(view: sublime.View | None, params: Mapping[str, Any]) -> dict[str, Any]:
+def _document_params(view: sublime.View | None, params: Mapping[str, Any]) -> dict[str, Any]:
     if view is None:
         return dict(params)
     uri = sys.modules[LSP_URLS].filename_to_uri(view.file_name())
     return {"textDocument": {"uri": uri}, **params}
 
 
-def _findings(
+def _read_findings(
     replies: Sequence[Reply] | None, read: Callable[[Any], Iterator[FoundCode]]
 ) -> Findings:
     """Reads the forms of the Language Server Protocol."""
@@ -166,31 +172,31 @@ def _findings(
     return Findings(tuple(dict.fromkeys(rows)), source)
 
 
-def _locations(reply: Any) -> Iterator[FoundCode]:
+def _read_locations(reply: Any) -> Iterator[FoundCode]:
     """The places in a server's reply: one location, several, or links to some."""
     for each in [reply] if isinstance(reply, dict) else reply or ():
         if "targetUri" in each:
-            yield from _location(each["targetUri"], each["targetSelectionRange"])
+            yield from _read_location(each["targetUri"], each["targetSelectionRange"])
         else:
-            yield from _location(each["uri"], each["range"])
+            yield from _read_location(each["uri"], each["range"])
 
 
-def _location(
+def _read_location(
     uri: str, range: Mapping[str, Any], name: str = "", kind: str = ""
 ) -> Iterator[FoundCode]:
     """Nothing for what is no file."""
     scheme, path = sys.modules[LSP_URLS].parse_uri(uri)
     if scheme == "file":
-        yield _found(path, range, name, kind)
+        yield _found_code(path, range, name, kind)
 
 
-def _found(path: str, range: Any, name: str, kind: str) -> FoundCode:
+def _found_code(path: str, range: Any, name: str, kind: str) -> FoundCode:
     start = range["start"]
     line, column = int(start["line"]) + 1, int(start["character"]) + 1
     return FoundCode(path, line, column, name, kind, is_utf16=True)
 
 
-def _symbols(path: str, reply: Any) -> Iterator[FoundCode]:
+def _read_symbols(path: str, reply: Any) -> Iterator[FoundCode]:
     """The symbols in a server's reply: symbols that have children, or symbols that say their
     place."""
     for each in reply or ():
@@ -199,7 +205,7 @@ def _symbols(path: str, reply: Any) -> Iterator[FoundCode]:
         if "location" in each:
             start = {"start": {"line": 0, "character": 0}}
             place = each["location"]
-            yield from _location(place["uri"], place.get("range", start), name, kind)
+            yield from _read_location(place["uri"], place.get("range", start), name, kind)
         else:
-            yield _found(path, each["selectionRange"], name, kind)
-            yield from _symbols(path, each.get("children"))
+            yield _found_code(path, each["selectionRange"], name, kind)
+            yield from _read_symbols(path, each.get("children"))

@@ -5,14 +5,14 @@ from __future__ import annotations
 import sublime
 
 
-def show(window: sublime.Window, path: str, line: int, keyboard: sublime.View | None) -> bool:
+def show_line(window: sublime.Window, path: str, line: int, keyboard: sublime.View | None) -> bool:
     """Tells whether the user sees it: not if that would cover `keyboard`, the view they type in."""
     view = window.find_open_file(path)
     if view is not None and view == keyboard:
         # The caret stays where they type.
         view.show_at_center(view.text_point(line - 1, 0))
         return True
-    group = _group(window, view, keyboard)
+    group = _group_for(window, view, keyboard)
     view = window.open_file(f"{path}:{line}", sublime.ENCODED_POSITION, group)
     if keyboard is not None and keyboard.is_valid():
         window.focus_view(keyboard)
@@ -20,7 +20,9 @@ def show(window: sublime.Window, path: str, line: int, keyboard: sublime.View | 
     return window.active_view_in_group(shown) == view
 
 
-def _group(window: sublime.Window, view: sublime.View | None, keyboard: sublime.View | None) -> int:
+def _group_for(
+    window: sublime.Window, view: sublime.View | None, keyboard: sublime.View | None
+) -> int:
     """The group of the file's tab; else one in which the user does not type, if there is one."""
     if view is not None:
         return int(window.get_view_index(view)[0])

@@ -32,20 +32,20 @@ class SublimeCode(CodeKnowledge):
         self._keyboard_in = keyboard_in
 
     async def look_up(self, window_id: int, query: Query) -> Findings:
-        answer = await self._ask(partial(code_tools.begin, self._stories, window_id, query))
+        answer = await self._ask(partial(code_tools.begin_query, self._stories, window_id, query))
         return await background.await_answer(answer)
 
     async def selection(self, window_id: int, view_id: int) -> Selection:
-        found: Selection = await self._ask(partial(code_tools.selection, view_id))
+        found: Selection = await self._ask(partial(code_tools.read_selection, view_id))
         return found
 
     async def unsaved_files(self, window_id: int) -> frozenset[str]:
-        found: frozenset[str] = await self._ask(partial(code_tools.unsaved, window_id))
+        found: frozenset[str] = await self._ask(partial(code_tools.unsaved_paths, window_id))
         return found
 
     async def show_line(self, window_id: int, path: str, line: int) -> bool:
-        def show() -> bool:
+        def show_in_window() -> bool:
             window = code_tools.window_of(window_id)
-            return shown_lines.show(window, path, line, self._keyboard_in(window))
+            return shown_lines.show_line(window, path, line, self._keyboard_in(window))
 
-        return bool(await self._ask(show))
+        return bool(await self._ask(show_in_window))

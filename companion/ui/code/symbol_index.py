@@ -22,16 +22,16 @@ KINDS: dict[int, str] = {
 }
 
 
-def definitions(window: sublime.Window, name: str) -> list[FoundCode]:
+def indexed_definitions(window: sublime.Window, name: str) -> list[FoundCode]:
     """The definitions of the name in all files of the project and all open ones."""
-    return _located(window, name, sublime.SYMBOL_TYPE_DEFINITION)
+    return _locations_of(window, name, sublime.SYMBOL_TYPE_DEFINITION)
 
 
-def references(window: sublime.Window, name: str) -> list[FoundCode]:
-    return _located(window, name, sublime.SYMBOL_TYPE_REFERENCE)
+def indexed_references(window: sublime.Window, name: str) -> list[FoundCode]:
+    return _locations_of(window, name, sublime.SYMBOL_TYPE_REFERENCE)
 
 
-def _located(window: sublime.Window, name: str, type: sublime.SymbolType) -> list[FoundCode]:
+def _locations_of(window: sublime.Window, name: str, type: sublime.SymbolType) -> list[FoundCode]:
     found = window.symbol_locations(name, sublime.SYMBOL_SOURCE_ANY, type)
     return each_once(
         FoundCode(
@@ -39,7 +39,7 @@ def _located(window: sublime.Window, name: str, type: sublime.SymbolType) -> lis
             location.row,
             location.col,
             location.display_name.strip(),
-            _kind(location.kind),
+            _kind_word(location.kind),
         )
         for location in found
     )
@@ -51,7 +51,7 @@ def symbols_in(view: sublime.View) -> list[FoundCode]:
     for symbol in view.symbol_regions():
         row, column = view.rowcol(symbol.region.begin())
         name = " ".join(symbol.name.split())
-        found.append(FoundCode(path, row + 1, column + 1, name, _kind(symbol.kind)))
+        found.append(FoundCode(path, row + 1, column + 1, name, _kind_word(symbol.kind)))
     return sorted(found, key=lambda symbol: (symbol.line, symbol.column))
 
 
@@ -72,7 +72,7 @@ def each_once(found: Iterable[FoundCode]) -> list[FoundCode]:
     return [rows[place] for place in sorted(rows)]
 
 
-def _kind(kind: tuple[int, str, str]) -> str:
+def _kind_word(kind: tuple[int, str, str]) -> str:
     """The kind of symbol in a word of Sublime's or of the syntax, such as "function"; empty if it
     says none."""
     return kind[2].lower() or KINDS.get(kind[0], "")

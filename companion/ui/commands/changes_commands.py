@@ -19,7 +19,7 @@ class GeminiCompanionListChangesCommand(GeminiCompanionRunningCommand):
 
     show = ""
 
-    def act(self, running: Running, show: str = "") -> None:
+    def run_with_companion(self, running: Running, show: str = "") -> None:
         show = show or self.show
         if show == "tab":
             running.changes.sheets.show(self.window)
@@ -59,7 +59,7 @@ class GeminiCompanionShowAcceptedEditsCommand(GeminiCompanionListChangesCommand)
 class GeminiCompanionDecideOnChangesCommand(GeminiCompanionRunningCommand):
     """Let the user choose what to do with the file at the caret of a sheet, or with all."""
 
-    def act(self, running: Running) -> None:
+    def run_with_companion(self, running: Running) -> None:
         from ..changes import decision_list
 
         story = decision_list.choose(running.changes.commands, self.window)
@@ -69,7 +69,7 @@ class GeminiCompanionDecideOnChangesCommand(GeminiCompanionRunningCommand):
 class GeminiCompanionGoToChangeCommand(GeminiCompanionRunningCommand):
     """Shows the line at the caret in the file's own review, from a sheet of changes."""
 
-    def act(self, running: Running) -> None:
+    def run_with_companion(self, running: Running) -> None:
         view = self.window.active_view()
         if view is not None:
             running.stories.begin(running.changes.commands.go(view), self.window)

@@ -22,7 +22,7 @@ def has_chat(running: Running, window: sublime.Window) -> bool:
 class GeminiCompanionChatCommand(GeminiCompanionRunningCommand):
     """Go to the chat of the window, or open one."""
 
-    def act(self, running: Running) -> None:
+    def run_with_companion(self, running: Running) -> None:
         running.chat.actions.show_chat(self.window)
 
 
@@ -30,15 +30,15 @@ class GeminiCompanionNewChatCommand(GeminiCompanionRunningCommand):
     """Open a new chat with the agent of this id. Without it, the user is asked if the settings name
     several, or with `ask` in any case."""
 
-    def act(self, running: Running, agent: str = "", ask: bool = False) -> None:
+    def run_with_companion(self, running: Running, agent: str = "", ask: bool = False) -> None:
         from ..chat import agent_choice
 
         if agent or not (ask or agent_choice.are_several()):
             running.chat.actions.open_new_chat(self.window, agent)
         else:
-            running.stories.begin(self._choose(running), self.window)
+            running.stories.begin(self._choose_agent(running), self.window)
 
-    async def _choose(self, running: Running) -> None:
+    async def _choose_agent(self, running: Running) -> None:
         from ..chat import agent_choice
 
         agent = await agent_choice.choose_agent(self.window, running.chat.actions)
@@ -56,7 +56,7 @@ class GeminiCompanionSendCommand(GeminiCompanionRunningCommand):
     def has_subject(self, running: Running) -> bool:
         return has_chat(running, self.window)
 
-    def act(self, running: Running, text: str | None = None) -> None:
+    def run_with_companion(self, running: Running, text: str | None = None) -> None:
         running.chat.actions.send_message(self.window, text)
 
 
@@ -84,7 +84,7 @@ class GeminiCompanionWaitingMessagesCommand(GeminiCompanionInChatCommand):
     def has_subject(self, running: Running) -> bool:
         return running.chat.actions.composing.has_waiting(self.window)
 
-    def act(self, running: Running) -> None:
+    def run_with_companion(self, running: Running) -> None:
         running.chat.actions.composing.list_waiting(self.window)
 
 
@@ -92,7 +92,9 @@ class GeminiCompanionAttachCommand(GeminiCompanionRunningCommand):
     """Attach something to the next message of the chat in front: `what` is one of WHAT in
     `chat/attaching`, `path` that of a file, folder or image."""
 
-    def act(self, running: Running, what: str | None = None, path: str | None = None) -> None:
+    def run_with_companion(
+        self, running: Running, what: str | None = None, path: str | None = None
+    ) -> None:
         chats = running.chat.actions
         if chats.tabs.in_window(self.window) is None:
             chats.show_chat(self.window)
@@ -102,28 +104,28 @@ class GeminiCompanionAttachCommand(GeminiCompanionRunningCommand):
 class GeminiCompanionCopyCodeCommand(GeminiCompanionInChatCommand):
     """Copy the block of code at the caret of the chat in front, else the last one."""
 
-    def act(self, running: Running) -> None:
+    def run_with_companion(self, running: Running) -> None:
         running.chat.actions.composing.copy_code(self.window)
 
 
 class GeminiCompanionInsertCodeCommand(GeminiCompanionInChatCommand):
     """Put it at the caret of the text that was worked on last."""
 
-    def act(self, running: Running) -> None:
+    def run_with_companion(self, running: Running) -> None:
         running.chat.actions.composing.insert_code(self.window)
 
 
 class GeminiCompanionPreviousMessageCommand(GeminiCompanionInChatCommand):
     """Bring the message said before into the composer of the chat in front."""
 
-    def act(self, running: Running) -> None:
+    def run_with_companion(self, running: Running) -> None:
         running.chat.actions.composing.bring_message(self.window, back=True)
 
 
 class GeminiCompanionNextMessageCommand(GeminiCompanionInChatCommand):
     """Bring the message said after the one that is there."""
 
-    def act(self, running: Running) -> None:
+    def run_with_companion(self, running: Running) -> None:
         running.chat.actions.composing.bring_message(self.window, back=False)
 
 
@@ -133,33 +135,33 @@ class GeminiCompanionStopCommand(GeminiCompanionRunningCommand):
     def has_subject(self, running: Running) -> bool:
         return has_chat(running, self.window)
 
-    def act(self, running: Running) -> None:
+    def run_with_companion(self, running: Running) -> None:
         running.chat.actions.stop_turn(self.window)
 
 
 class GeminiCompanionUndoTurnCommand(GeminiCompanionInChatCommand):
     """Put the files back that a turn of the chat in front has changed."""
 
-    def act(self, running: Running) -> None:
+    def run_with_companion(self, running: Running) -> None:
         running.stories.begin(running.chat.turns.undo_turn(self.window), self.window)
 
 
 class GeminiCompanionRedoTurnCommand(GeminiCompanionInChatCommand):
     """Make the files again what an undone turn of the chat in front made of them."""
 
-    def act(self, running: Running) -> None:
+    def run_with_companion(self, running: Running) -> None:
         running.stories.begin(running.chat.turns.undo_turn(self.window, again=True), self.window)
 
 
 class GeminiCompanionRewindCommand(GeminiCompanionInChatCommand):
     """Go back to before a message of the chat in front: files and conversation."""
 
-    def act(self, running: Running) -> None:
+    def run_with_companion(self, running: Running) -> None:
         running.stories.begin(running.chat.turns.rewind_chat(self.window), self.window)
 
 
 class GeminiCompanionTurnChangesCommand(GeminiCompanionInChatCommand):
     """Show what a turn of the chat in front has changed: the one with the id, else the last."""
 
-    def act(self, running: Running, turn: str = "", path: str = "") -> None:
+    def run_with_companion(self, running: Running, turn: str = "", path: str = "") -> None:
         running.stories.begin(running.chat.turns.show_turn(self.window, turn, path), self.window)

@@ -25,25 +25,29 @@ NO_EXPORTS = (
 class GeminiCompanionShowClisCommand(GeminiCompanionRunningCommand):
     """List the connected CLIs of all windows."""
 
-    def act(self, running: Running) -> None:
+    def run_with_companion(self, running: Running) -> None:
         from .. import cli_list
 
-        story = cli_list.choose(running.companion, self.window, host.tell)
+        story = cli_list.choose_cli(running.companion, self.window, host.tell_user)
         running.stories.begin(story, self.window)
 
 
 class GeminiCompanionInstallCliExtensionCommand(GeminiCompanionRunningCommand):
     """Let a CLI say what it does: write the extension into its home."""
 
-    def act(self, running: Running) -> None:
-        running.stories.begin(running.pages.extension_setup.install(self.window), self.window)
+    def run_with_companion(self, running: Running) -> None:
+        running.stories.begin(
+            running.pages.extension_setup.install_extension(self.window), self.window
+        )
 
 
 class GeminiCompanionRemoveCliExtensionCommand(GeminiCompanionRunningCommand):
     """Take the extension out of a CLI's home."""
 
-    def act(self, running: Running) -> None:
-        running.stories.begin(running.pages.extension_setup.remove(self.window), self.window)
+    def run_with_companion(self, running: Running) -> None:
+        running.stories.begin(
+            running.pages.extension_setup.remove_extension(self.window), self.window
+        )
 
 
 class GeminiCompanionRunCliCommand(sublime_plugin.WindowCommand):
@@ -54,21 +58,21 @@ class GeminiCompanionRunCliCommand(sublime_plugin.WindowCommand):
 
     def run(self) -> None:
         if host.running is not None:
-            host.running.stories.begin(self._start(), self.window)
+            host.running.stories.begin(self._start_cli(), self.window)
 
-    async def _start(self) -> None:
+    async def _start_cli(self) -> None:
         from .. import panels
         from ..terminals import terminus
 
-        folders = self.window.folders() or [self._fallback()]
+        folders = self.window.folders() or [self._fallback_folder()]
         number = 0
         if len(folders) > 1:
-            number = await panels.choice(self.window, folders, "In which folder?")
+            number = await panels.ask_choice(self.window, folders, "In which folder?")
         if number >= 0:
-            environment = host.environment(self.window)
-            await terminus.run_cli(self.window, folders[number], environment, host.tell)
+            environment = host.environment_of(self.window)
+            await terminus.run_cli(self.window, folders[number], environment, host.tell_user)
 
-    def _fallback(self) -> str:
+    def _fallback_folder(self) -> str:
         view = self.window.active_view()
         path = view.file_name() if view is not None else None
         return os.path.dirname(path) if path else os.path.expanduser("~")
@@ -92,28 +96,28 @@ class GeminiCompanionCopyExportsCommand(sublime_plugin.WindowCommand):
     """Copy the variables that lead a CLI to the window, as a line for the user's shell."""
 
     def is_enabled(self) -> bool:
-        return bool(host.environment(self.window))
+        return bool(host.environment_of(self.window))
 
     def run(self) -> None:
         if host.running is not None:
-            host.running.stories.begin(self._copy(), self.window)
+            host.running.stories.begin(self._copy_exports(), self.window)
 
-    async def _copy(self) -> None:
+    async def _copy_exports(self) -> None:
         from .. import panels
         from ..terminals import exports
 
         shells = list(exports.SHELLS)
-        number = await panels.choice(self.window, shells, "For which shell?")
-        environment = host.environment(self.window)
+        number = await panels.ask_choice(self.window, shells, "For which shell?")
+        environment = host.environment_of(self.window)
         if number < 0 or not environment:
             return
         try:
             line = exports.line_for(shells[number], environment)
         except exports.CannotBePasted as error:
-            host.tell(NO_EXPORTS.format(error))
+            host.tell_user(NO_EXPORTS.format(error))
             return
         sublime.set_clipboard(line)
-        host.tell(EXPORTS)
+        host.tell_user(EXPORTS)
 
 
 class GeminiCompanionForgetEnvironmentCommand(sublime_plugin.TextCommand):

@@ -29,10 +29,10 @@ class GeminiCompanionPauseSharingCommand(sublime_plugin.WindowCommand):
     def run(self) -> None:
         from .. import sharing_settings
 
-        sharing_settings.pause(self.window)
+        sharing_settings.pause_sharing(self.window)
         if host.running is not None:
-            host.running.editor.windows.look()
-        host.tell(sharing_settings.IS_PAUSED)
+            host.running.editor.windows.check_windows()
+        host.tell_user(sharing_settings.IS_PAUSED)
 
 
 class GeminiCompanionResumeSharingCommand(sublime_plugin.WindowCommand):
@@ -46,10 +46,10 @@ class GeminiCompanionResumeSharingCommand(sublime_plugin.WindowCommand):
     def run(self) -> None:
         from .. import sharing_settings
 
-        sharing_settings.resume(self.window)
+        sharing_settings.resume_sharing(self.window)
         if host.running is not None:
-            host.running.editor.windows.look()
-        host.tell(sharing_settings.IS_RESUMED)
+            host.running.editor.windows.check_windows()
+        host.tell_user(sharing_settings.IS_RESUMED)
 
 
 class GeminiCompanionRestartCompanionCommand(sublime_plugin.ApplicationCommand):
@@ -59,7 +59,7 @@ class GeminiCompanionRestartCompanionCommand(sublime_plugin.ApplicationCommand):
         pages = host.running.pages.in_front() if host.running is not None else []
         host.stop()
         # First, so that a sentence about a failed start is shown after it.
-        host.tell("Restarted.")
+        host.tell_user("Restarted.")
         host.start()
         for window, command in pages:
             window.run_command(command)
@@ -68,10 +68,10 @@ class GeminiCompanionRestartCompanionCommand(sublime_plugin.ApplicationCommand):
 class GeminiCompanionShowStatusCommand(GeminiCompanionRunningCommand):
     """Show whether a CLI is connected to this window, and if not, what to do."""
 
-    def act(self, running: Running) -> None:
-        running.stories.begin(self._show(running.companion), self.window)
+    def run_with_companion(self, running: Running) -> None:
+        running.stories.begin(self._show_status(running.companion), self.window)
 
-    async def _show(self, companion: Companion) -> None:
+    async def _show_status(self, companion: Companion) -> None:
         from ...base.answer import Unanswered
         from ...ide.questions import WindowStatuses
 
@@ -81,7 +81,7 @@ class GeminiCompanionShowStatusCommand(GeminiCompanionRunningCommand):
             _show_panel(self.window, f"{error}\n")
             return
         of_window = [each.text() for each in statuses if each.window_id == self.window.id()]
-        api = host.api.text() if host.api is not None else ""
+        api = host.api.status_line() if host.api is not None else ""
         _show_panel(self.window, "".join(of_window) + api)
 
 
@@ -130,6 +130,8 @@ class GeminiCompanionShowMessagesCommand(GeminiCompanionRunningCommand):
     def has_subject(self, running: Running) -> bool:
         return running.messages.unseen.has_some
 
-    def act(self, running: Running) -> None:
+    def run_with_companion(self, running: Running) -> None:
         messages = running.messages
-        running.stories.begin(messages.unseen.show(self.window, messages.answer), self.window)
+        running.stories.begin(
+            messages.unseen.show_list(self.window, messages.tell_user), self.window
+        )

@@ -18,20 +18,20 @@ class GeminiCompanionChatsCommand(GeminiCompanionRunningCommand):
     """List the conversations of the window's folders; `action` is what to do with the chosen one,
     instead of asking."""
 
-    def act(self, running: Running, action: str = "") -> None:
+    def run_with_companion(self, running: Running, action: str = "") -> None:
         from ..chat.conversation_list import ConversationList
 
-        found = ConversationList(running.chat.actions, host.tell)
+        found = ConversationList(running.chat.actions, host.tell_user)
         running.stories.begin(found.show_list(self.window, action), self.window)
 
 
 class GeminiCompanionTakeOverSessionCommand(GeminiCompanionRunningCommand):
     """Go on in a chat with a session that an agent has held in a terminal."""
 
-    def act(self, running: Running) -> None:
+    def run_with_companion(self, running: Running) -> None:
         from ..chat.taking_over import TakingOver
 
-        found = TakingOver(running.chat.actions, host.tell)
+        found = TakingOver(running.chat.actions, host.tell_user)
         running.stories.begin(found.show_sessions(self.window), self.window)
 
 
@@ -41,14 +41,14 @@ class GeminiCompanionExportChatCommand(GeminiCompanionRunningCommand):
     def has_subject(self, running: Running) -> bool:
         return has_chat(running, self.window)
 
-    def act(self, running: Running) -> None:
+    def run_with_companion(self, running: Running) -> None:
         from ..chat import chat_places
         from ..chat.conversation_list import ConversationList
 
         chats = running.chat.actions
-        chat = chat_places.in_front(chats.tabs, self.window, host.tell)
+        chat = chat_places.in_front(chats.tabs, self.window, host.tell_user)
         if chat is not None:
-            story = ConversationList(chats, host.tell).export_conversation(
+            story = ConversationList(chats, host.tell_user).export_conversation(
                 self.window, chat.conversation
             )
             running.stories.begin(story, self.window)
@@ -63,10 +63,10 @@ class GeminiCompanionOptionCommand(GeminiCompanionRunningCommand):
     def has_subject(self, running: Running) -> bool:
         return has_chat(running, self.window)
 
-    def act(self, running: Running, value: str | bool | None = None) -> None:
+    def run_with_companion(self, running: Running, value: str | bool | None = None) -> None:
         from ..chat.option_panels import OptionPanels
 
-        found = OptionPanels(running.chat.actions, host.tell)
+        found = OptionPanels(running.chat.actions, host.tell_user)
         running.stories.begin(found.choose_option(self.window, self.category, value), self.window)
 
 
@@ -85,22 +85,24 @@ class GeminiCompanionModelCommand(GeminiCompanionOptionCommand):
 class GeminiCompanionLogInCommand(GeminiCompanionRunningCommand):
     """Log in to the agent of the chat in front, or to one that the user chooses."""
 
-    def act(self, running: Running) -> None:
+    def run_with_companion(self, running: Running) -> None:
         from ..chat.recovery import Recovery
 
         chats = running.chat.actions
         view = chats.tabs.in_window(self.window)
         chat = chats.tabs.chat_of(view) if view is not None else None
-        story = Recovery(chats, host.tell).log_in(self.window, chat)
+        story = Recovery(chats, host.tell_user).log_in(self.window, chat)
         running.stories.begin(story, self.window)
 
 
 class GeminiCompanionChatRemedyCommand(GeminiCompanionRunningCommand):
     """Not for users: does what a link of a chat that failed offers."""
 
-    def act(self, running: Running, action: str, conversation: str, turn: str = "") -> None:
+    def run_with_companion(
+        self, running: Running, action: str, conversation: str, turn: str = ""
+    ) -> None:
         from ..chat.recovery import Recovery
 
-        found = Recovery(running.chat.actions, host.tell)
+        found = Recovery(running.chat.actions, host.tell_user)
         story = found.apply_action(self.window, action, conversation, turn)
         running.stories.begin(story, self.window)

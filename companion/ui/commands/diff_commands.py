@@ -46,7 +46,7 @@ class GeminiCompanionDiffCommand(sublime_plugin.WindowCommand):
     def run(self, id: str | None = None) -> None:
         running = host.running
         if running is None:
-            host.tell(NOT_RUNNING)
+            host.tell_user(NOT_RUNNING)
             return
         if id is None and running.changes.commands.has_keyboard(self.window):
             self._act_in_sheet(running)
@@ -55,9 +55,9 @@ class GeminiCompanionDiffCommand(sublime_plugin.WindowCommand):
 
         view = open_diffs.meant(self.window) if id is None else open_diffs.with_id(id)
         if view is None:
-            running.messages.answer(NO_DIFF)
-        elif id is not None or self._show(running, view) or not self.decides:
-            self.act(running, view)
+            running.messages.tell_user(NO_DIFF)
+        elif id is not None or self._show_diff(running, view) or not self.decides:
+            self.run_on_diff(running, view)
 
     def _act_in_sheet(self, running: Running) -> None:
         commands = running.changes.commands
@@ -66,12 +66,12 @@ class GeminiCompanionDiffCommand(sublime_plugin.WindowCommand):
             return
         view = commands.review_at_caret(self.window)
         if view is not None:
-            self.act(running, view)
+            self.run_on_diff(running, view)
 
-    def act(self, running: Running, view: sublime.View) -> None:
+    def run_on_diff(self, running: Running, view: sublime.View) -> None:
         raise NotImplementedError
 
-    def _show(self, running: Running, view: sublime.View) -> bool:
+    def _show_diff(self, running: Running, view: sublime.View) -> bool:
         """Show the diff, and leave the keyboard where it is; gives whether it was visible
         before."""
         from ..review import open_diffs, pair
@@ -84,7 +84,7 @@ class GeminiCompanionDiffCommand(sublime_plugin.WindowCommand):
         words = self.name().split("_")[2:]
         caption = " ".join(word if word in SMALL else word.capitalize() for word in words)
         more = "" if was_in_sight or not self.decides else OUT_OF_SIGHT
-        running.messages.answer(f"{caption}: {open_diffs.name_of(view)}{more}")
+        running.messages.tell_user(f"{caption}: {open_diffs.name_of(view)}{more}")
         return was_in_sight
 
 
@@ -94,7 +94,7 @@ class GeminiCompanionAcceptDiffCommand(GeminiCompanionDiffCommand):
     decides = True
     in_sheet = "accept_file"
 
-    def act(self, running: Running, view: sublime.View) -> None:
+    def run_on_diff(self, running: Running, view: sublime.View) -> None:
         window = view.window() or self.window
         # Does not end with its view: if that closes, the story says what became of the proposal.
         running.stories.begin(running.review.decisions.accept(window, view), window)
@@ -106,7 +106,7 @@ class GeminiCompanionRejectDiffCommand(GeminiCompanionDiffCommand):
     decides = True
     in_sheet = "reject_file"
 
-    def act(self, running: Running, view: sublime.View) -> None:
+    def run_on_diff(self, running: Running, view: sublime.View) -> None:
         window = view.window() or self.window
         running.stories.begin(running.review.decisions.reject_in_turn(view), window)
 
@@ -116,7 +116,7 @@ class GeminiCompanionReleaseDiffCommand(GeminiCompanionDiffCommand):
 
     decides = True
 
-    def act(self, running: Running, view: sublime.View) -> None:
+    def run_on_diff(self, running: Running, view: sublime.View) -> None:
         window = view.window() or self.window
         running.stories.begin(running.review.decisions.release_in_turn(view), window)
 
@@ -132,7 +132,7 @@ class GeminiCompanionNextChangeCommand(GeminiCompanionDiffCommand):
         ):
             super().run(id)
 
-    def act(self, running: Running, view: sublime.View) -> None:
+    def run_on_diff(self, running: Running, view: sublime.View) -> None:
         over = partial(running.review.queue.go_within, view, 1)
         running.stories.begin(running.review.single_changes.go(view, 1, over), view)
 
@@ -148,7 +148,7 @@ class GeminiCompanionPreviousChangeCommand(GeminiCompanionDiffCommand):
         ):
             super().run(id)
 
-    def act(self, running: Running, view: sublime.View) -> None:
+    def run_on_diff(self, running: Running, view: sublime.View) -> None:
         over = partial(running.review.queue.go_within, view, -1)
         running.stories.begin(running.review.single_changes.go(view, -1, over), view)
 
@@ -159,11 +159,13 @@ class GeminiCompanionAcceptDiffAndNextCommand(GeminiCompanionDiffCommand):
     decides = True
     in_sheet = "accept_file"
 
-    def act(self, running: Running, view: sublime.View) -> None:
+    def run_on_diff(self, running: Running, view: sublime.View) -> None:
         window = view.window() or self.window
-        running.stories.begin(self._accept(running, window, view), window)
+        running.stories.begin(self._accept_and_next(running, window, view), window)
 
-    async def _accept(self, running: Running, window: sublime.Window, view: sublime.View) -> None:
+    async def _accept_and_next(
+        self, running: Running, window: sublime.Window, view: sublime.View
+    ) -> None:
         from ..review.open_diffs import name_of, partner
         from ..review.record import is_written
         from ..stories import sleep
@@ -181,7 +183,7 @@ class GeminiCompanionAcceptDiffAndNextCommand(GeminiCompanionDiffCommand):
 class GeminiCompanionRejectDiffWithNoteCommand(GeminiCompanionDiffCommand):
     """Reject, with a note for the CLI and the comments on lines."""
 
-    def act(self, running: Running, view: sublime.View) -> None:
+    def run_on_diff(self, running: Running, view: sublime.View) -> None:
         # Does not end with its view, so that the note is not lost if that closes.
         window = view.window() or self.window
         running.stories.begin(running.review.notes.reject_with_note(view), window)
@@ -190,7 +192,7 @@ class GeminiCompanionRejectDiffWithNoteCommand(GeminiCompanionDiffCommand):
 class GeminiCompanionCommentOnDiffCommand(GeminiCompanionDiffCommand):
     """Write a note on the selected lines of the proposal."""
 
-    def act(self, running: Running, view: sublime.View) -> None:
+    def run_on_diff(self, running: Running, view: sublime.View) -> None:
         running.stories.begin(running.review.notes.comment(view), view.window() or self.window)
 
 
@@ -209,7 +211,7 @@ class GeminiCompanionKeepChangeCommand(GeminiCompanionChangeCommand):
     decides = True
     in_sheet = "keep_change"
 
-    def act(self, running: Running, view: sublime.View) -> None:
+    def run_on_diff(self, running: Running, view: sublime.View) -> None:
         running.stories.begin(running.review.single_changes.keep(view, self._change), view)
 
 
@@ -219,7 +221,7 @@ class GeminiCompanionDropChangeCommand(GeminiCompanionChangeCommand):
     decides = True
     in_sheet = "drop_change"
 
-    def act(self, running: Running, view: sublime.View) -> None:
+    def run_on_diff(self, running: Running, view: sublime.View) -> None:
         running.stories.begin(running.review.single_changes.drop(view, self._change), view)
 
 
@@ -235,29 +237,29 @@ class GeminiCompanionQueueCommand(GeminiCompanionRunningCommand):
 class GeminiCompanionNextDiffCommand(GeminiCompanionQueueCommand):
     """Show the next waiting proposal, in whichever window."""
 
-    def act(self, running: Running) -> None:
-        running.review.queue.go(_current(self.window), 1)
+    def run_with_companion(self, running: Running) -> None:
+        running.review.queue.go(_current_diff(self.window), 1)
 
 
 class GeminiCompanionPreviousDiffCommand(GeminiCompanionQueueCommand):
     """Show the previous waiting proposal."""
 
-    def act(self, running: Running) -> None:
-        running.review.queue.go(_current(self.window), -1)
+    def run_with_companion(self, running: Running) -> None:
+        running.review.queue.go(_current_diff(self.window), -1)
 
 
 class GeminiCompanionUndoLastAcceptedCommand(GeminiCompanionRunningCommand):
     """Undo the newest accepted edit of the window that can be undone."""
 
     def is_enabled(self, **_arguments: Any) -> bool:
-        return host.running is not None and self._newest(host.running) is not None
+        return host.running is not None and self._newest_edit(host.running) is not None
 
-    def act(self, running: Running) -> None:
-        edit = self._newest(running)
+    def run_with_companion(self, running: Running) -> None:
+        edit = self._newest_edit(running)
         if edit is not None:
             running.stories.begin(running.review.history.undo(self.window, edit), self.window)
 
-    def _newest(self, running: Running) -> Edit | None:
+    def _newest_edit(self, running: Running) -> Edit | None:
         from ..review import history
 
         return history.newest(running.review.ledger, self.window)
@@ -269,7 +271,7 @@ class GeminiCompanionUndoEditsOfTurnCommand(GeminiCompanionRunningCommand):
     def has_subject(self, running: Running) -> bool:
         return bool(running.review.ledger.unasked(self.window.id()))
 
-    def act(self, running: Running) -> None:
+    def run_with_companion(self, running: Running) -> None:
         running.stories.begin(running.review.unasked.undo_turn(self.window), self.window)
 
 
@@ -279,7 +281,7 @@ class GeminiCompanionFillViewCommand(sublime_plugin.TextCommand):
     def run(self, edit: sublime.Edit) -> None:
         from .. import texts
 
-        texts.pending.fill(self.view, edit)
+        texts.pending.fill_view(self.view, edit)
 
 
 class GeminiCompanionSelectCommand(sublime_plugin.TextCommand):
@@ -291,7 +293,7 @@ class GeminiCompanionSelectCommand(sublime_plugin.TextCommand):
         selection.add_all([sublime.Region(*region) for region in regions])
 
 
-def _current(window: sublime.Window) -> sublime.View | None:
+def _current_diff(window: sublime.Window) -> sublime.View | None:
     from ..review import open_diffs
 
     return open_diffs.current(window)

@@ -17,31 +17,31 @@ class GeminiCompanionListCommand(sublime_plugin.WindowCommand):
     at once. `list` is one of LISTS."""
 
     def is_enabled(self, list: str = "") -> bool:
-        return bool(self._rows(list))
+        return bool(self._possible_rows(list))
 
     def is_visible(self, list: str = "") -> bool:
-        return bool(self._rows(list))
+        return bool(self._possible_rows(list))
 
     def run(self, list: str = "") -> None:
-        rows = self._rows(list)
+        rows = self._possible_rows(list)
         if len(rows) == 1:
-            self._do(rows[0])
+            self._run_row(rows[0])
         elif rows and host.running is not None:
-            host.running.stories.begin(self._choose(list, rows), self.window)
+            host.running.stories.begin(self._choose_row(list, rows), self.window)
         else:
-            host.tell(NOT_RUNNING if host.running is None else NOTHING.format(LISTS[list]))
+            host.tell_user(NOT_RUNNING if host.running is None else NOTHING.format(LISTS[list]))
 
-    async def _choose(self, list: str, rows: tuple[Row, ...]) -> None:
+    async def _choose_row(self, list: str, rows: tuple[Row, ...]) -> None:
         from .. import panels
 
-        number = await panels.choice(self.window, [row.caption for row in rows], LISTS[list])
+        number = await panels.ask_choice(self.window, [row.caption for row in rows], LISTS[list])
         if number >= 0:
-            self._do(rows[number])
+            self._run_row(rows[number])
 
-    def _do(self, row: Row) -> None:
+    def _run_row(self, row: Row) -> None:
         self.window.run_command(name_of(row.command), dict(row.arguments))
 
-    def _rows(self, list: str) -> tuple[Row, ...]:
+    def _possible_rows(self, list: str) -> tuple[Row, ...]:
         return tuple(row for row in ROWS if row.list == list and self._is_possible(row))
 
     def _is_possible(self, row: Row) -> bool:
@@ -52,10 +52,12 @@ class GeminiCompanionListCommand(sublime_plugin.WindowCommand):
 
 def is_offered(command: sublime_plugin.Command, arguments: Mapping[str, Any]) -> bool:
     """Whether palette and menus offer the command with these arguments now."""
-    return all(_ask(method, arguments) for method in (command.is_enabled, command.is_visible))
+    return all(
+        _ask_method(method, arguments) for method in (command.is_enabled, command.is_visible)
+    )
 
 
-def _ask(method: Callable[..., bool], arguments: Mapping[str, Any]) -> bool:
+def _ask_method(method: Callable[..., bool], arguments: Mapping[str, Any]) -> bool:
     # The editor asks so as well: what counts for all arguments takes none.
     try:
         return method(**arguments)

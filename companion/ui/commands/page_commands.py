@@ -17,42 +17,44 @@ if TYPE_CHECKING:
 class GeminiCompanionWelcomeCommand(GeminiCompanionRunningCommand):
     """Show the steps to the first edit, and which of them are done."""
 
-    def act(self, running: Running) -> None:
-        running.pages.welcome.show(self.window)
+    def run_with_companion(self, running: Running) -> None:
+        running.pages.welcome.show_sheet(self.window)
 
 
 class GeminiCompanionDoctorCommand(GeminiCompanionRunningCommand):
     """Show what keeps a CLI from connecting, and what to do; with `copy`, put this on the clipboard
     as text."""
 
-    def act(self, running: Running, copy: bool = False) -> None:
+    def run_with_companion(self, running: Running, copy: bool = False) -> None:
         if copy:
-            running.stories.begin(self._copy(running.companion), self.window)
+            running.stories.begin(self._copy_report(running.companion), self.window)
         else:
-            running.pages.doctor.show(self.window)
+            running.pages.doctor.show_sheet(self.window)
 
-    async def _copy(self, companion: Companion) -> None:
-        from ..examinations import examine
+    async def _copy_report(self, companion: Companion) -> None:
+        from ..examinations import examine_window
         from ..pages import checkups, doctor
 
-        found = await examine(companion, self.window)
+        found = await examine_window(companion, self.window)
         if not found:
-            host.tell(checkups.FAILED)
+            host.tell_user(checkups.FAILED)
             return
-        sublime.set_clipboard(doctor.report(found))
-        host.tell("The report is on the clipboard.")
+        sublime.set_clipboard(doctor.bug_report(found))
+        host.tell_user("The report is on the clipboard.")
 
 
 class GeminiCompanionRemedyCommand(GeminiCompanionRunningCommand):
     """Not for users: does what a link of these two pages offers about a failure."""
 
-    def act(self, running: Running, action: str, argument: str = "", cli: str = "") -> None:
-        story = running.pages.remedies.apply(self.window, action, argument, cli)
+    def run_with_companion(
+        self, running: Running, action: str, argument: str = "", cli: str = ""
+    ) -> None:
+        story = running.pages.remedies.apply_remedy(self.window, action, argument, cli)
         running.stories.begin(story, self.window)
 
 
 class GeminiCompanionShowSharedContextCommand(GeminiCompanionRunningCommand):
     """Show what the CLIs of the window are told; the page follows changes."""
 
-    def act(self, running: Running) -> None:
-        running.pages.shared_sheets.show(self.window)
+    def run_with_companion(self, running: Running) -> None:
+        running.pages.shared_sheets.show_sheet(self.window)

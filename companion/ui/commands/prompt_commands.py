@@ -13,23 +13,23 @@ from ..host import NOT_RUNNING, host
 NO_WORDS = '"gemini_companion_prompt" has to be given a "text" of some words, and was given {!r}.'
 
 
-def send(window: sublime.Window, text: str, name: str) -> None:
+def send_words(window: sublime.Window, text: str, name: str) -> None:
     """`text` may contain variables; `name` is the name of the text for the user."""
     from .. import sharing_settings
     from ..prompt.sending import PromptWords, Sending
 
     running = host.running
     if running is None:
-        host.tell(NOT_RUNNING)
+        host.tell_user(NOT_RUNNING)
         return
     composing = running.chat.actions.composing
     place, is_excluded = (
         partial(composing.destination_in, window),
-        sharing_settings.excluder(window),
+        sharing_settings.exclusion_rule(window),
     )
-    sending = Sending(window, is_excluded, host.tell, place)
+    sending = Sending(window, is_excluded, host.tell_user, place)
     running.stories.begin(
-        sending.send(PromptWords(text, name), composing.texts.last_text_in(window)), window
+        sending.send_words(PromptWords(text, name), composing.texts.last_text_in(window)), window
     )
 
 
@@ -37,42 +37,42 @@ class GeminiCompanionSendSelectionCommand(sublime_plugin.WindowCommand):
     """Send the selected text, or else the line of the cursor."""
 
     def run(self) -> None:
-        send(self.window, "$selection\n", "the selection")
+        send_words(self.window, "$selection\n", "the selection")
 
 
 class GeminiCompanionSendReferenceCommand(sublime_plugin.WindowCommand):
     """Send the names of the file and the selected lines: @path#L10-20."""
 
     def run(self) -> None:
-        send(self.window, "$reference ", "the reference")
+        send_words(self.window, "$reference ", "the reference")
 
 
 class GeminiCompanionSendFileCommand(sublime_plugin.WindowCommand):
     """Send the name of the file; the CLI then reads it."""
 
     def run(self) -> None:
-        send(self.window, "$file ", "the file")
+        send_words(self.window, "$file ", "the file")
 
 
 class GeminiCompanionSendOpenFilesCommand(sublime_plugin.WindowCommand):
     """Send the names of all files that have a tab in the window."""
 
     def run(self) -> None:
-        send(self.window, "$open_files ", "the open files")
+        send_words(self.window, "$open_files ", "the open files")
 
 
 class GeminiCompanionSendDiagnosticsCommand(sublime_plugin.WindowCommand):
     """Send what LSP and SublimeLinter have found in the file, or in the selected lines."""
 
     def run(self) -> None:
-        send(self.window, "$diagnostics\n", "the diagnostics")
+        send_words(self.window, "$diagnostics\n", "the diagnostics")
 
 
 class GeminiCompanionSendBuildResultsCommand(sublime_plugin.WindowCommand):
     """Send the output of the last build."""
 
     def run(self) -> None:
-        send(self.window, "$build_results\n", "the build results")
+        send_words(self.window, "$build_results\n", "the build results")
 
 
 class GeminiCompanionPromptCommand(sublime_plugin.WindowCommand):
@@ -80,6 +80,6 @@ class GeminiCompanionPromptCommand(sublime_plugin.WindowCommand):
 
     def run(self, text: Any = None) -> None:
         if isinstance(text, str) and text.strip():
-            send(self.window, text, "your prompt")
+            send_words(self.window, text, "your prompt")
         else:
-            host.tell(NO_WORDS.format(text))
+            host.tell_user(NO_WORDS.format(text))

@@ -20,14 +20,14 @@ class GeminiCompanionQuestionCommand(GeminiCompanionRunningCommand):
 class GeminiCompanionShowQuestionCommand(GeminiCompanionQuestionCommand):
     """Go to the question of an agent that waits in a chat of the window."""
 
-    def act(self, running: Running) -> None:
+    def run_with_companion(self, running: Running) -> None:
         running.chat.actions.answering.show_question(self.window)
 
 
 class GeminiCompanionAllowCommand(GeminiCompanionQuestionCommand):
     """Allow once what the agent asks for, or answer its other question."""
 
-    def act(self, running: Running) -> None:
+    def run_with_companion(self, running: Running) -> None:
         from ..chat.answering import ALLOW
 
         running.chat.actions.answering.decide_question(self.window, ALLOW)
@@ -36,7 +36,7 @@ class GeminiCompanionAllowCommand(GeminiCompanionQuestionCommand):
 class GeminiCompanionAllowAlwaysCommand(GeminiCompanionQuestionCommand):
     """Allow it from now on."""
 
-    def act(self, running: Running) -> None:
+    def run_with_companion(self, running: Running) -> None:
         from ..chat.answering import ALLOW_ALWAYS
 
         running.chat.actions.answering.decide_question(self.window, ALLOW_ALWAYS)
@@ -45,7 +45,7 @@ class GeminiCompanionAllowAlwaysCommand(GeminiCompanionQuestionCommand):
 class GeminiCompanionDenyCommand(GeminiCompanionQuestionCommand):
     """Deny what the agent asks for, or decline its other question."""
 
-    def act(self, running: Running) -> None:
+    def run_with_companion(self, running: Running) -> None:
         from ..chat.answering import DENY
 
         running.chat.actions.answering.decide_question(self.window, DENY)
@@ -54,7 +54,7 @@ class GeminiCompanionDenyCommand(GeminiCompanionQuestionCommand):
 class GeminiCompanionDenyWithNoteCommand(GeminiCompanionQuestionCommand):
     """Deny it, and tell the agent something."""
 
-    def act(self, running: Running) -> None:
+    def run_with_companion(self, running: Running) -> None:
         from ..chat.answering import DENY_WITH_NOTE
 
         running.chat.actions.answering.decide_question(self.window, DENY_WITH_NOTE)

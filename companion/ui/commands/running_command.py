@@ -16,7 +16,7 @@ class GeminiCompanionRunningCommand(sublime_plugin.WindowCommand):
     """Base of commands that need the companion and have no diff of their own."""
 
     # What the command does, with the arguments that it was given.
-    act: Callable[..., None]
+    run_with_companion: Callable[..., None]
 
     def is_enabled(self, **_arguments: Any) -> bool:
         return host.running is not None
@@ -32,4 +32,4 @@ class GeminiCompanionRunningCommand(sublime_plugin.WindowCommand):
     def run(self, **arguments: Any) -> None:
         if host.running is not None:
             host.running.diffs.next_edit.stop()
-            self.act(host.running, **arguments)
+            self.run_with_companion(host.running, **arguments)

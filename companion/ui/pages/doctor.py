@@ -18,41 +18,41 @@ NAME = "Gemini Companion: Doctor"
 FINE = "Nothing is in the way."
 
 
-def html(found: Examinations) -> str:
+def doctor_page(found: Examinations) -> str:
     """The page: for each CLI the first failed step and what to do, and all its steps."""
     connected = found[0].facts.window.connected
     clis = {0: "No CLI is", 1: "One CLI is"}.get(connected, f"{connected} CLIs are")
-    copy = page.link("gemini_companion_doctor", {"copy": True}, "Copy Report")
-    again = page.link("gemini_companion_doctor", {}, "Look Again")
+    copy = page.command_link("gemini_companion_doctor", {"copy": True}, "Copy Report")
+    again = page.command_link("gemini_companion_doctor", {}, "Look Again")
     parts = [
         f"<h1>{NAME}</h1>",
         f'<p class="lead">{clis} connected to this window. {again} {copy}</p>',
     ]
     for examination in found:
-        parts.append(f"<h2>{page.shown(examination.subject)}</h2>")
-        parts.append(_verdict(examination))
-        parts += _rows(examination)
+        parts.append(f"<h2>{page.shown_html(examination.subject)}</h2>")
+        parts.append(_verdict_html(examination))
+        parts += _step_rows(examination)
     return "".join(parts)
 
 
-def _verdict(examination: Examination) -> str:
+def _verdict_html(examination: Examination) -> str:
     failure = examination.failure
     if failure is None:
         return f'<div class="box fine">{FINE}</div>'
-    button = remedies.button(failure, examination.facts)
+    button = remedies.remedy_link(failure, examination.facts)
     return (
-        f'<div class="box alarm next"><b>{page.shown(failure.what)}</b>'
-        f"<div>{page.shown(failure.remedy)} {button}</div></div>"
+        f'<div class="box alarm next"><b>{page.shown_html(failure.what)}</b>'
+        f"<div>{page.shown_html(failure.remedy)} {button}</div></div>"
     )
 
 
-def _rows(examination: Examination) -> list[str]:
+def _step_rows(examination: Examination) -> list[str]:
     """The rows of the steps; those after the failed one are in one line."""
     rows, later = [], []
     for row in examination.rows:
         name = escape(row.check.name)
         if isinstance(row.result, Ok):
-            found = f'<span class="path">{page.shown(row.result.found)}</span>'
+            found = f'<span class="path">{page.shown_html(row.result.found)}</span>'
             rows.append(f'<div class="row"><span class="ok">\u2713</span> {name} {found}</div>')
         elif isinstance(row.result, Failed):
             rows.append(f'<div class="row failed">\u2717 {name}</div>')
@@ -62,7 +62,7 @@ def _rows(examination: Examination) -> list[str]:
     return [*rows, f'<div class="row later">\u2013 {names}</div>'] if later else rows
 
 
-def report(found: Examinations) -> str:
+def bug_report(found: Examinations) -> str:
     """The examinations as text for a bug report: no token, no text of a file, ~ for the home
     folder."""
     lines = [

@@ -37,15 +37,15 @@ STYLE = """<style>
 </style>"""
 
 
-def html(content: str) -> str:
+def page_html(content: str) -> str:
     return f'<body id="gemini-companion">{STYLE}{content}</body>'
 
 
-def shown(text: str) -> str:
+def shown_html(text: str) -> str:
     """The text as HTML, with ~ for the user's home folder."""
     return escape(spell_hidden(shorten_home(text, os.path.expanduser("~"))))
 
 
-def link(command: str, arguments: Mapping[str, Any], label: str) -> str:
+def command_link(command: str, arguments: Mapping[str, Any], label: str) -> str:
     values = escape(json.dumps(arguments), quote=True) if arguments else ""
     return f'<a href="subl:{command} {values}">{escape(label)}</a>'

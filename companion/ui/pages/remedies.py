@@ -18,7 +18,7 @@ from ...ide.doctor.report import Facts
 from ...ide.questions import DiscoveryRepair
 from ...ide.service import Companion
 from .. import panels, settings, sharing_settings, stories
-from ..stories import computed
+from ..stories import run_in_thread
 from . import page
 
 # The labels of the links, by their actions.
@@ -40,7 +40,7 @@ NOT_REMOVED = (
 )
 
 
-def button(failed: Failed, facts: Facts) -> str:
+def remedy_link(failed: Failed, facts: Facts) -> str:
     """The link that repairs the failure; empty if no click can do that. `facts` are those of the
     CLI that fails."""
     label = LABELS.get(failed.action, "")
@@ -51,7 +51,7 @@ def button(failed: Failed, facts: Facts) -> str:
     if not label:
         return ""
     arguments = {"action": failed.action, "argument": failed.argument, "cli": facts.cli.id}
-    return page.link("gemini_companion_remedy", arguments, label)
+    return page.command_link("gemini_companion_remedy", arguments, label)
 
 
 class Remedies:
@@ -64,7 +64,9 @@ class Remedies:
         self._tell = tell
         self._changed = changed
 
-    async def apply(self, window: sublime.Window, action: str, argument: str, cli: str) -> None:
+    async def apply_remedy(
+        self, window: sublime.Window, action: str, argument: str, cli: str
+    ) -> None:
         """Do the action for the CLI of that id; an unknown action does nothing."""
         simple = {
             checks.RUN_CLI: "gemini_companion_run_cli",
@@ -78,13 +80,13 @@ class Remedies:
             sublime.set_clipboard(argument)
             self._tell("The command is on the clipboard. Run it in a terminal.")
         elif action == checks.USE_PROGRAM:
-            self._use(argument)
+            self._use_program(argument)
         elif action == checks.ENABLE:
-            await self._enable(window, clis.by_id(cli), argument)
+            await self._enable_in_settings(window, clis.by_id(cli), argument)
         elif action == checks.ADD_FOLDER:
             # The path is the CLI's own.
             folder = sharing_settings.path_maps(window).to_local(argument)
-            is_there = await computed(partial(os.path.isdir, folder))
+            is_there = await run_in_thread(partial(os.path.isdir, folder))
             _add_folder(window, folder, is_there)
         elif action in (checks.WRITE_AGAIN, checks.SWEEP):
             is_removed = await self._companion.ask(DiscoveryRepair(window.id(), argument))
@@ -92,13 +94,13 @@ class Remedies:
                 self._tell(NOT_REMOVED.format(argument))
             self._changed()
 
-    def _use(self, program: str) -> None:
+    def _use_program(self, program: str) -> None:
         stored = sublime.load_settings(settings.FILE)
-        stored.set("cli_command", [program, *settings.of().cli_command[1:]])
+        stored.set("cli_command", [program, *settings.current_settings().cli_command[1:]])
         sublime.save_settings(settings.FILE)
         self._changed()
 
-    async def _enable(self, window: sublime.Window, cli: Cli, path: str) -> None:
+    async def _enable_in_settings(self, window: sublime.Window, cli: Cli, path: str) -> None:
         """Show what would be written to the CLI's settings file at the path, ask, and write it."""
         try:
             plan = await background.start_work(partial(cli_settings.enabling_change, cli, path))
@@ -116,13 +118,13 @@ class Remedies:
             sublime.QuickPanelItem("Write it", details),
             sublime.QuickPanelItem("Leave it", "nothing is written"),
         ]
-        if await panels.choice(window, items, f"Let {cli.name} connect to editors?") != 0:
+        if await panels.ask_choice(window, items, f"Let {cli.name} connect to editors?") != 0:
             return
-        self._tell(await computed(partial(_apply, cli, plan)) or stories.FAILED)
+        self._tell(await run_in_thread(partial(_apply_change, cli, plan)) or stories.FAILED)
         self._changed()
 
 
-def _apply(cli: Cli, change: SettingsChange) -> str:
+def _apply_change(cli: Cli, change: SettingsChange) -> str:
     """Runs in a thread; gives the sentence for the user."""
     try:
         backup = cli_settings.apply_change(change)

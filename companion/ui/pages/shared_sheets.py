@@ -29,74 +29,79 @@ REASONS = {
 
 
 class SharedSheets:
-    """Shows the sheets, at most one for each window. `look` must be called from time to time."""
+    """Shows the sheets, at most one for each window. `refresh_sheets` must be called from time to
+    time."""
 
     def __init__(self, companion: Companion, stories: Stories) -> None:
         self._companion = companion
         self._stories = stories
         self._sheets = Sheets(NAME)
 
-    def show(self, window: sublime.Window) -> None:
+    def show_sheet(self, window: sublime.Window) -> None:
         """Open the window's sheet, or bring it to the front."""
-        self._sheets.show(window, "")
-        self._stories.begin(self._draw(window), window)
+        self._sheets.show_sheet(window, "")
+        self._stories.begin(self._draw_sheet(window), window)
 
-    def look(self) -> None:
+    def refresh_sheets(self) -> None:
         """Show what has changed."""
-        for window in self._sheets.windows():
-            self._stories.begin(self._draw(window), window)
+        for window in self._sheets.windows_with_sheet():
+            self._stories.begin(self._draw_sheet(window), window)
 
     def stop(self) -> None:
         """Close the sheets, because they would become outdated."""
         self._sheets.stop()
 
-    async def _draw(self, window: sublime.Window) -> None:
+    async def _draw_sheet(self, window: sublime.Window) -> None:
         try:
             shared = await self._companion.ask(ContextShared(window.id()))
         except Unanswered:
             # The next check asks again.
             return
         if shared is not None:
-            self._sheets.put(window, html(shared, settings.read(window)[1]))
+            self._sheets.put_contents(
+                window, shared_page(shared, settings.read_settings(window)[1])
+            )
 
 
-def html(shared: SharedContext, problems: Iterable[str]) -> str:
+def shared_page(shared: SharedContext, problems: Iterable[str]) -> str:
     """The page; `problems` are sentences about invalid settings."""
-    parts = [f"<h1>{NAME}</h1>", f'<p class="lead">{_heading(shared)}</p>']
+    parts = [f"<h1>{NAME}</h1>", f'<p class="lead">{_sharing_heading(shared)}</p>']
     parts += [f'<div class="box alarm">{escape(problem)}</div>' for problem in problems]
-    parts.append(f'<div class="box payload">{_lines(payload(shared))}</div>')
+    parts.append(f'<div class="box payload">{_lines_html(payload_text(shared))}</div>')
     parts.append("<h2>Held back</h2>")
     counts = shared.held_back
-    parts += [f"<p>{_count(counts[key])} {REASONS[key]}.</p>" for key in REASONS if key in counts]
+    parts += [
+        f"<p>{_file_count(counts[key])} {REASONS[key]}.</p>" for key in REASONS if key in counts
+    ]
     if not counts:
         parts.append("<p>None of the open files.</p>")
-    return page.html("".join(parts))
+    return page.page_html("".join(parts))
 
 
-def payload(shared: SharedContext) -> str:
+def payload_text(shared: SharedContext) -> str:
     """The message as it is sent, with line breaks and indents for people."""
     method, params = shared.update.notification()
     message = {"jsonrpc": "2.0", "method": method, "params": params}
     return json.dumps(message, indent=2, ensure_ascii=False)
 
 
-def _heading(shared: SharedContext) -> str:
+def _sharing_heading(shared: SharedContext) -> str:
     link = "resume" if shared.paused else "pause"
-    told = f"This is what {_clis(shared.connected)} told of this window:"
+    told = f"This is what {_clis_words(shared.connected)} told of this window:"
     return f'{told} <a href="subl:gemini_companion_{link}_sharing">{link.title()} Sharing</a>'
 
 
-def _clis(count: int) -> str:
+def _clis_words(count: int) -> str:
     if not count:
         return "a CLI would be"
     return "one CLI is" if count == 1 else f"{count} CLIs are"
 
 
-def _count(files: int) -> str:
+def _file_count(files: int) -> str:
     return "One file" if files == 1 else f"{files} files"
 
 
-def _lines(text: str) -> str:
+def _lines_html(text: str) -> str:
     """The lines as HTML: minihtml has no preformatted text. Half surrogate pairs, which UTF-8
     cannot contain, are spelled out."""
     return escape(spell_hidden(text)).replace("  ", "&nbsp;&nbsp;").replace("\n", "<br>")

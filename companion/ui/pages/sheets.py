@@ -19,7 +19,7 @@ class Sheets:
         self._sheets: dict[int, sublime.HtmlSheet] = {}
         self._contents: dict[int, str] = {}
 
-    def show(self, window: sublime.Window, contents: str) -> None:
+    def show_sheet(self, window: sublime.Window, contents: str) -> None:
         """Bring the window's sheet to the front, or open one with these contents. It covers no
         diff, because commands do not mean a diff that the user cannot see."""
         sheet = self._sheets.get(window.id())
@@ -30,7 +30,7 @@ class Sheets:
             self._contents[window.id()] = contents
         window.focus_sheet(sheet)
 
-    def put(self, window: sublime.Window, contents: str) -> None:
+    def put_contents(self, window: sublime.Window, contents: str) -> None:
         """Show the contents in the window's sheet, if it has one."""
         sheet = self._sheets.get(window.id())
         # A sheet that is drawn again scrolls back to its beginning.
@@ -38,13 +38,13 @@ class Sheets:
             self._contents[window.id()] = contents
             sheet.set_contents(contents)
 
-    def windows(self) -> list[sublime.Window]:
+    def windows_with_sheet(self) -> list[sublime.Window]:
         """The windows that have a sheet."""
-        return [sublime.Window(id) for id, _sheet, _place in self._open()]
+        return [sublime.Window(id) for id, _sheet, _place in self._open_sheets()]
 
     def windows_in_sight(self) -> list[sublime.Window]:
         """The windows whose sheet is visible."""
-        shown = [id for id, sheet, place in self._open() if sheet in place.selected_sheets()]
+        shown = [id for id, sheet, place in self._open_sheets() if sheet in place.selected_sheets()]
         return [sublime.Window(id) for id in shown]
 
     def is_in_front(self, window: sublime.Window) -> bool:
@@ -60,7 +60,7 @@ class Sheets:
             if sheet.window() is not None:
                 sheet.close()
 
-    def _open(self) -> Iterator[tuple[int, sublime.HtmlSheet, sublime.Window]]:
+    def _open_sheets(self) -> Iterator[tuple[int, sublime.HtmlSheet, sublime.Window]]:
         """The sheets that are still open, each with its window's id and the window that it is
         in."""
         for id, sheet in list(self._sheets.items()):

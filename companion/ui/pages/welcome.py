@@ -38,37 +38,39 @@ TO_DO = "Two minutes to the first edit. This page follows what you do."
 MARK = "welcomed"
 
 
-def html(found: Examinations, agents: Sequence[str] | None = None) -> str:
+def welcome_page(found: Examinations, agents: Sequence[str] | None = None) -> str:
     """The page for a CLI in the window's folders, or for one that would be started there. `agents`
     are the names of those that a chat could have; None if that is not known."""
-    examination = _meant(found)
-    facts, results = examination.facts, _results(examination)
-    is_connected, name = isinstance(results["connected"], Ok), page.shown(facts.name)
+    examination = _current_examination(found)
+    facts, results = examination.facts, _step_results(examination)
+    is_connected, name = isinstance(results["connected"], Ok), page.shown_html(facts.name)
     lead = (CONNECTED if is_connected else TO_DO).format(name)
     parts = [f"<h1>{NAME}</h1>", f'<p class="lead">{lead}</p>']
     following = next((id for id in results if isinstance(results[id], Failed)), "")
     for id, result in results.items():
-        parts.append(_step(STEPS[id].format(name), result, examination, is_next=id == following))
+        parts.append(
+            _step_html(STEPS[id].format(name), result, examination, is_next=id == following)
+        )
     if is_connected and facts.extension is not None and not facts.extension.version:
-        install = page.link("gemini_companion_install_cli_extension", {}, "Install it")
+        install = page.command_link("gemini_companion_install_cli_extension", {}, "Install it")
         parts.append(f'<div class="step">\u2013 {EXTENSION.format(name)} {install}</div>')
-    parts.append(_chat(agents) if agents is not None else "")
-    doctor = page.link("gemini_companion_doctor", {}, "Doctor")
+    parts.append(_chat_line(agents) if agents is not None else "")
+    doctor = page.command_link("gemini_companion_doctor", {}, "Doctor")
     parts.append(f'<p class="foot">Every step of the CLI on its way here: {doctor}</p>')
     return "".join(parts)
 
 
-def _chat(agents: Sequence[str]) -> str:
+def _chat_line(agents: Sequence[str]) -> str:
     """The other way to work with an agent, in one line."""
     if not agents:
-        choose = page.link("gemini_companion_new_chat", {"ask": True}, "Show agents")
+        choose = page.command_link("gemini_companion_new_chat", {"ask": True}, "Show agents")
         return f'<div class="step">\u2013 {NO_AGENT} {choose}</div>'
-    open_one = page.link("gemini_companion_chat", {}, "Open a chat")
-    told = CHAT.format(", ".join(map(page.shown, agents)))
+    open_one = page.command_link("gemini_companion_chat", {}, "Open a chat")
+    told = CHAT.format(", ".join(map(page.shown_html, agents)))
     return f'<div class="step">\u2013 {told} {open_one}</div>'
 
 
-def _meant(found: Examinations) -> Examination:
+def _current_examination(found: Examinations) -> Examination:
     """The connected CLI; else the newest that runs, or the one that would be started."""
     of_kind = [each for each in found if each.facts.cli == found[0].facts.cli]
     connected = (each for each in of_kind if each.facts.is_connected)
@@ -76,7 +78,7 @@ def _meant(found: Examinations) -> Examination:
     return next(connected, of_kind[0] if last.facts.process is not None else last)
 
 
-def _results(examination: Examination) -> dict[str, Ok | Failed | None]:
+def _step_results(examination: Examination) -> dict[str, Ok | Failed | None]:
     """The results of the steps by their ids; None for the last one if it has to wait for others."""
     facts = examination.facts
     results = {id: checks.by_id(id).look(facts) for id in STEPS}
@@ -106,18 +108,20 @@ def _on_its_way(facts: Facts) -> Failed | None:
     return next((result for result in results if isinstance(result, Failed)), None)
 
 
-def _step(title: str, result: Ok | Failed | None, examination: Examination, is_next: bool) -> str:
+def _step_html(
+    title: str, result: Ok | Failed | None, examination: Examination, is_next: bool
+) -> str:
     """The link of the next step to do is highlighted."""
     if result is None:
         is_there = examination.facts.process is not None
         start = "" if is_there else START.format(examination.start_line)
-        words = f'<div class="words">{page.shown(start)}</div>' if start else ""
+        words = f'<div class="words">{page.shown_html(start)}</div>' if start else ""
         return f'<div class="step later">\u2013 {title}{words}</div>'
     if isinstance(result, Ok):
-        found = f'<span class="path">{page.shown(result.found)}</span>'
+        found = f'<span class="path">{page.shown_html(result.found)}</span>'
         return f'<div class="step"><span class="ok">\u2713</span> {title} {found}</div>'
-    words = page.shown(f"{result.what} {result.remedy}")
-    button = remedies.button(result, examination.facts)
+    words = page.shown_html(f"{result.what} {result.remedy}")
+    button = remedies.remedy_link(result, examination.facts)
     return (
         f'<div class="{"step next" if is_next else "step"}"><span class="failed">\u2717</span>'
         f' <span class="title">{title}</span> {button}<div class="words">{words}</div></div>'
@@ -136,7 +140,7 @@ def is_first_start(cache: str, state_path: str) -> bool:
     return is_installed and not any(map(os.path.exists, marks))
 
 
-def remember(cache: str) -> None:
+def remember_shown(cache: str) -> None:
     """Note that the page was shown. Raises OSError."""
     mark = os.path.join(cache, MARK)
     private_files.make_parents(mark)

@@ -22,7 +22,7 @@ from .review_parts import ReviewParts
 
 class ChangeParts:
     def __init__(self, base: Foundation, diffs: DiffParts, review: ReviewParts) -> None:
-        reviews, history, tell = diffs.reviews, review.history, base.messages.answer
+        reviews, history, tell = diffs.reviews, review.history, base.messages.tell_user
         undoing = Undoing(history, reviews.presses, tell)
         deciding = Deciding(reviews, undoing, tell)
         keeping = Keeping(reviews, review.single_changes, tell)
@@ -50,6 +50,6 @@ class ChangeParts:
     def stop(self) -> None:
         self.sheets.stop()
 
-    def closing(self, view: sublime.View) -> None:
+    def handle_close(self, view: sublime.View) -> None:
         """The user closes a view."""
         self.sheets.closing(view)

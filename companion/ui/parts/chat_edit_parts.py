@@ -14,7 +14,7 @@ from .foundation import Foundation
 
 class ChatEditParts:
     def __init__(self, base: Foundation, diffs: DiffParts, engines: Engines) -> None:
-        self.access = ServiceAccess(engines, base.messages.answer)
+        self.access = ServiceAccess(engines, base.messages.tell_user)
         self.reviews = EditReviews(
             base.stories,
             base.messages,

@@ -31,7 +31,7 @@ class ChatParts:
         engines: Engines,
         drafts: Drafts,
     ) -> None:
-        tell, warn = base.messages.answer, base.messages.tell
+        tell, warn = base.messages.tell_user, base.messages.warn_user
         context = ToldContext(base.companion)
         # The engines outlive this.
         self._forget_tabs = engines.open_tabs.replacements.subscribe(context.note_loaded_view)
@@ -45,7 +45,7 @@ class ChatParts:
             chat_edits.reviews,
             ChatUnasked(base.stories, review.unasked.gather),
             context,
-            base.notices.show,
+            base.notices.show_notice,
             review.decisions.accept,
         )
         self.turns = TurnActions(
@@ -79,6 +79,6 @@ class ChatParts:
         """The editor quits and its API no longer works."""
         self.actions.quit()
 
-    def closing(self, view: sublime.View) -> None:
+    def handle_close(self, view: sublime.View) -> None:
         """The user closes a view."""
         self.actions.tabs.handle_close(view)

@@ -12,10 +12,10 @@ from .foundation import Foundation
 
 class DiffParts:
     def __init__(self, base: Foundation) -> None:
-        self.reviews = Reviews(base.stories, base.messages.answer)
+        self.reviews = Reviews(base.stories, base.messages.tell_user)
         self.scrolling = Scrolling(self.reviews)
         self.resting = Resting(self.reviews)
-        self.next_edit = NextEdit(base.messages.answer)
+        self.next_edit = NextEdit(base.messages.tell_user)
         self.opener = ProposalOpener(
             self.reviews,
             self.scrolling,

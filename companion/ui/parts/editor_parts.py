@@ -35,7 +35,7 @@ class EditorParts:
         self.files = Files(base.companion, base.keyboard)
         self.edit_diagnostics = EditDiagnostics(base.calls.run)
         self.windows = WindowWatch(base.companion, base.messages, self.files, diffs.reviews, looks)
-        decisions = TerminalDecisions(base.stories, review.ledger, base.messages.tell)
+        decisions = TerminalDecisions(base.stories, review.ledger, base.messages.warn_user)
         self.requests = SublimeEditor(
             base.calls,
             base.messages,
@@ -57,7 +57,7 @@ class EditorParts:
 
     def _show_status(self, statuses: tuple[Status, ...]) -> None:
         self._ledger.set_unwritten({each.window_id: each.unwritten for each in statuses})
-        self._status.bar.show(statuses)
-        self._status.lost_clis.show(statuses)
+        self._status.bar.update_statuses(statuses)
+        self._status.lost_clis.update_statuses(statuses)
         self._base.notices.show_questions(statuses)
         self._pages.look_again()

@@ -22,7 +22,7 @@ class Foundation:
         self.calls = LoopCalls()
         self.keyboard = Keyboard()
         self.messages = UserMessages(unseen)
-        self.stories = Stories(self.messages.tell)
+        self.stories = Stories(self.messages.warn_user)
         self.notices = Notices(self.stories)
 
     def stop(self) -> None:

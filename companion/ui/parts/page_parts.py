@@ -15,7 +15,7 @@ from .foundation import Foundation
 
 class PageParts:
     def __init__(self, base: Foundation) -> None:
-        companion, stories, tell = base.companion, base.stories, base.messages.answer
+        companion, stories, tell = base.companion, base.stories, base.messages.tell_user
         self._stories = stories
         self.shared_sheets = SharedSheets(companion, stories)
         agents = FoundAgents(stories)
@@ -23,16 +23,20 @@ class PageParts:
             companion,
             stories,
             welcome.NAME,
-            lambda found: welcome.html(found, agents.now()),
+            lambda found: welcome.welcome_page(found, agents.known_agents()),
         )
-        agents.changes.subscribe(self.welcome.changed)
-        self.doctor = Checkups(companion, stories, doctor.NAME, doctor.html)
+        agents.changes.subscribe(self.welcome.examine_visible)
+        self.doctor = Checkups(companion, stories, doctor.NAME, doctor.doctor_page)
         self.extension_setup = ExtensionSetup(tell, self.look_again)
         self.remedies = Remedies(companion, tell, self.look_again)
-        self.looks = (self.welcome.look, self.doctor.look, self.shared_sheets.look)
+        self.looks = (
+            self.welcome.poll_visible,
+            self.doctor.poll_visible,
+            self.shared_sheets.refresh_sheets,
+        )
 
     def start(self) -> None:
-        self._stories.begin(self.extension_setup.renew())
+        self._stories.begin(self.extension_setup.renew_extensions())
 
     def stop(self) -> None:
         """Close the pages, because nobody updates them any more."""
@@ -42,8 +46,8 @@ class PageParts:
 
     def look_again(self) -> None:
         """Something has changed that a page may show."""
-        self.welcome.changed()
-        self.doctor.changed()
+        self.welcome.examine_visible()
+        self.doctor.examine_visible()
 
     def in_front(self) -> list[tuple[sublime.Window, str]]:
         """The windows in which a page is in front, and the command that opens it."""

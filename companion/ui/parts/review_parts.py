@@ -33,7 +33,7 @@ class ReviewParts:
     def __init__(self, base: Foundation, diffs: DiffParts, chat_edits: Owner, cache: str) -> None:
         self._stories = base.stories
         companion, messages, stories = base.companion, base.messages, base.stories
-        reviews, told = diffs.reviews, (messages.answer, messages.tell)
+        reviews, told = diffs.reviews, (messages.tell_user, messages.warn_user)
         tell, warn = told
         ledger = self.ledger = EditLedger(open_windows, asked_edits)
         self.history = EditHistory(companion, ledger, *told, os.path.join(cache, "edits"))
@@ -62,11 +62,11 @@ class ReviewParts:
         self.unasked = Unasked(ledger, self.written, self.queue, tell)
         self.notes = Notes(reviews, warn, self.decisions.reject_in_turn)
         self.edits = Edits(self.save_typed)
-        reviews.ends.subscribe(lambda id: messages.withdraw(about_diff(id)))
+        reviews.ends.subscribe(lambda id: messages.withdraw_warning(about_diff(id)))
         self.looks = (self.conflicts.look,)
 
     def start(self) -> None:
-        self._stories.begin(self._load())
+        self._stories.begin(self._load_history())
 
     def stop(self) -> None:
         """Keep what was typed."""
@@ -74,7 +74,7 @@ class ReviewParts:
         for window in sublime.windows():
             self.edits.save_all(window)
 
-    def closing(self, view: sublime.View) -> None:
+    def handle_close(self, view: sublime.View) -> None:
         """The user closes a view."""
         self.decisions.closing(view)
 
@@ -82,6 +82,6 @@ class ReviewParts:
         """Keep what the user has typed into a proposal."""
         self.owners.of(record).typed(record, text)
 
-    async def _load(self) -> None:
+    async def _load_history(self) -> None:
         await self.history.load()
         self.written.resume()

@@ -16,27 +16,27 @@ class StatusParts:
     def __init__(self, base: Foundation, review: ReviewParts, chat: ChatParts) -> None:
         companion, questions = base.companion, chat.actions.questions
         self._unseen = base.messages.unseen
-        self.lost_clis = LostClis(companion, base.stories, base.messages.answer)
+        self.lost_clis = LostClis(companion, base.stories, base.messages.tell_user)
         self.bar = StatusBar(
-            base.messages.mention,
+            base.messages.mention_state,
             lambda: companion.is_running,
             is_paused,
-            self.lost_clis.names,
+            self.lost_clis.lost_names,
             review.ledger.counts,
             questions.status_words,
         )
-        self.lost_clis.changes.subscribe(self.bar.look)
-        questions.changes.subscribe(self.bar.look)
-        self.looks = (self.lost_clis.look, self.bar.look, self._unseen.look)
+        self.lost_clis.changes.subscribe(self.bar.refresh_texts)
+        questions.changes.subscribe(self.bar.refresh_texts)
+        self.looks = (self.lost_clis.check_lost, self.bar.refresh_texts, self._unseen.refresh_text)
 
     def start(self) -> None:
         self._unseen.start()
 
     def stop(self) -> None:
         self.bar.stop()
-        self._unseen.stop(_outlives)
+        self._unseen.stop(_outlives_companion)
 
 
-def _outlives(about: str) -> bool:
+def _outlives_companion(about: str) -> bool:
     """Whether what a sentence is about is there without the companion that told it."""
     return about == DRAFTS or about.startswith(about_diff(""))

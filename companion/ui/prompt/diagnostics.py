@@ -42,32 +42,37 @@ class Diagnostic:
     is_utf16: bool = False
 
     @property
-    def told(self) -> str:
+    def message_line(self) -> str:
         """The message and the source, in one line."""
         source = f" ({self.source})" if self.source else ""
         return " ".join(self.message.split()) + source
 
     def text(self) -> str:
-        return f"line {self.row + 1}, column {self.column + 1}: {self.severity}: {self.told}"
+        return (
+            f"line {self.row + 1}, column {self.column + 1}: {self.severity}: {self.message_line}"
+        )
 
 
-def sources() -> list[str]:
+def loaded_sources() -> list[str]:
     """The names of the two packages, of those that are loaded."""
     loaded = {"LSP": LSP, "SublimeLinter": LINTER}
     return [name for name, module in loaded.items() if module in sys.modules]
 
 
-def of(window: sublime.Window, path: str) -> list[Diagnostic]:
+def diagnostics_of(window: sublime.Window, path: str) -> list[Diagnostic]:
     """The known problems of the file, in the order of its lines, each once."""
-    found = [*_asked("LSP", _of_servers, window, path), *_asked("SublimeLinter", _of_linters, path)]
+    found = [
+        *_ask_package("LSP", _of_servers, window, path),
+        *_ask_package("SublimeLinter", _of_linters, path),
+    ]
     return sorted(set(found))
 
 
-def reports(window: sublime.Window, view: sublime.View) -> Reports:
+def source_reports(window: sublime.Window, view: sublime.View) -> Reports:
     """What each server or linter that watches the view's file has reported so far, None while it
     works. Another report has other values, even if it found the same (`are_new`)."""
-    servers = _asked("LSP", _reports_of_servers, window, view)
-    return dict([*servers, *_asked("SublimeLinter", _reports_of_linters, view)])
+    servers = _ask_package("LSP", _reports_of_servers, window, view)
+    return dict([*servers, *_ask_package("SublimeLinter", _reports_of_linters, view)])
 
 
 def are_new(before: Reports, now: Reports) -> bool:
@@ -83,31 +88,33 @@ def _is_new(before: tuple[Any, ...] | None, now: tuple[Any, ...] | None) -> bool
     return len(before) != len(now) or not same
 
 
-def new(before: Iterable[Diagnostic], now: Iterable[Diagnostic]) -> list[Diagnostic]:
+def new_diagnostics(before: Iterable[Diagnostic], now: Iterable[Diagnostic]) -> list[Diagnostic]:
     """The diagnostics of `now` that `before` has not; lines may have moved."""
     known: defaultdict[object, list[int]] = defaultdict(list)
     for each in before:
-        known[_kind(each)].append(each.row)
+        known[_diagnostic_kind(each)].append(each.row)
     groups: defaultdict[object, list[Diagnostic]] = defaultdict(list)
     for each in now:
-        groups[_kind(each)].append(each)
+        groups[_diagnostic_kind(each)].append(each)
     return sorted(
-        diagnostic for kind, group in groups.items() for diagnostic in _rest(group, known[kind])
+        diagnostic
+        for kind, group in groups.items()
+        for diagnostic in _without_known(group, known[kind])
     )
 
 
-def _rest(group: list[Diagnostic], rows: list[int]) -> Iterator[Diagnostic]:
+def _without_known(group: list[Diagnostic], rows: list[int]) -> Iterator[Diagnostic]:
     """The diagnostics of a group without as many as were known, which are at first those that are
     where one was."""
     there = sorted(group, key=lambda diagnostic: (diagnostic.row not in rows, diagnostic.row))
     yield from there[len(rows) :]
 
 
-def _kind(diagnostic: Diagnostic) -> tuple[str, str, str]:
+def _diagnostic_kind(diagnostic: Diagnostic) -> tuple[str, str, str]:
     return diagnostic.severity, diagnostic.message, diagnostic.source
 
 
-def _asked(name: str, ask: Callable[..., list[T]], *arguments: Any) -> list[T]:
+def _ask_package(name: str, ask: Callable[..., list[T]], *arguments: Any) -> list[T]:
     try:
         return ask(*arguments)
     except (AttributeError, KeyError, TypeError, ValueError, RuntimeError):
@@ -123,17 +130,17 @@ def _of_servers(window: sublime.Window, path: str) -> list[Diagnostic]:
     uri = urls.filename_to_uri(path)
     return [
         _of_server(each)
-        for session in _sessions(registry, window)
-        for each in _stored(session.diagnostics, uri)
+        for session in _window_sessions(registry, window)
+        for each in _stored_diagnostics(session.diagnostics, uri)
     ]
 
 
-def _sessions(registry: Any, window: sublime.Window) -> Iterable[Any]:
+def _window_sessions(registry: Any, window: sublime.Window) -> Iterable[Any]:
     manager = registry.windows.lookup(window)
     return manager.get_sessions() if manager is not None else ()
 
 
-def _stored(storage: Any, uri: str) -> list[Any]:
+def _stored_diagnostics(storage: Any, uri: str) -> list[Any]:
     # The name in releases up to 2.8; later ones have the other.
     read = getattr(storage, "diagnostics_by_document_uri", None)
     found: list[Any] = (read or storage.get_diagnostics_for_uri)(uri)
@@ -146,14 +153,14 @@ def _reports_of_servers(window: sublime.Window, view: sublime.View) -> list[Repo
         return []
     uri = urls.filename_to_uri(path)
     found: list[Report] = []
-    for session in _sessions(registry, window):
+    for session in _window_sessions(registry, window):
         buffer = session.get_session_buffer_for_uri_async(uri)
         if buffer is not None:
             # An empty report replaces the list from release 2.8 on, before that it has a version.
             normal = getattr(urls, "normalize_uri", str)(uri)
             lists = getattr(session.diagnostics, "_diagnostics", {}).get(normal, {}).values()
             version = getattr(buffer, "_diagnostics_version", 0)
-            value = (version, *lists, *_stored(session.diagnostics, uri))
+            value = (version, *lists, *_stored_diagnostics(session.diagnostics, uri))
             found.append((f"LSP {session.config.name}", value))
     return found
 

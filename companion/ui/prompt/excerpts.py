@@ -29,8 +29,8 @@ def selected_rows(view: sublime.View) -> list[tuple[int, int]]:
     """The first and last row of each selection, from 0; adjacent ones are joined. If nothing is
     selected, the rows of the cursors."""
     found: list[tuple[int, int]] = []
-    for region in _regions(view):
-        first, last = _rows(view, region)
+    for region in _wanted_regions(view):
+        first, last = _region_rows(view, region)
         if found and first <= found[-1][1] + 1:
             found[-1] = (found[-1][0], max(last, found[-1][1]))
         else:
@@ -38,31 +38,31 @@ def selected_rows(view: sublime.View) -> list[tuple[int, int]]:
     return found
 
 
-def selected(view: sublime.View) -> list[CodeExcerpt]:
+def selected_excerpts(view: sublime.View) -> list[CodeExcerpt]:
     """Each selection; if nothing is selected, the lines of the cursors."""
     room, found = LIMIT, []
-    for region in _regions(view):
+    for region in _wanted_regions(view):
         if region.empty():
             region = view.line(region)
-        excerpt = _excerpt(view, region, room)
+        excerpt = _read_excerpt(view, region, room)
         room -= len(excerpt.text)
         found.append(excerpt)
     return found
 
 
-def _regions(view: sublime.View) -> Iterator[sublime.Region]:
+def _wanted_regions(view: sublime.View) -> Iterator[sublime.Region]:
     some = any(not region.empty() for region in view.sel())
     return (region for region in view.sel() if not region.empty() or not some)
 
 
-def _rows(view: sublime.View, region: sublime.Region) -> tuple[int, int]:
+def _region_rows(view: sublime.View, region: sublime.Region) -> tuple[int, int]:
     """A selection that ends at the beginning of a line contains nothing of that line."""
     first = view.rowcol(region.begin())[0]
     return first, max(first, view.rowcol(max(region.end() - 1, region.begin()))[0])
 
 
-def _excerpt(view: sublime.View, region: sublime.Region, room: int) -> CodeExcerpt:
-    rows = _rows(view, region)
+def _read_excerpt(view: sublime.View, region: sublime.Region, room: int) -> CodeExcerpt:
+    rows = _region_rows(view, region)
     if region.size() <= room:
         return CodeExcerpt(view.substr(region).rstrip("\n"), rows)
     # Only what fits is read from the editor.
@@ -81,14 +81,14 @@ def build_results(window: sublime.Window) -> CodeExcerpt | None:
         begin = panel.full_line(begin).end()
     region = sublime.Region(begin, panel.size())
     text = panel.substr(region).rstrip()
-    rows = _rows(panel, sublime.Region(0, panel.size()))
+    rows = _region_rows(panel, sublime.Region(0, panel.size()))
     return CodeExcerpt(text, rows, begin) if text else None
 
 
-def fenced(text: str, language: str = "") -> str:
+def fence_text(text: str, language: str = "") -> str:
     """The text as a block of code, whatever fences it contains.
 
-    >>> fenced("a = 1", "python")
+    >>> fence_text("a = 1", "python")
     '```python\\na = 1\\n```'
     """
     fence = "`" * max([3, *(len(each) + 1 for each in FENCE.findall(text))])

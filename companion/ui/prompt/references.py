@@ -23,7 +23,7 @@ class NoReference(Exception):
     """A prompt cannot name the file; the text is a sentence for the user."""
 
 
-def reference(
+def file_reference(
     path: str,
     folders: Sequence[str],
     rows: tuple[int, int] | None = None,
@@ -32,16 +32,18 @@ def reference(
     """The file, relative to the first of the folders that contains it, else with its whole path.
     `rows` are its first and last row, from 0. Raises NoReference.
 
-    >>> reference("/home/ann/my file.py", ["/home/ann"], (9, 11))
+    >>> file_reference("/home/ann/my file.py", ["/home/ann"], (9, 11))
     '@my\\\\ file.py#L10-12'
     """
     if CONTROL.search(path):
         raise NoReference(
             f"A prompt cannot name {path!r}: there is a line break or the like in it."
         )
-    name = relative(path, folders, windows)
+    name = relative_path(path, folders, windows)
     return (
-        "@" + (_quoted(name) if windows else _escaped(name)) + (f"#{lines(*rows)}" if rows else "")
+        "@"
+        + (_quote_name(name) if windows else _escape_name(name))
+        + (f"#{line_range(*rows)}" if rows else "")
     )
 
 
@@ -51,19 +53,19 @@ def remote_reference(
     """The reference to a file for CLIs that know the editor's files by these maps. Raises
     NoReference."""
     remote = [maps.to_remote(folder) for folder in folders]
-    return reference(maps.to_remote(path), remote, rows, maps.is_remote_windows)
+    return file_reference(maps.to_remote(path), remote, rows, maps.is_remote_windows)
 
 
-def lines(first: int, last: int) -> str:
+def line_range(first: int, last: int) -> str:
     """`first` and `last` are rows, from 0.
 
-    >>> lines(9, 11)
+    >>> line_range(9, 11)
     'L10-12'
     """
     return f"L{first + 1}" if first == last else f"L{first + 1}-{last + 1}"
 
 
-def relative(path: str, folders: Sequence[str], windows: bool = os.name == "nt") -> str:
+def relative_path(path: str, folders: Sequence[str], windows: bool = os.name == "nt") -> str:
     paths = ntpath if windows else posixpath
     for folder in folders:
         top = paths.join(folder, "")
@@ -72,12 +74,12 @@ def relative(path: str, folders: Sequence[str], windows: bool = os.name == "nt")
     return path
 
 
-def _escaped(name: str) -> str:
+def _escape_name(name: str) -> str:
     escaped = SPECIAL.sub(r"\\\g<0>", name)
     # A dot at the end would count as the end of the sentence.
     return escaped[:-1] + "\\." if escaped.endswith(".") else escaped
 
 
-def _quoted(name: str) -> str:
+def _quote_name(name: str) -> str:
     name = name.replace("\\", "/")
     return f'"{name}"' if SPECIAL_ON_WINDOWS.search(name) else name

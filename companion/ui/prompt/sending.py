@@ -85,12 +85,12 @@ class Sending:
         self._tell = tell
         self._place = place
 
-    async def send(self, words: PromptWords, view: sublime.View | None) -> None:
+    async def send_words(self, words: PromptWords, view: sublime.View | None) -> None:
         """Put the words about the text of this view into the prompt of a CLI. Asks about excluded
         files, and which CLI."""
         path = view.file_name() if view is not None else None
         try:
-            used = variables.names(words.text, Text(self._window, view, ()).variables())
+            used = variables.used_names(words.text, Text(self._window, view, ()).variable_values())
         except variables.UnknownVariable as error:
             self._tell(str(error))
             return
@@ -99,40 +99,42 @@ class Sending:
         if "open_files" in used:
             paths |= set(open_paths(self._window))
         # Links have to be followed on a disk, which may be slow.
-        excluded = await background.start_work(partial(self._excluded, paths))
+        excluded = await background.start_work(partial(self._excluded_paths, paths))
         if subject in excluded:
             question = EXCLUDED.format(os.path.basename(subject or ""))
-            if await panels.choice(self._window, [NO, YES], question) != 1:
+            if await panels.ask_choice(self._window, [NO, YES], question) != 1:
                 return
         place = self._place()
         if place is not None:
-            self._put(place, words, Text(self._window, view, [place.folder], excluded, PathMaps()))
+            self._put_words(
+                place, words, Text(self._window, view, [place.folder], excluded, PathMaps())
+            )
             return
         target = await where_to(self._window, prefers_seen=True)
         if target is None:
             return
         folders = [target.folder] if target.folder else self._window.folders()
         text = Text(self._window, view, folders, excluded)
-        filled = self._filled(words, text)
+        filled = self._fill_words(words, text)
         if filled is not None:
             name = words.name + "".join(text.remarks)
             await hand_over(target, filled, name, self._tell, focus=True)
 
-    def _put(self, place: Destination, words: PromptWords, text: Text) -> None:
-        filled = self._filled(words, text)
+    def _put_words(self, place: Destination, words: PromptWords, text: Text) -> None:
+        filled = self._fill_words(words, text)
         if filled is not None:
             place.put(filled)
             self._tell(IN_CHAT.format(words.name + "".join(text.remarks)))
 
-    def _filled(self, words: PromptWords, text: Text) -> str | None:
+    def _fill_words(self, words: PromptWords, text: Text) -> str | None:
         """None if there is nothing to send, which the user is told."""
         try:
-            return variables.filled(words.text, text.variables())
+            return variables.fill_variables(words.text, text.variable_values())
         except (NothingToSend, NoReference) as error:
             self._tell(str(error))
             return None
 
-    def _excluded(self, paths: Iterable[str]) -> frozenset[str]:
+    def _excluded_paths(self, paths: Iterable[str]) -> frozenset[str]:
         return frozenset(path for path in paths if self._is_excluded(path))
 
 
@@ -157,37 +159,37 @@ class Text:
         self._excluded = excluded
         self.remarks: list[str] = []
 
-    def variables(self) -> Mapping[str, Callable[[], str]]:
+    def variable_values(self) -> Mapping[str, Callable[[], str]]:
         return {
-            "selection": self._selection,
-            "reference": self._reference,
-            "file": self._file,
+            "selection": self._selection_text,
+            "reference": self._reference_text,
+            "file": self._file_reference,
             "open_files": self._open_files,
-            "diagnostics": self._diagnostics,
+            "diagnostics": self._diagnostics_text,
             "build_results": self._build_results,
         }
 
-    def _selection(self) -> str:
+    def _selection_text(self) -> str:
         if self._view is None:
             raise NothingToSend(NO_TEXT)
         path, language = self._view.file_name(), excerpts.language_of(self._view)
         parts: list[str] = []
-        found = excerpts.selected(self._view)
+        found = excerpts.selected_excerpts(self._view)
         for each in found:
-            parts += [self._named(path, each.rows)] if path else []
-            parts += [excerpts.fenced(each.text, language)] if each.text else []
+            parts += [self._name_file(path, each.rows)] if path else []
+            parts += [excerpts.fence_text(each.text, language)] if each.text else []
         if not parts:
             raise NothingToSend(NO_SELECTION)
         missing = sum(each.missing for each in found)
-        return "\n".join(parts + self._cut(missing and f"{missing:,} more characters"))
+        return "\n".join(parts + self._report_cut(missing and f"{missing:,} more characters"))
 
-    def _reference(self) -> str:
-        path, view = self._path(), self._view
+    def _reference_text(self) -> str:
+        path, view = self._file_path(), self._view
         rows = excerpts.selected_rows(view) if view is not None else []
-        return " ".join(self._named(path, each) for each in rows)
+        return " ".join(self._name_file(path, each) for each in rows)
 
-    def _file(self) -> str:
-        return self._named(self._path())
+    def _file_reference(self) -> str:
+        return self._name_file(self._file_path())
 
     def _open_files(self) -> str:
         paths = open_paths(self._window)
@@ -196,53 +198,56 @@ class Text:
             self.remarks.append(f", without {len(paths) - len(told)} that are excluded")
         if not told:
             raise NothingToSend(NO_FILES)
-        return " ".join(self._named(path) for path in told)
+        return " ".join(self._name_file(path) for path in told)
 
-    def _diagnostics(self) -> str:
-        path, view = self._path(), self._view
-        if not diagnostics.sources():
+    def _diagnostics_text(self) -> str:
+        path, view = self._file_path(), self._view
+        if not diagnostics.loaded_sources():
             raise NothingToSend(NO_SOURCES)
-        found, place = diagnostics.of(self._window, path), "in the file"
+        found, place = diagnostics.diagnostics_of(self._window, path), "in the file"
         if view is not None and any(not region.empty() for region in view.sel()):
             rows, place = excerpts.selected_rows(view), "in the selected lines"
             found = [each for each in found if any(a <= each.row <= b for a, b in rows)]
         if not found:
-            names = " and ".join(diagnostics.sources())
+            names = " and ".join(diagnostics.loaded_sources())
             raise NothingToSend(NO_DIAGNOSTICS.format(names, place))
         return "\n".join(
-            [self._named(path) + ":", *self._within([diagnostic.text() for diagnostic in found])]
+            [
+                self._name_file(path) + ":",
+                *self._cut_to_limit([diagnostic.text() for diagnostic in found]),
+            ]
         )
 
     def _build_results(self) -> str:
         found = excerpts.build_results(self._window)
         if found is None:
             raise NothingToSend(NO_OUTPUT)
-        cut = self._cut(found.missing and f"{found.missing:,} characters before these")
-        return "\n".join([*cut, excerpts.fenced(found.text)])
+        cut = self._report_cut(found.missing and f"{found.missing:,} characters before these")
+        return "\n".join([*cut, excerpts.fence_text(found.text)])
 
-    def _within(self, lines: list[str]) -> list[str]:
+    def _cut_to_limit(self, lines: list[str]) -> list[str]:
         """Cut the lines: as many as fit, and how many more there are."""
         room = excerpts.LIMIT
         for count, line in enumerate(lines):
             room -= len(line) + 1
             if room < 0:
-                return lines[:count] + self._cut(f"{len(lines) - count:,} more diagnostics")
+                return lines[:count] + self._report_cut(f"{len(lines) - count:,} more diagnostics")
         return lines
 
-    def _cut(self, what: str | int) -> list[str]:
+    def _report_cut(self, what: str | int) -> list[str]:
         """Report what did not fit: to the user, and to the CLI with a line that is given."""
         if not what:
             return []
         self.remarks.append(f", without {what} that did not fit")
         return [f"({what} are left out here.)"]
 
-    def _path(self) -> str:
+    def _file_path(self) -> str:
         path = self._view.file_name() if self._view is not None else None
         if path is None:
             raise NothingToSend(NO_FILE)
         return path
 
-    def _named(self, path: str, rows: tuple[int, int] | None = None) -> str:
+    def _name_file(self, path: str, rows: tuple[int, int] | None = None) -> str:
         view = self._window.find_open_file(path)
         if view is not None and view.is_dirty() and UNSAVED not in self.remarks:
             self.remarks.append(UNSAVED)

@@ -12,7 +12,7 @@ class UnknownVariable(Exception):
     """The text is a sentence for the user."""
 
 
-def names(text: str, known: Iterable[str]) -> set[str]:
+def used_names(text: str, known: Iterable[str]) -> set[str]:
     """The variables in the text; raises UnknownVariable."""
     found = {match.group(1) or match.group(2) for match in VARIABLE.finditer(text)} - {None}
     unknown = sorted(found - set(known))
@@ -24,11 +24,11 @@ def names(text: str, known: Iterable[str]) -> set[str]:
     return found
 
 
-def filled(text: str, values: Mapping[str, Callable[[], str]]) -> str:
+def fill_variables(text: str, values: Mapping[str, Callable[[], str]]) -> str:
     """The text with the values of its variables, each computed once.
 
-    >>> filled("$a costs $$5", {"a": lambda: "tea"})
+    >>> fill_variables("$a costs $$5", {"a": lambda: "tea"})
     'tea costs $5'
     """
-    made = {name: values[name]() for name in sorted(names(text, values))}
+    made = {name: values[name]() for name in sorted(used_names(text, values))}
     return VARIABLE.sub(lambda match: made.get(match.group(1) or match.group(2), "$"), text)

@@ -16,7 +16,7 @@ from ...base.merge import contains_changes
 from ...edits.edit import Edit
 from ...edits.ledger import EditLedger
 from .. import file_reading, panels, texts
-from ..stories import computed
+from ..stories import run_in_thread
 from . import ending, pair
 from .actions import Actions
 from .conflicts import Conflicts
@@ -88,7 +88,7 @@ class Accepting:
             return None
         self._pressed.add(record.id)
         try:
-            async with self._reviews.presses.turn(record.id):
+            async with self._reviews.presses.take_place(record.id):
                 return await self._accept_now(window, view, asks)
         except GeneratorExit:
             # The acceptance is a decision and must not be lost silently.
@@ -107,7 +107,7 @@ class Accepting:
         if record is None:
             self._tell(OVER.format(name_of(view)))
             return None
-        present = await file_reading.content(record.path)
+        present = await file_reading.read_content(record.path)
         if not await self._is_wanted(window, view, present, asks):
             return None
         review = self._reviews.of(view)
@@ -128,7 +128,7 @@ class Accepting:
         """The view closes. If it is being accepted and the user closes it, that is not a rejection;
         in any case nothing is left to ask about."""
         if view.id() in self._asked:
-            panels.withdraw(*self._asked.pop(view.id()))
+            panels.close_panel(*self._asked.pop(view.id()))
         record = waiting(view)
         if record is not None and record.id in self._pressed:
             self._actions.release(view)
@@ -161,8 +161,10 @@ class Accepting:
         answer: Answer[int] = Answer()
         self._asked[view.id()] = window, answer
         try:
-            with self._reviews.presses.question(name_of(view)):
-                number = await panels.choice(window, items, f"{name_of(view)}: {doubts}", answer)
+            with self._reviews.presses.announce_question(name_of(view)):
+                number = await panels.ask_choice(
+                    window, items, f"{name_of(view)}: {doubts}", answer
+                )
         finally:
             self._asked.pop(view.id(), None)
         chosen = answers[number] if number >= 0 else GO_BACK
@@ -183,7 +185,9 @@ class Accepting:
             return False
         both = texts.text_of(view), texts.text_of(tab)
         is_large = review.digest is not None
-        return is_large or bool(await computed(partial(contains_changes, review.original, *both)))
+        return is_large or bool(
+            await run_in_thread(partial(contains_changes, review.original, *both))
+        )
 
     async def _large_text(self, view: sublime.View) -> str | None:
         """The whole accepted text of a diff whose view shows only parts; None if it must not be
@@ -195,7 +199,7 @@ class Accepting:
             if comparison is None or review is None or review.digest is None:
                 return None
             if comparison.keys and len(comparison.dropped) == len(comparison.keys):
-                with self._reviews.presses.question(name_of(view)):
+                with self._reviews.presses.announce_question(name_of(view)):
                     await ask_whether_to_reject(view, self._actions.reject)
                 return None
             if review.text is not None:
@@ -224,7 +228,7 @@ class Accepting:
             pair.show(window, view)
 
     async def _see_digest(self, view: sublime.View, present: Original, before: Digest) -> None:
-        digest = await computed(partial(before.compare_with, present.text))
+        digest = await run_in_thread(partial(before.compare_with, present.text))
         review = self._reviews.of(view)
         if digest is None:
             self._tell(FAILED)

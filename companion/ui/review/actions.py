@@ -54,7 +54,7 @@ class Actions:
         if name != "save":
             return None
         record, window = waiting(view) or waiting(partner(view)), view.window()
-        if record is None or window is None or not settings.of(window).accept_on_save:
+        if record is None or window is None or not settings.current_settings(window).accept_on_save:
             return None
         queues.on_ui_thread(
             partial(window.run_command, "gemini_companion_accept_diff", {"id": record.id})
@@ -125,7 +125,7 @@ class Actions:
     def can_decide(self) -> bool:
         """Whether the companion can receive the decision; if not, the user is told."""
         if not self._companion.is_running:
-            self._messages.answer(STOPPED)
+            self._messages.tell_user(STOPPED)
         return self._companion.is_running
 
     def _claim(self, view: sublime.View) -> ClaimedDiff | None:
@@ -134,5 +134,5 @@ class Actions:
         if claimed is None or claimed.window.is_valid():
             return claimed
         queues.on_ui_thread(partial(ending.release, claimed, None))
-        self._messages.tell(WINDOW_CLOSED)
+        self._messages.warn_user(WINDOW_CLOSED)
         return None

@@ -11,8 +11,8 @@ import sublime
 
 from ...base.comparison import Comparison
 from .. import sharing_settings, texts
-from ..prompt.references import NoReference, lines, reference, remote_reference
-from ..wrapping import wrapped
+from ..prompt.references import NoReference, file_reference, line_range, remote_reference
+from ..wrapping import wrap_text
 from .between import ShownComment
 from .marks import comment_key, erase_comments
 from .open_diffs import path_of
@@ -35,7 +35,7 @@ def shown(right: sublime.View, comparison: Comparison | None) -> list[ShownComme
     """The comments as they are shown below their last lines."""
     rows = [(each.last, each.text) for each in of(right)]
     beside = comparison.old_row_beside if comparison is not None else lambda row: row
-    return [ShownComment(row, beside(row), wrapped(right, text)) for row, text in rows]
+    return [ShownComment(row, beside(row), wrap_text(right, text)) for row, text in rows]
 
 
 def add(right: sublime.View, comment: Comment) -> None:
@@ -70,7 +70,7 @@ def replace_text(right: sublime.View, text: str) -> None:
     """Put another text into a view that shows parts of a proposal. Each comment goes to the row
     with the same text as its first row had."""
     before = _with_rows(right)
-    texts.replace(right, text)
+    texts.replace_view_text(right, text)
     placed = _placed(right, before)
     write_comments(right, (at or _at(0, each) for (each, _rows), at in zip(before, placed)))
     show(right)
@@ -179,11 +179,11 @@ def lines_of(right: sublime.View, review: Review | None, comment: Comment) -> st
     digest = review.digest if review is not None else None
     if review is not None and digest is not None:
         side = (review.comparison or digest.shown).new
-        return lines(side.number(comment.first), side.number(comment.last))
+        return line_range(side.number(comment.first), side.number(comment.last))
     record = waiting(right)
     if record is not None and record.is_compared and not record.is_whole:
         return ""
-    return lines(comment.first, comment.last)
+    return line_range(comment.first, comment.last)
 
 
 def _name(right: sublime.View) -> str:
@@ -191,7 +191,7 @@ def _name(right: sublime.View) -> str:
     window, path = right.window(), path_of(right)
     try:
         if window is None:
-            return reference(path, [])
+            return file_reference(path, [])
         return remote_reference(path, window.folders(), sharing_settings.path_maps(window))
     except NoReference:
         return path

@@ -19,7 +19,7 @@ from ...base.text_digest import text_digest
 from ...ide.questions import FileStamps
 from ...ide.service import Companion
 from .. import file_reading, queues, texts
-from ..stories import Stories, computed
+from ..stories import Stories, run_in_thread
 from . import ending, pair, sight
 from .open_diffs import diffs
 from .record import DiffRecord, update, waiting
@@ -95,7 +95,7 @@ class Conflicts:
                 self._stories.begin(self._check_file(right, review), right)
 
     async def _check_file(self, right: sublime.View, review: Review) -> None:
-        present = await file_reading.content(review.path)
+        present = await file_reading.read_content(review.path)
         record = waiting(right)
         if present.is_late:
             # It is not known: the next check asks again.
@@ -150,7 +150,7 @@ class Conflicts:
         """False if the text has changed meanwhile, or if there is more to merge."""
         count = right.change_count()
         work = partial(_merge, review.original, texts.text_of(right), theirs.text)
-        found = await computed(work)
+        found = await run_in_thread(work)
         record = waiting(right)
         if record is None:
             return True
@@ -199,7 +199,7 @@ class Conflicts:
         """False if other changes have been dropped meanwhile, or if there is more to merge."""
         dropped = review.dropped
         shown = before.whole.old.text if theirs.tab_digest else present.text
-        found = await computed(partial(before.merged_with, theirs.text, shown, dropped))
+        found = await run_in_thread(partial(before.merged_with, theirs.text, shown, dropped))
         now, record = self._reviews.of(right), waiting(right)
         if now is None or record is None or now.digest is not before:
             return True

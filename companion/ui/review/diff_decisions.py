@@ -50,11 +50,11 @@ class DiffDecisions:
         undone by then. Gives whether it was done."""
         record = waiting(view)
         if record is None:
-            self._messages.tell(OVER.format(name_of(view)))
+            self._messages.warn_user(OVER.format(name_of(view)))
             return False
-        async with self._reviews.presses.turn(record.id):
+        async with self._reviews.presses.take_place(record.id):
             if waiting(view) is None:
-                self._messages.tell(OVER.format(name_of(view)))
+                self._messages.warn_user(OVER.format(name_of(view)))
                 return False
             if is_written(view):
                 window = view.window() or sublime.active_window()
@@ -65,11 +65,11 @@ class DiffDecisions:
         """Give up a diff after what the user has pressed before; its text stays as a tab."""
         record = waiting(view)
         if record is None:
-            self._messages.tell(OVER.format(name_of(view)))
+            self._messages.warn_user(OVER.format(name_of(view)))
             return
-        async with self._reviews.presses.turn(record.id):
+        async with self._reviews.presses.take_place(record.id):
             if waiting(view) is None:
-                self._messages.tell(OVER.format(name_of(view)))
+                self._messages.warn_user(OVER.format(name_of(view)))
             elif is_written(view):
                 self._written.leave(view)
             else:

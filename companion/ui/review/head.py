@@ -12,7 +12,7 @@ import sublime
 
 from ...base.shown_text import shown_line
 from .. import texts
-from ..wrapping import Piece, columns, piece, rows, words
+from ..wrapping import Piece, fill_rows, text_piece, text_pieces, view_columns
 from .diff_kinds import ACCEPT, kind_of, opened_at
 from .open_diffs import partner
 from .record import DiffRecord
@@ -59,12 +59,12 @@ def draw(
     """Draw the name and the links for what the user can do now. Without a summary, the changes are
     not known yet. The left side gets as many lines at its head, to stay level."""
     texts.name_tab(view, record.path, kind_of(record).tab_state(record))
-    left, width = partner(view), columns(view)
+    left, width = partner(view), view_columns(view)
     parts = [_first(record, summary, not left.is_valid()), _second(record)]
     if not record.is_whole:
-        parts.append(words(DIGEST if record.is_compared else PART))
-    parts += map(words, notes)
-    lines = [row for part in parts for row in rows(part, width)]
+        parts.append(text_pieces(DIGEST if record.is_compared else PART))
+    parts += map(text_pieces, notes)
+    lines = [row for part in parts for row in fill_rows(part, width)]
     _show(view, lines)
     if left.is_valid():
         state = record.original_state[:1].upper() + record.original_state[1:]
@@ -76,15 +76,15 @@ def _first(record: DiffRecord, summary: DiffSummary | None, is_alone: bool) -> l
     name += f" ({record.original_state})" if is_alone and record.original_state else ""
     said = [name] if summary is None else [f"{name},", summary.text()]
     links = [(f"{link}&nbsp;", len(name) + 1) for name, link in decision_links(record).items()]
-    return [*links, *(piece(shown_line(words)) for words in said)]
+    return [*links, *(text_piece(shown_line(words)) for words in said)]
 
 
 def _second(record: DiffRecord) -> list[Piece]:
     kind = kind_of(record)
-    said = words(kind.says(record))
+    said = text_pieces(kind.says(record))
     if kind.can_be_released:
         said.append((link(RELEASE, "release_diff", id=record.id), len(RELEASE)))
-        said += [] if record.is_orphaned else words("if interrupted.")
+        said += [] if record.is_orphaned else text_pieces("if interrupted.")
     return said
 
 

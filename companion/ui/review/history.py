@@ -22,7 +22,7 @@ from ...ide.questions import FileUndoing, SavingBegun
 from ...ide.service import Companion
 from ...ide.sharing import Sharing
 from .. import panels, queues, settings, sharing_settings, texts
-from ..stories import computed
+from ..stories import run_in_thread
 from . import written_files
 from .edit_rows import EditRow
 from .ending import ClaimedDiff
@@ -128,7 +128,7 @@ class EditHistory:
         if edit.problem:
             self._tell(edit.problem)
             return
-        action = await panels.choice(window, ACTIONS, os.path.basename(edit.path))
+        action = await panels.ask_choice(window, ACTIONS, os.path.basename(edit.path))
         if action == 0:
             await self.show(window, edit)
         elif action == 1:
@@ -136,7 +136,7 @@ class EditHistory:
 
     async def show(self, window: sublime.Window, edit: Edit) -> None:
         """Open the difference between the texts before and after, as a new tab."""
-        found = await computed(partial(_difference, edit))
+        found = await run_in_thread(partial(_difference, edit))
         if found is None:
             self._tell(NOT_SHOWN)
             return
@@ -205,7 +205,7 @@ def accepted_edit(claimed: ClaimedDiff, before: Original) -> Edit:
         record.client,
         time.time(),
         tuple(window.folders()),
-        sharing_settings.of(window),
+        sharing_settings.sharing_rules(window),
     )
 
 
@@ -215,9 +215,9 @@ def _with_rules(edits: Iterable[Edit]) -> tuple[Edit, ...]:
     by_id: dict[int, Sharing] = {}
     by_folders: dict[tuple[str, ...], Sharing] = {}
     for window in sublime.windows():
-        rules = by_id[window.id()] = sharing_settings.of(window)
+        rules = by_id[window.id()] = sharing_settings.sharing_rules(window)
         by_folders.setdefault(tuple(window.folders()), rules)
-    usual = Sharing(exclude=settings.of().exclude)
+    usual = Sharing(exclude=settings.current_settings().exclude)
     return tuple(
         replace(
             edit,

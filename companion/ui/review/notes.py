@@ -40,7 +40,7 @@ class Notes:
         about = comments.words(right, self._reviews.of(right))
         answer, is_rejected = Answer[Optional[str]](), False
         try:
-            text = await panels.line(window, PROMPT.format(name_of(right)), answer=answer)
+            text = await panels.ask_line(window, PROMPT.format(name_of(right)), answer=answer)
             if text is not None and waiting(right) is not None:
                 is_rejected = await self._reject(right, text)
         finally:
@@ -62,7 +62,7 @@ class Notes:
         answer = Answer[Optional[str]]()
         try:
             caption = f"Comment on {name_of(right)} {where}".rstrip()
-            await panels.line(window, caption, answer=answer)
+            await panels.ask_line(window, caption, answer=answer)
         finally:
             # Also if the story is cut just when the user has entered it.
             words = _entered(answer)

@@ -21,7 +21,7 @@ from ...ide.questions import WordsForCli, WordsOnUnasked
 from ...ide.service import Companion
 from .. import application
 from ..stories import Stories, sleep
-from ..terminals.cli_terminals import TextTarget, hand_over, terminals, where_to
+from ..terminals.cli_terminals import TextTarget, hand_over, open_terminals, where_to
 from .diff_kinds import CHAT, GIVEN_BACK, MADE, SESSION, DiffKind, kind_of
 from .ending import ClaimedDiff
 from .record import DiffRecord
@@ -80,7 +80,7 @@ class WordsToClis:
             is_given = True
         finally:
             if not is_given:
-                application.copy(words)
+                application.copy_text(words)
 
     async def _is_taken(self, question: WordsForCli | WordsOnUnasked) -> bool:
         with suppress(Unanswered):
@@ -89,7 +89,7 @@ class WordsToClis:
 
     async def _into_prompt(self, window: sublime.Window, words: str) -> None:
         """If there is no CLI, or the user chooses none, onto the clipboard."""
-        if terminals(window):
+        if open_terminals(window):
             await sleep(PROMPT_IS_BACK)
         target = await where_to(window)
         await hand_over(target or TextTarget(), words, NOTE, self._warn)

@@ -30,7 +30,7 @@ def create(
 ) -> sublime.View:
     """Open both views, and give the right one; it is a diff once it is stamped. `undo` gets
     functions that close them again. With a digest, both texts are only the changed parts."""
-    wanted = settings.of(window)
+    wanted = settings.current_settings(window)
     left_group, right_group = make_room(window, wanted.diff_layout)
     right = _new_view(window, right_group, wanted.diff_word_wrap)
     undo.callback(right.close)
@@ -41,7 +41,7 @@ def create(
     for view in (left, right) if is_digest else ():
         # The gutter would count the lines of the parts.
         view.settings().set("line_numbers", False)
-    texts.fill(right, proposal.content, proposal.path)
+    texts.fill_view(right, proposal.content, proposal.path)
     record = replace(_record(window, proposal, left, right, is_digest), **asdict(origin))
     if left.is_valid():
         write_original(left, OriginalRecord(record.id, right.id()))
@@ -108,7 +108,7 @@ def show_original(right: sublime.View, original: Original, is_digest: bool = Fal
     if left.is_valid():
         texts.name_tab(left, record.path, state)
         left.set_read_only(False)
-        texts.fill(left, original.text or original.note, record.path)
+        texts.fill_view(left, original.text or original.note, record.path)
         left.set_read_only(True)
     said = ". ".join(words for words in (state, original.note) if words)
     record = update(right, record, file_digest=original.digest, original_state=said)

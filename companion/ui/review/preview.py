@@ -40,7 +40,7 @@ class Preview:
         if not self._tab.is_valid():
             self._tab = self._window.new_file(sublime.TRANSIENT)
             self._tab.set_scratch(True)
-        texts.fill(self._tab, self._text(right), "preview.diff")
+        texts.fill_view(self._tab, self._text(right), "preview.diff")
         texts.name_tab(self._tab, path, "proposed in another window")
         self._window.focus_view(self._tab)
 

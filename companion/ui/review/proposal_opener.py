@@ -56,7 +56,7 @@ class ProposalOpener:
         window = sublime.Window(window_id)
         if not window.is_valid():
             raise EditorError(WINDOW_CLOSED)
-        take_focus = settings.of(window).focus_diff
+        take_focus = settings.current_settings(window).focus_diff
         keyboard = self._keyboard.in_window(window)
         if digest is not None and not self._reviews.has_room_for(digest):
             digest = None
@@ -74,6 +74,6 @@ class ProposalOpener:
     def _announce(self, window: sublime.Window, proposal: Proposal, warning: str) -> None:
         client, name = name_of(proposal.client), os.path.basename(proposal.path)
         asks = f"{client} proposes an edit of {name}."
-        self._notices.show(window, asks)
-        if warning or settings.of(window).messages:
-            self._messages.answer(f"{asks} {warning}".rstrip())
+        self._notices.show_notice(window, asks)
+        if warning or settings.current_settings(window).messages:
+            self._messages.tell_user(f"{asks} {warning}".rstrip())

@@ -104,5 +104,5 @@ def show_newer(view: sublime.View, record: DiffRecord, saved: str | None) -> boo
         # It was typed into an older text before anybody looked, or right before the editor ended;
         # undo alone would not outlive the next crash.
         texts.return_text(sublime.Window(record.window_id), record.path, text, DAMAGED)
-    texts.replace(view, saved)
+    texts.replace_view_text(view, saved)
     return True

@@ -15,7 +15,7 @@ from ...base.digest import Digest
 from ...ide.editor import Proposal
 from .. import file_reading, texts
 from ..keyboard import Keyboard
-from ..stories import Stories, computed
+from ..stories import Stories, run_in_thread
 from ..user_messages import UserMessages
 from . import large, opening, written_files
 from .ending import ClaimedDiff
@@ -83,11 +83,11 @@ class Returned(Owner):
     async def bring_back(self, rejected: Rejected, window: sublime.Window) -> str:
         """Show it beside the file as that is now. Gives a sentence if it cannot be shown."""
         name = os.path.basename(rejected.path)
-        present = await file_reading.content(rejected.path)
-        text = await computed(lambda: rejected.whole_text)
+        present = await file_reading.read_content(rejected.path)
+        text = await run_in_thread(lambda: rejected.whole_text)
         if text is None:
             return NOT_KNOWN.format(name)
-        digest = await computed(partial(large.parts, present.text, text))
+        digest = await run_in_thread(partial(large.parts, present.text, text))
         if not window.is_valid():
             return NOT_KNOWN.format(name)
         if digest is not None and not self._reviews.has_room_for(digest):
@@ -103,7 +103,7 @@ class Returned(Owner):
         self._words.give(claimed.record, words, is_accepted=None)
         window, path, text = claimed.window, claimed.record.path, claimed.accepted
         if text is None:
-            self._messages.tell(NOT_KNOWN.format(os.path.basename(path)))
+            self._messages.warn_user(NOT_KNOWN.format(os.path.basename(path)))
         else:
             self._stories.begin(self._write(window, path, text, before))
 
@@ -123,11 +123,11 @@ class Returned(Owner):
         def on_written() -> None:
             nonlocal is_written
             is_written = True
-            self._messages.answer(WRITTEN.format(name))
+            self._messages.tell_user(WRITTEN.format(name))
 
         try:
             problem = await written_files.put(window, path, text, before, on_written)
         finally:
             if not is_written:
-                self._messages.tell(problem + IN_TAB)
+                self._messages.warn_user(problem + IN_TAB)
                 texts.return_text(window, path, text, ACCEPTED)

@@ -18,7 +18,7 @@ from ...base.digest import Compared, Digest
 from ...base.signal import Signal, ValueSignal
 from .. import file_reading, queues, texts
 from ..presses import Presses
-from ..stories import Stories, computed
+from ..stories import Stories, run_in_thread
 from . import large, pair
 from .diff_kinds import kind_of
 from .drawing import Drawing
@@ -111,7 +111,7 @@ class Reviews:
                 self._stories.begin(self._read_again(right, record.path), right)
 
     async def _read_again(self, right: sublime.View, path: str) -> None:
-        present = await file_reading.content(path)
+        present = await file_reading.read_content(path)
         record = waiting(right)
         if record is not None and self.of(right) is None:
             pair.compare(right, record, present)
@@ -207,7 +207,7 @@ class Reviews:
     ) -> None:
         try:
             count = right.change_count()
-            compared = await computed(_work(right, review))
+            compared = await run_in_thread(_work(right, review))
             if self.of(right) is not review:
                 return
             if compared is None:

@@ -75,5 +75,5 @@ def show_first_difference(right: sublime.View, old: str, new: str) -> None:
 
 def put_caret(view: sublime.View, point: int) -> None:
     """Put the only caret there, and the point into the middle of the view."""
-    texts.select(view, [(point, point)])
+    texts.select_ranges(view, [(point, point)])
     view.show_at_center(sublime.Region(point), animate=False)

@@ -58,7 +58,7 @@ class SingleChanges:
         if record is None:
             return
         with self._cut_is_told(right) as press:
-            async with self._reviews.presses.turn(record.id):
+            async with self._reviews.presses.take_place(record.id):
                 press.is_done = True
                 await self._go(right, step, over)
 
@@ -88,7 +88,7 @@ class SingleChanges:
         if record is None:
             return
         with self._cut_is_told(right) as press:
-            async with self._reviews.presses.turn(record.id):
+            async with self._reviews.presses.take_place(record.id):
                 meant = await self._meant(right, key, drawn)
                 press.is_done = True
                 if meant is None:
@@ -106,7 +106,7 @@ class SingleChanges:
         if record is None:
             return False
         with self._cut_is_told(right) as press:
-            async with self._reviews.presses.turn(record.id):
+            async with self._reviews.presses.take_place(record.id):
                 meant = await self._meant(right, key, drawn)
                 press.is_done = True
                 if meant is None:
@@ -142,7 +142,7 @@ class SingleChanges:
         if record is None:
             return False
         with self._cut_is_told(right):
-            async with self._reviews.presses.turn(record.id):
+            async with self._reviews.presses.take_place(record.id):
                 return await self._drop_all(right)
 
     async def _drop_all(self, right: sublime.View) -> bool:
@@ -218,7 +218,7 @@ class SingleChanges:
         """A change at the row was decided on: go to the next undecided one, if the user wants that
         and has not typed since the text had this change count."""
         window = right.window()
-        if window is None or not settings.of(window).keep_goes_on:
+        if window is None or not settings.current_settings(window).keep_goes_on:
             return
         comparison = await self._reviews.comparison(right)
         if comparison is None:
@@ -270,5 +270,5 @@ async def ask_whether_to_reject(
     first = [name, detail.format(record.proposer)]
     items = [first, ["Go on editing", f"{undo} brings the changes back."]]
     placeholder = f"{name_of(right)}: {ALL_DROPPED}"
-    if await panels.choice(window, items, placeholder) == 0:
+    if await panels.ask_choice(window, items, placeholder) == 0:
         reject(right)

@@ -15,7 +15,7 @@ from ...base.file_content import Original
 from ...base.merge import contains_changes
 from ...edits.ledger import EditLedger
 from .. import file_reading, texts
-from ..stories import Stories, computed, sleep
+from ..stories import Stories, run_in_thread, sleep
 from .ending import ClaimedDiff, conflicts
 from .history import accepted_edit
 
@@ -63,7 +63,7 @@ class TerminalDecisions:
         path = decided.claimed.record.path
         for milliseconds in LOOKS:
             await sleep(milliseconds)
-            present = await file_reading.content(path)
+            present = await file_reading.read_content(path)
             if self._watched.get(path) is not decided:
                 return
             if self._look(decided, present):
@@ -93,6 +93,6 @@ async def _drop_merged(decided: Decided, present: Original) -> None:
     if view is None or present.note:
         return
     text = texts.text_of(view)
-    if await computed(partial(contains_changes, decided.before.text, present.text, text)):
+    if await run_in_thread(partial(contains_changes, decided.before.text, present.text, text)):
         if view.is_valid() and texts.text_of(view) == text:
             view.run_command("revert")

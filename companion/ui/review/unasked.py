@@ -18,7 +18,7 @@ from ...edits.edit import Edit, EditState
 from ...edits.ledger import EditLedger
 from ...ide.editor import UnaskedEdit
 from .. import panels, sharing_settings
-from ..stories import computed
+from ..stories import run_in_thread
 from .edit_rows import EditRow
 from .queue import ReviewQueue
 from .record import waiting
@@ -66,7 +66,7 @@ class Unasked:
         """The window's edits, the newest turn first; choosing one opens its review. Then the open
         reviews of other written edits."""
         edits = self._edits.unasked(window.id())
-        counts = (await computed(partial(_counts, edits)) or {}) if edits else {}
+        counts = (await run_in_thread(partial(_counts, edits)) or {}) if edits else {}
         views = self._reviews.views()
         found = [
             EditRow(
@@ -100,12 +100,12 @@ class Unasked:
         number = 0
         if len(turns) > 1:
             items = [[_prompt(turn[0]), _extent(turn)] for turn in turns]
-            number = await panels.choice(window, items, "Undo the edits of which turn?")
+            number = await panels.ask_choice(window, items, "Undo the edits of which turn?")
         if number < 0:
             return
         turn = turns[number]
         items = [[f"Undo {_edits(len(_undoable(turn)))}", _extent(turn)], GO_BACK]
-        if await panels.choice(window, items, _prompt(turn[0])) == 0:
+        if await panels.ask_choice(window, items, _prompt(turn[0])) == 0:
             await self._undo_all(window, turn[0].turn)
 
     async def _undo_all(self, window: sublime.Window, turn: str) -> None:
@@ -117,7 +117,9 @@ class Unasked:
         found += [lost] if lost else []
         self._tell(" ".join([done, *found]))
         if found:
-            await panels.choice(window, [[problem, ""] for problem in found], f"{done} Not undone:")
+            await panels.ask_choice(
+                window, [[problem, ""] for problem in found], f"{done} Not undone:"
+            )
 
     async def _show(self, window: sublime.Window, edit: Edit) -> None:
         # It may have gone on while the list was open.
@@ -157,7 +159,7 @@ def _edit(window_id: int, found: UnaskedEdit) -> Edit:
         found.client,
         found.at,
         tuple(window.folders()) if is_there else (),
-        sharing_settings.of(window) if is_there else None,
+        sharing_settings.sharing_rules(window) if is_there else None,
         found.turn,
         found.prompt,
         EditState.WRITTEN,

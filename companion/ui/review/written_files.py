@@ -16,7 +16,7 @@ from ...edits.edit import Edit
 from ...ide.questions import FileUndoing
 from ...ide.service import Companion
 from .. import application, file_reading, texts
-from ..stories import computed, sleep
+from ..stories import run_in_thread, sleep
 
 # Milliseconds between checks whether a tab shows its file, and how many of them.
 LOADING, CHECKS = 20, 250
@@ -33,7 +33,7 @@ MIXED = "mixed line ends"
 
 async def write(window: sublime.Window, edit: Edit, text: str, name: str) -> str:
     """Put the text into the file that the edit wrote. Gives a sentence if that was not done."""
-    present = await file_reading.content(edit.path)
+    present = await file_reading.read_content(edit.path)
     if texts.unsaved_view(edit.path) is not None:
         return UNSAVED.format(name)
     if is_text(present, text):
@@ -52,7 +52,7 @@ async def put(
 ) -> str:
     """Put an accepted text into the file, if its digest is still `before`, None for an unknown one.
     Gives a sentence if that was not done; else calls `on_written` as soon as it was."""
-    present, known_as = await file_reading.content(path), name(path)
+    present, known_as = await file_reading.read_content(path), name(path)
     if texts.unsaved_view(path) is not None:
         return UNSAVED.format(known_as)
     if before is not None and present.known_digest != before:
@@ -63,7 +63,7 @@ async def put(
         on_written()
         return ""
     if not present.exists:
-        await computed(partial(os.makedirs, os.path.dirname(path), exist_ok=True))
+        await run_in_thread(partial(os.makedirs, os.path.dirname(path), exist_ok=True))
     was_open = _tab(window, path) is not None
     problem = await _through_tab(window, path, present, text, known_as)
     if problem:
@@ -78,7 +78,7 @@ async def put(
 
 async def redo(companion: Companion, window: sublime.Window, edit: Edit, after: Original) -> str:
     """Make the file again what it was after the edit, as `undo` does the opposite."""
-    present, known_as = await file_reading.content(edit.path), name(edit.path)
+    present, known_as = await file_reading.read_content(edit.path), name(edit.path)
     before = edit.before
     if texts.unsaved_view(edit.path) is not None:
         return UNSAVED.format(known_as)
@@ -98,7 +98,7 @@ async def redo(companion: Companion, window: sublime.Window, edit: Edit, after: 
 async def undo(companion: Companion, window: sublime.Window, edit: Edit, name: str) -> str:
     """Make the file what it was before the edit: in its tab if that gives the very file, else byte
     for byte on disk. Gives a sentence if that was not done."""
-    present = await file_reading.content(edit.path)
+    present = await file_reading.read_content(edit.path)
     before = edit.before
     if texts.unsaved_view(edit.path) is not None:
         return UNSAVED.format(name)
@@ -117,7 +117,7 @@ async def undo(companion: Companion, window: sublime.Window, edit: Edit, name: s
 def show_again(edit: Edit) -> None:
     """Let open tabs show what is on disk now. The tab of a file that is gone keeps its text, and so
     does one in which the user has typed meanwhile."""
-    for window in application.windows():
+    for window in application.all_windows():
         view = window.find_open_file(edit.path)
         if view is not None and edit.before.exists and not view.is_dirty():
             view.run_command("revert")
@@ -164,7 +164,7 @@ def _saved(view: sublime.View, text: str, name: str) -> str:
 
 def _tab(window: sublime.Window, path: str) -> sublime.View | None:
     """The file's tab, that of the window if there are several."""
-    others = [other for other in application.windows() if other != window]
+    others = [other for other in application.all_windows() if other != window]
     found = (each.find_open_file(path) for each in (window, *others) if each.is_valid())
     return next((view for view in found if view is not None), None)
 

@@ -23,7 +23,7 @@ from ...ide.events import EditTakenBack
 from ...ide.service import Companion
 from .. import file_reading, queues, texts
 from ..keyboard import Keyboard
-from ..stories import Stories, computed
+from ..stories import Stories, run_in_thread
 from ..user_messages import UserMessages
 from . import comments, ending, large, opening, pair, written_files
 from .open_diffs import diffs, name_of, partner
@@ -84,11 +84,11 @@ class WrittenReviews:
                 show(there)
             return
         if edit.problem:
-            self._messages.answer(edit.problem)
+            self._messages.tell_user(edit.problem)
             self._book.replace(edit, replace(edit, state=EditState.KEPT))
             return
-        present = await file_reading.content(edit.path)
-        digest = await computed(partial(large.parts, edit.before.text, edit.after or ""))
+        present = await file_reading.read_content(edit.path)
+        digest = await run_in_thread(partial(large.parts, edit.before.text, edit.after or ""))
         if self._view_of(edit) is not None or self._book.find(edit.id) is None:
             # Meanwhile it was opened, or it went on or was undone.
             return
@@ -114,11 +114,11 @@ class WrittenReviews:
         if record is None or edit is None:
             return False
         if record.id in self._pressed:
-            self._messages.answer(UNDER_WAY.format(name_of(view)))
+            self._messages.tell_user(UNDER_WAY.format(name_of(view)))
             return False
         self._pressed.add(record.id)
         try:
-            async with self._reviews.presses.turn(record.id):
+            async with self._reviews.presses.take_place(record.id):
                 return await self._keep(window, edit, view)
         finally:
             self._pressed.discard(record.id)
@@ -127,13 +127,13 @@ class WrittenReviews:
         text = await self._text(view, edit)
         if text is None or waiting(view) is None:
             if waiting(view) is None:
-                self._messages.tell(OVER.format(name_of(view)))
+                self._messages.warn_user(OVER.format(name_of(view)))
             return False
         problem = ""
         if text != edit.after:
             problem = await written_files.write(window, edit, text, name_of(view))
         if problem:
-            self._messages.answer(problem)
+            self._messages.tell_user(problem)
             return False
         self.seen(window, edit, text)
         return self._kept(window, edit, view, text)
@@ -147,7 +147,7 @@ class WrittenReviews:
     async def undo_and_tell(self, window: sublime.Window, edit: Edit) -> bool:
         """Make the file what it was before the edit; gives whether that was done."""
         problem = await self.undo(window, edit)
-        self._messages.answer(problem or UNDONE.format(written_files.name(edit.path)))
+        self._messages.tell_user(problem or UNDONE.format(written_files.name(edit.path)))
         return not problem
 
     async def undo(self, window: sublime.Window, edit: Edit) -> str:
@@ -240,10 +240,10 @@ class WrittenReviews:
         if record is None:
             return False
         if record.is_whole and texts.text_of(view) != text:
-            self._messages.answer(TYPED.format(name_of(view)))
+            self._messages.tell_user(TYPED.format(name_of(view)))
             return False
         words = comments.words(view, self._reviews.of(view))
-        self._messages.answer(KEPT.format(name_of(view)))
+        self._messages.tell_user(KEPT.format(name_of(view)))
         self.leave(view, ending.close)
         self._give(window, edit, words)
         return True
@@ -270,7 +270,7 @@ class WrittenReviews:
             return None
         found = self._book.find(record.edit_id)
         if found is None or found.problem:
-            self._messages.answer(NOT_KNOWN.format(name_of(view)))
+            self._messages.tell_user(NOT_KNOWN.format(name_of(view)))
             return None
         return found
 

@@ -50,20 +50,20 @@ class TextTarget:
 async def where_to(window: sublime.Window, prefers_seen: bool = False) -> TextTarget | None:
     """The CLI of the window, or, if that is preferred, the only one in sight. The user chooses if
     there are several, or if no terminal shows that it runs a CLI; None if they choose nothing."""
-    every = terminals(window)
+    every = open_terminals(window)
     clis = [view for view in every if runs_cli(window, view)]
     seen = _in_sight(window, clis) if prefers_seen else []
     clis = seen if len(seen) == 1 else clis
     if not every or len(clis) == 1:
-        return _target(clis[0]) if clis else TextTarget()
-    targets = [*map(_target, clis or every), TextTarget()]
+        return _target_of(clis[0]) if clis else TextTarget()
+    targets = [*map(_target_of, clis or every), TextTarget()]
     items = [[title_of(view) or "Terminal", _folder_of(view)] for view in clis or every]
     items.append([CLIPBOARD, ""])
-    number = await panels.choice(window, items, "Into the prompt of which CLI?")
+    number = await panels.ask_choice(window, items, "Into the prompt of which CLI?")
     return targets[number] if number >= 0 else None
 
 
-def terminals(window: sublime.Window) -> list[sublime.View]:
+def open_terminals(window: sublime.Window) -> list[sublime.View]:
     """Terminus' terminals in tabs and in panels that have not ended."""
     names = [name[len("output.") :] for name in window.panels() if name.startswith("output.")]
     panels = [view for view in map(window.find_output_panel, names) if view is not None]
@@ -73,7 +73,7 @@ def terminals(window: sublime.Window) -> list[sublime.View]:
 
 def is_cli_in_sight(window: sublime.Window) -> bool:
     """Whether a terminal with a CLI is in front in its group, or in the panel that is shown."""
-    return any(runs_cli(window, view) for view in _in_sight(window, terminals(window)))
+    return any(runs_cli(window, view) for view in _in_sight(window, open_terminals(window)))
 
 
 def _in_sight(window: sublime.Window, views: list[sublime.View]) -> list[sublime.View]:
@@ -86,7 +86,11 @@ def _in_sight(window: sublime.Window, views: list[sublime.View]) -> list[sublime
 
 def runs_cli(window: sublime.Window, view: sublime.View) -> bool:
     """Whether a CLI runs in the terminal, as far as its title and its command show it."""
-    command, title, words = settings.of(window).terminal_cli, title_of(view), _words(view)
+    command, title, words = (
+        settings.current_settings(window).terminal_cli,
+        title_of(view),
+        _command_words(view),
+    )
     # A program that starts a CLI, such as npx or env, also starts others; the user's own does not.
     own = {program_name(command[0])} if by_command(command) is None else set()
     # "bob" is also a person's name, which is in the titles of many shells.
@@ -95,27 +99,27 @@ def runs_cli(window: sublime.Window, view: sublime.View) -> bool:
     return named or bool(TITLE.match(title)) or runs
 
 
-def names(view: sublime.View, command: str) -> bool:
+def names_cli(view: sublime.View, command: str) -> bool:
     """Whether title or command line of the terminal name the CLI with that command."""
-    return command in title_of(view).lower() or command in map(program_name, _words(view))
+    return command in title_of(view).lower() or command in map(program_name, _command_words(view))
 
 
-def _arguments(view: sublime.View) -> dict[str, Any]:
+def _open_arguments(view: sublime.View) -> dict[str, Any]:
     found: Any = view.settings().get(ARGUMENTS)
     return found if isinstance(found, dict) else {}
 
 
-def _words(view: sublime.View) -> list[str]:
-    command = _arguments(view).get("cmd")
+def _command_words(view: sublime.View) -> list[str]:
+    command = _open_arguments(view).get("cmd")
     return [word for word in command if isinstance(word, str)] if isinstance(command, list) else []
 
 
 def _folder_of(view: sublime.View) -> str:
-    folder = _arguments(view).get("cwd")
+    folder = _open_arguments(view).get("cwd")
     return folder if isinstance(folder, str) else ""
 
 
-def _target(view: sublime.View) -> TextTarget:
+def _target_of(view: sublime.View) -> TextTarget:
     return TextTarget(view, _folder_of(view))
 
 
@@ -124,42 +128,42 @@ async def hand_over(
 ) -> None:
     """Paste the text into the prompt, or copy it, and report that; `what` is its name in the
     sentence. If a CLI asks something, the user has some seconds to answer."""
-    terminal, safe = target.terminal, harmless(text)
+    terminal, safe = target.terminal, make_harmless(text)
     looks = 0
     # A question replaces the prompt, and a paste would be lost (docs/protocol.md 8.57).
-    while terminal is not None and terminal.is_valid() and _asks(terminal) and looks < LOOKS:
+    while terminal is not None and terminal.is_valid() and _is_asking(terminal) and looks < LOOKS:
         await sleep(ANSWERED)
         looks += 1
     if terminal is None or not terminal.is_valid():
-        _copy(safe, COPIED, what, tell)
-    elif _asks(terminal):
-        _copy(safe, ASKING, what, tell)
+        _copy_text(safe, COPIED, what, tell)
+    elif _is_asking(terminal):
+        _copy_text(safe, ASKING, what, tell)
     elif "\n" in safe and not _takes_pastes(terminal):
         # Without brackets around it, each line end would send what is before it.
-        _copy(safe, REFUSED, what, tell)
+        _copy_text(safe, REFUSED, what, tell)
     else:
         terminal.run_command(PASTE, {"text": safe, "bracketed": True})
         tell(PASTED.format(what))
         if focus:
-            show(terminal)
+            show_terminal(terminal)
 
 
-def _asks(terminal: sublime.View) -> bool:
+def _is_asking(terminal: sublime.View) -> bool:
     return title_of(terminal).startswith(QUESTION)
 
 
-def _copy(text: str, sentence: str, what: str, tell: Callable[[str], None]) -> None:
-    application.copy(text)
+def _copy_text(text: str, sentence: str, what: str, tell: Callable[[str], None]) -> None:
+    application.copy_text(text)
     tell(sentence.format(what))
 
 
-def harmless(text: str) -> str:
+def make_harmless(text: str) -> str:
     """The text without characters that a terminal, or a CLI in it, would treat as a key or as the
     end of the paste. Control characters become pictures; line ends are made equal."""
-    return CONTROL.sub(_picture, text.replace("\r\n", "\n").replace("\r", "\n"))
+    return CONTROL.sub(_control_picture, text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
-def _picture(match: re.Match[str]) -> str:
+def _control_picture(match: re.Match[str]) -> str:
     code = ord(match.group())
     if code == 0x7F:
         return "\u2421"
@@ -168,29 +172,29 @@ def _picture(match: re.Match[str]) -> str:
 
 def _takes_pastes(view: sublime.View) -> bool:
     """Whether its program has asked for brackets around pasted texts; True if that is not known."""
-    terminal = _terminal(view)
+    terminal = _terminus_record(view)
     return terminal is None or terminal.bracketed_paste_mode_enabled()
 
 
 def title_of(view: sublime.View) -> str:
     """The program's title for the terminal; the tab's name if that is not known."""
-    screen = getattr(_terminal(view), "screen", None)
+    screen = getattr(_terminus_record(view), "screen", None)
     title = getattr(screen, "title", "")
     return (title if isinstance(title, str) and title.strip() else view.name()).strip()
 
 
 def _is_alive(view: sublime.View) -> bool:
     known = TERMINUS in sys.modules
-    return not view.settings().get(FINISHED) and not (known and _terminal(view) is None)
+    return not view.settings().get(FINISHED) and not (known and _terminus_record(view) is None)
 
 
-def _terminal(view: sublime.View) -> Any:
+def _terminus_record(view: sublime.View) -> Any:
     """Terminus' own record of the view; None if it has none, or is not loaded."""
     terminals_of = getattr(sys.modules.get(TERMINUS), "Terminal", None)
     return terminals_of.from_id(view.id()) if terminals_of is not None else None
 
 
-def show(terminal: sublime.View) -> None:
+def show_terminal(terminal: sublime.View) -> None:
     """Go there, with the keyboard."""
     window = terminal.window()
     if window is None:

@@ -34,31 +34,31 @@ def line_for(shell: str, variables: Variables) -> str:
     return SHELLS[shell](variables)
 
 
-def posix(variables: Variables) -> str:
+def posix_line(variables: Variables) -> str:
     """The command for bash, zsh and sh that sets the variables. Always in quotes: zsh gives a "="
     at the beginning a special meaning."""
     quoted = {name: value.replace("'", "'\\''") for name, value in variables.items()}
     return " export " + " ".join(f"{name}='{value}'" for name, value in quoted.items())
 
 
-def fish(variables: Variables) -> str:
+def fish_line(variables: Variables) -> str:
     quoted = {name: re.sub(r"(['\\])", r"\\\1", value) for name, value in variables.items()}
     return " " + "; ".join(f"set -gx {name} '{value}'" for name, value in quoted.items())
 
 
-def powershell(variables: Variables) -> str:
+def powershell_line(variables: Variables) -> str:
     doubled = {name: OF_POWERSHELL.sub(r"\g<0>\g<0>", value) for name, value in variables.items()}
     return " " + "; ".join(f"$env:{name} = '{value}'" for name, value in doubled.items())
 
 
-def cmd(variables: Variables) -> str:
+def cmd_line(variables: Variables) -> str:
     """The command for cmd that sets the variables. It has no quotes, which would become part of the
     value. A "^" before a "%" ensures that no existing variable has the name that would be read."""
     escaped = {name: OF_CMD.sub(r"^\g<0>", value) for name, value in variables.items()}
     return "&".join(f"set {name}={value}" for name, value in escaped.items())
 
 
-def nushell(variables: Variables) -> str:
+def nushell_line(variables: Variables) -> str:
     # Of what JSON escapes, only quotes and backslashes are left. If a line has a "!", Nushell
     # inserts earlier commands, even within quotes.
     texts = {name: json.dumps(value, ensure_ascii=False) for name, value in variables.items()}
@@ -67,9 +67,9 @@ def nushell(variables: Variables) -> str:
 
 
 SHELLS: Mapping[str, Callable[[Variables], str]] = {
-    "bash, zsh, sh": posix,
-    "fish": fish,
-    "PowerShell": powershell,
-    "cmd": cmd,
-    "Nushell": nushell,
+    "bash, zsh, sh": posix_line,
+    "fish": fish_line,
+    "PowerShell": powershell_line,
+    "cmd": cmd_line,
+    "Nushell": nushell_line,
 }

@@ -47,7 +47,7 @@ class NoTerminal(Exception):
     """There is no terminal for the CLI; the text is a sentence for the user."""
 
 
-def run(
+def run_in_terminal(
     system: str,
     terminal: Sequence[str],
     command: Sequence[str],
@@ -62,12 +62,12 @@ def run(
     environment = {**environment, "TERM_PROGRAM": "sublime"}
     if system == "windows":
         line = line_for(system, terminal, command, folder)
-        return Started(line[0], _start(line, folder, environment, bool(terminal)))
+        return Started(line[0], _start_process(line, folder, environment, bool(terminal)))
     # A terminal may be a window of a running process, with an environment of its own.
-    path = script(command, folder, environment)
+    path = write_script(command, folder, environment)
     try:
         line = line_for(system, terminal, [path], folder)
-        return Started(line[0], _start(line, folder, {}, has_window=True), path)
+        return Started(line[0], _start_process(line, folder, {}, has_window=True), path)
     except NoTerminal:
         os.unlink(path)
         raise
@@ -95,7 +95,7 @@ def remove_script(started: Started) -> None:
         os.unlink(started.script)
 
 
-def _start(
+def _start_process(
     line: Sequence[str], folder: str, environment: Mapping[str, str], has_window: bool
 ) -> subprocess.Popen[bytes]:
     whole = {**os.environ, **environment}
@@ -145,7 +145,7 @@ def line_for(
     )
 
 
-def script(command: Sequence[str], folder: str, environment: Mapping[str, str]) -> str:
+def write_script(command: Sequence[str], folder: str, environment: Mapping[str, str]) -> str:
     """Writes a script that only this user can read and that removes itself; gives its path.
     Everybody can read the arguments of a process, and shells keep what is typed in their history.
 

@@ -98,7 +98,7 @@ async def run_cli(
 ) -> None:
     """Start Gemini CLI in the folder, or the command: in Terminus, else in the system's terminal.
     If that fails, `tell` gets a sentence."""
-    found = settings.of(window)
+    found = settings.current_settings(window)
     words = command or found.terminal_cli
     if has_terminus():
         run_in_terminus(window, words, folder, environment)
@@ -107,7 +107,7 @@ async def run_cli(
         tell(NOT_LOADED.format(name_of(words)))
 
     start = partial(
-        system_terminal.run,
+        system_terminal.run_in_terminal,
         *(platform(), found.terminal_command, words, folder, environment),
     )
     try:
@@ -116,10 +116,10 @@ async def run_cli(
         logger.error("%s", error)
         tell(str(error))
     else:
-        queues.on_worker(partial(_watch, started, tell))
+        queues.on_worker(partial(_watch_start, started, tell))
 
 
-def _watch(
+def _watch_start(
     started: Started, tell: Callable[[str], None], looks: int = 0, is_told: bool = False
 ) -> None:
     """Runs on the worker: a terminal that finds no screen, for example, ends silently. The user is
@@ -135,7 +135,7 @@ def _watch(
         logger.error("%s", problem)
         tell(problem)
         is_told = True
-    queues.on_worker(partial(_watch, started, tell, looks + 1, is_told), LOOK)
+    queues.on_worker(partial(_watch_start, started, tell, looks + 1, is_told), LOOK)
 
 
 def run_in_terminus(

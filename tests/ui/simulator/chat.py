@@ -54,7 +54,7 @@ class Chat:
             return answer
 
         yield mock.patch.object(process.AgentProcess, "start", self._start)
-        yield mock.patch.object(engines.Engines, "_options", lambda _engines: options)
+        yield mock.patch.object(engines.Engines, "_engine_options", lambda _engines: options)
         yield mock.patch.object(
             engines, "chosen_agents", lambda: (SimpleNamespace(id="sim", launch=launch),)
         )

@@ -205,9 +205,9 @@ class World:
 
     async def _main(self) -> None:
         self.press(plugin.plugin_loaded)
-        await self._until(lambda: plugin._host.environment(self.window))
+        await self._until(lambda: plugin._host.environment_of(self.window))
         self.press(self._chat.open)
-        port = plugin._host.environment(self.window)["GEMINI_CLI_IDE_SERVER_PORT"]
+        port = plugin._host.environment_of(self.window)["GEMINI_CLI_IDE_SERVER_PORT"]
         for number in range(1, 1 + self.random.choice((1, 2, 3))):
             self._clis.append(Cli(self, number, int(port), self._heard))
             await self._clis[-1].connect()
