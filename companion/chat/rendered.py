@@ -21,7 +21,7 @@ ERROR, WARNING, QUESTION, BUTTON = "error", "warning", "question", "button"
 MARKS = (HEADING, ADDED, REMOVED, DIM, ERROR, WARNING, QUESTION, BUTTON)
 
 # The actions of links, each with the members of its argument. Every argument also has "turn", the
-# turn's id.
+# turn's id, but for OPEN_PLACE and OPEN_ADDRESS.
 OPEN_FILE = "open_file"  # path
 OPEN_EDIT = "open_edit"  # call, path
 SHOW_OUTPUT = "show_output"  # call
@@ -31,7 +31,21 @@ DECLINE = "decline"  # elicitation
 RETRY = "retry"
 LOG_IN = "log_in"
 OPEN_CHANGES = "open_changes"
-ACTIONS = (OPEN_FILE, OPEN_EDIT, SHOW_OUTPUT, DECIDE, ANSWER, DECLINE, RETRY, LOG_IN, OPEN_CHANGES)
+# Of what the text itself names: path, line and column from 1, 0 for none; url.
+OPEN_PLACE, OPEN_ADDRESS = "open_place", "open_address"
+ACTIONS = (
+    OPEN_FILE,
+    OPEN_EDIT,
+    SHOW_OUTPUT,
+    DECIDE,
+    ANSWER,
+    DECLINE,
+    RETRY,
+    LOG_IN,
+    OPEN_CHANGES,
+    OPEN_PLACE,
+    OPEN_ADDRESS,
+)
 
 
 @dataclass(frozen=True)

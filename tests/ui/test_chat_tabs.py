@@ -34,7 +34,13 @@ from GeminiCompanion.companion.ui.chat import (
 from GeminiCompanion.companion.ui.chat.chat_actions import NOTHING, ChatActions
 from GeminiCompanion.companion.ui.chat.chat_tabs import CLICK
 from GeminiCompanion.companion.ui.chat.chat_view import COMPOSER, CONVERSATION, LEFT, UNSENT
-from GeminiCompanion.companion.ui.chat.link_actions import A_FOLDER, NO_FILE
+from GeminiCompanion.companion.ui.chat.link_actions import (
+    A_FOLDER,
+    COPY,
+    NO_FILE,
+    OPEN,
+    OUTSIDE,
+)
 from GeminiCompanion.companion.ui.chat.state_line import KEY
 from GeminiCompanion.companion.ui.user_messages import PREFIX
 from unittesting import AWAIT_WORKER
@@ -46,6 +52,19 @@ try:
     from headless import running
 except ImportError:
     running = None  # type: ignore[assignment]
+
+
+def without_browser(opened: list[str]) -> Any:
+    """`Window.run_command`, which only notes the addresses for a browser."""
+    run = sublime.Window.run_command
+
+    def run_command(window: sublime.Window, name: str, arguments: Any = None) -> None:
+        if name == "open_url":
+            opened.append(arguments["url"])
+        else:
+            run(window, name, arguments)
+
+    return run_command
 
 
 class Service:
@@ -447,6 +466,55 @@ class Keys(ChatCase):
             yield from self.until_turn()
             self.type(view, "\n")
             yield lambda told=told, path=path: PREFIX + told.format(path) in self.sentences
+
+    def follow_text(self, view: sublime.View, marked: str) -> Steps:
+        """Press Enter in a line of an answer, where the bar is."""
+        drawn = Rendered(marked.replace("|", "") + "\n")
+        patches, folder = (Patch("a", 0, 0, drawn),), self.folder
+        yield from self.update(view, patches=patches, is_anew=True, workspace=folder)
+        view.sel().clear()
+        view.sel().add(marked.index("|"))
+        yield from self.until_turn()
+        self.type(view, "\n")
+
+    def test_a_place_that_an_answer_names_opens_at_its_line(self) -> Steps:
+        view = yield from self.chat()
+        path = self.write("a.py", "1\n2\n3\n")
+        for marked in ("see a|.py:2.", "see [it|](a.py#L2)", f"{path}|:2:1: error"):
+            yield from self.follow_text(view, marked)
+            yield lambda: self.window.active_view().file_name() == path
+            opened = self.window.active_view()
+            yield lambda opened=opened: opened.sel()[0].b == 2
+            opened.close()
+            self.window.focus_view(view)
+
+    def test_a_place_that_is_missing_or_outside_of_the_folder_is_not_opened(self) -> Steps:
+        view = yield from self.chat()
+        outside = os.path.join(os.path.dirname(self.folder), "other.py")
+        for marked, told in (
+            ("see b|.py:2", NO_FILE.format("b.py")),
+            ("see ../other|.py:2", OUTSIDE.format("../other.py")),
+            (outside + "|:2", OUTSIDE.format(outside)),
+        ):
+            yield from self.follow_text(view, marked)
+            yield lambda told=told: PREFIX + told in self.sentences
+        self.assertEqual([it.file_name() for it in self.window.views() if it.file_name()], [])
+
+    def test_an_address_opens_only_after_its_host_was_shown(self) -> Steps:
+        view = yield from self.chat()
+        opened: list[str] = []
+        self.replace(sublime.Window, "run_command", without_browser(opened))
+        panels = self.panels()
+        yield from self.follow_text(view, "[https://good.exa|mple](https://user@evil.example/x)")
+        yield lambda: panels
+        self.assertEqual(panels[0]["items"][0].trigger, OPEN.format("evil.example"))
+        self.assertEqual(opened, [])
+        panels[0]["on_select"](0)
+        yield lambda: opened == ["https://user@evil.example/x"]
+        yield from self.follow_text(view, "[a](javas|cript:alert)")
+        yield lambda: len(panels) == 2
+        self.assertEqual([each.trigger for each in panels[1]["items"]], [COPY])
+        panels[1]["on_select"](-1)
 
     def test_a_click_on_a_link_follows_it_and_the_beginning_of_a_drag_does_not(self) -> Steps:
         view = yield from self.chat()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from typing import TYPE_CHECKING, Callable, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, Mapping, TypeVar
 
 import sublime
 
@@ -18,7 +18,7 @@ from .answering import Answering
 from .chat_drawing import ChatDrawing
 from .chat_tabs import ChatTabs
 from .chat_unasked import ChatUnasked
-from .chat_view import CONVERSATION, ChatView
+from .chat_view import CONVERSATION, ChatView, workspace_of
 from .composing import Composing
 from .drafts import Drafts, folder_of
 from .edit_reviews import Accept, EditReviews
@@ -256,12 +256,16 @@ class ChatActions:
             return
         if link.action == OPEN_EDIT and self.answering.show_edit(view, chat, argument):
             return
-        followed = Followed(view, chat.conversation, argument, self._tell)
-        self._stories.begin(self._follow_action(chat, followed, link.action), view)
+        self._stories.begin(self._follow_action(view, chat, link.action, argument), view)
 
-    async def _follow_action(self, chat: ChatView, followed: Followed, action: str) -> None:
+    async def _follow_action(
+        self, view: sublime.View, chat: ChatView, action: str, argument: Mapping[str, Any]
+    ) -> None:
+        window = view.window()
+        folder = await workspace_of(chat, window) if window is not None else ""
         service = await self._open_in_service(chat)
         if service is not None:
+            followed = Followed(view, chat.conversation, argument, folder, self._tell)
             await link_actions.follow_link(followed, service, action)
 
 

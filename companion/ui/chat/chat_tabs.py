@@ -14,6 +14,7 @@ import sublime
 from ...base.signal import ValueSignal
 from ...chat.question import ChatQuestion
 from ...chat.rendered import Link
+from ...chat.text_links import link_at
 from .. import queues
 from .chat_view import CONVERSATION, ChatView
 from .drafts import Drafts, folder_of
@@ -240,5 +241,9 @@ def _link_at_caret(chat: ChatView, view: sublime.View) -> Link | None:
     selection = view.sel()
     if len(selection) != 1 or not selection[0].empty():
         return None
-    found = chat.links_at(selection[0].b)
-    return found[0] if found else None
+    caret = selection[0].b
+    found = chat.links_at(caret)
+    if found or caret >= chat.composer.start:
+        return found[0] if found else None
+    line = view.line(caret)
+    return link_at(view.substr(line), caret - line.begin())

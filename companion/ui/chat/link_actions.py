@@ -11,11 +11,15 @@ from typing import TYPE_CHECKING, Any, Callable, Mapping
 
 import sublime
 
+from ...base.private_files import is_within
 from ...base.shown_text import shown_line
+from ...base.web_address import web_address
 from ...chat import rendered
 from ...chat.rendered import Link
+from .. import application, panels
 from ..file_reading import in_time
 from . import failure_words
+from .forms import COPY, OPEN, OTHER_ADDRESS
 
 if TYPE_CHECKING:
     from ...chat.chat_service import ChatService
@@ -23,17 +27,21 @@ if TYPE_CHECKING:
 A_FOLDER = "{} is a folder."
 NO_FILE = "{} is not there any more."
 SILENT = "{} cannot be opened: its disk does not answer."
+OUTSIDE = "{} is not in the folder of this chat."
+LINK = "A link in the agent's text"
 NOT_YET = "This version cannot follow that link."
 TURN_CHANGES = "gemini_companion_turn_changes"
 
 
 @dataclass(frozen=True)
 class Followed:
-    """A link that the user follows in a view of the conversation. `argument` is the link's."""
+    """A link that the user follows in a view of the conversation. `argument` is the link's.
+    `folder` is that in which its agent works."""
 
     view: sublime.View
     conversation: str
     argument: Mapping[str, Any]
+    folder: str
     tell: Callable[[str], None]
 
 
@@ -60,6 +68,45 @@ async def _open_file(followed: Followed, service: ChatService) -> None:
         followed.tell(refusal.format(shown_line(path)))
     elif window is not None:
         window.open_file(path)
+
+
+async def _open_place(followed: Followed, service: ChatService) -> None:
+    """A file within the folder of the chat, at its line."""
+    argument, window = followed.argument, followed.view.window()
+    named = str(argument.get("path", ""))
+    path = os.path.normpath(os.path.join(followed.folder, os.path.expanduser(named)))
+    refusal = await in_time(partial(_place_refusal, path, followed.folder), SILENT)
+    if refusal:
+        followed.tell(refusal.format(shown_line(named)))
+    elif window is not None:
+        line, column = (int(argument.get(name) or 0) for name in ("line", "column"))
+        if line:
+            window.open_file(f"{path}:{line}:{column}", sublime.ENCODED_POSITION)
+        else:
+            window.open_file(path)
+
+
+def _place_refusal(path: str, folder: str) -> str:
+    """As `refusal_reason`, also of what is not in the folder."""
+    if not folder or not is_within(path, folder):
+        return OUTSIDE
+    return refusal_reason(path)
+
+
+async def _open_address(followed: Followed, service: ChatService) -> None:
+    """The user sees the host and the whole address before a browser gets it."""
+    window, url = followed.view.window(), str(followed.argument.get("url", ""))
+    if window is None:
+        return
+    found = web_address(url)
+    items = [panels.item(COPY, shown_line(url))]
+    if found is not None:
+        items.insert(0, panels.item(OPEN.format(found.host), shown_line(found.url)))
+    chosen = await panels.choice(window, items, LINK if found is not None else OTHER_ADDRESS)
+    if chosen == len(items) - 1:
+        application.copy(url)
+    elif found is not None and chosen == 0:
+        window.run_command("open_url", {"url": found.url})
 
 
 def refusal_reason(path: str) -> str:
@@ -109,6 +156,8 @@ ACTIONS = {
     rendered.OPEN_CHANGES: _open_changes,
     rendered.OPEN_EDIT: _open_edit,
     rendered.OPEN_FILE: _open_file,
+    rendered.OPEN_PLACE: _open_place,
+    rendered.OPEN_ADDRESS: _open_address,
     rendered.SHOW_OUTPUT: _show_output,
     rendered.RETRY: _retry_turn,
     rendered.LOG_IN: _log_in,
