@@ -167,11 +167,12 @@ def unwritten() -> int:
     return int(rest.partition(";")[0] or 0)
 
 
-def accepted_edits() -> int:
-    """How many of them can be undone."""
+def accepted_edits(path: str = "") -> int:
+    """How many of them can be undone, in all files or in that one."""
     from GeminiCompanion import plugin
 
-    return len(plugin._host.running.review.ledger.kept.all)
+    kept = plugin._host.running.review.ledger.kept.all
+    return sum(1 for edit in kept if path in ("", edit.path))
 
 
 def status() -> str:

@@ -80,7 +80,6 @@ class Reviews(session.Session):
         self.assertEqual(self.read(path), b"two\n")
 
     def test_marks_of_a_conflict_do_not_reach_the_file_by_an_answer_in_the_terminal(self) -> None:
-        known = self.editor.do("accepted_edits")
         path = self.write("conflict.py", b"1\n2\n3\n")
         own = "1\ntwo\n3\n"
         self.ask(path, own, "write_file", content=own)
@@ -96,7 +95,7 @@ class Reviews(session.Session):
         for name in ("conflict.py (before the edit)", "conflict.py (your edits)"):
             self.editor.do("wait_for", "has_tab", True, name)
         # An edit that was decided on in the terminal is one once the disk has it.
-        self.editor.do("wait_for", "accepted_edits", known + 1)
+        self.editor.do("wait_for", "accepted_edits", 1, path)
         self.editor.do("run", "gemini_companion_undo_last_accepted")
         self.editor.do("wait_for", "on_disk", "1\nmine\n3\n", path)
 
