@@ -44,9 +44,14 @@ class OpenAiCase(ApiCase):
         self.assertEqual(reply.status, 200, reply)
         return str(reply["choices"][0]["message"]["content"])
 
-    async def chunks(self, *messages: dict[str, str], **more: Any) -> list[dict[str, Any]]:
+    async def chunks(
+        self, *messages: dict[str, str], begun: asyncio.Event | None = None, **more: Any
+    ) -> list[dict[str, Any]]:
+        """`begun` is set when the first of them is under way."""
         body = {"model": "gemini", "messages": messages, "stream": True, **more}
         async with self.sent("POST", PATH, body) as response:
+            if begun is not None:
+                begun.set()
             self.assertEqual(response.status, 200)
             lines = (await response.text()).split("\n\n")
         data = [line[6:] for line in lines if line.startswith("data: ")]
@@ -413,15 +418,19 @@ class Refusing(OpenAiCase):
                 gate = Gate()
                 self.addCleanup(gate.set)
                 self.model.will_play("stopped", ["half ", gate, "rest"])
-                asking = asyncio.ensure_future(self.stopped(more))
+                begun = asyncio.Event()
+                asking = asyncio.ensure_future(self.stopped(more, begun))
                 await until(gate.reached.is_set)
+                if "stream" in more:
+                    # Before its first piece the answer is an error as any other.
+                    await until(begun.is_set)
                 await self.post("/cancel", {})
                 self.assertEqual((await asking)["code"], "turn_cancelled")
                 gate.set()
 
-    async def stopped(self, more: dict[str, Any]) -> Any:
+    async def stopped(self, more: dict[str, Any], begun: asyncio.Event) -> Any:
         if "stream" in more:
-            return (await self.chunks(user("stopped")))[-1]["error"]
+            return (await self.chunks(user("stopped"), begun=begun))[-1]["error"]
         reply = await self.complete(user("stopped"), **more)
         self.assertEqual(reply.status, 422)
         return reply["error"]
