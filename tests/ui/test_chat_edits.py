@@ -377,7 +377,7 @@ class GivenBack(EditCase):
         edits = self.running().chat_edits.reviews
         # What a restart leaves: the tab with an older text, and what was typed in a file.
         self.replace(edits, "_asked", {})
-        edits.typed(record.waiting(right), NEW + "five\n")  # type: ignore[arg-type]
+        edits.hear_typing(record.waiting(right), NEW + "five\n")  # type: ignore[arg-type]
         yield from self.until_given_back(NEW + "five\n")
         self.assertEqual(self.edits().other_drafts(()), [])
 
@@ -399,7 +399,7 @@ class Kept(EditCase):
         record.update(right, record.waiting(right), view_id=0)  # type: ignore[arg-type]
         edits._asked.clear()
         if typed:
-            edits.typed(record.read(right), typed)  # type: ignore[arg-type]
+            edits.hear_typing(record.read(right), typed)  # type: ignore[arg-type]
         restoring.adopt(self.window)
         yield lambda: record.waiting(right).is_returned  # type: ignore[union-attr]
         return right

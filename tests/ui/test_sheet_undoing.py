@@ -141,13 +141,13 @@ class Proposals(UndoingCase):
         ((again, _),) = open_diffs.diffs(self.window)
         path = waiting(again).path  # type: ignore[union-attr]
         owner = self.running().review.returned
-        accepted = owner.accepted
+        accepted = owner.hear_acceptance
 
         def late(claimed: object, words: str, before: object) -> None:
             self.write("0.py", "another\n")
             accepted(claimed, words, before)  # type: ignore[arg-type]
 
-        self.replace(owner, "accepted", late)
+        self.replace(owner, "hear_acceptance", late)
         self.decide(self.view, "accept_file", self.id(again))
         yield from self.until_told("0.py has changed since this edit")
         self.assertEqual(self.on_disk(path), "another\n")

@@ -93,7 +93,7 @@ class ChangeSheets:
                 del self._sheets[id]
                 self._undoing.forget(id)
 
-    def changed(self) -> None:
+    def refresh_all(self) -> None:
         """Reviews or edits have changed."""
         for sheet in self._sheets.values():
             sheet.refresh()

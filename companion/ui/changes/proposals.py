@@ -75,7 +75,9 @@ class Proposals:
     async def accept(self, window: sublime.Window, id: str, asks: bool = True) -> UndoStep | None:
         """Accept the proposal, as *Accept* in its review does."""
         view = self.view(id)
-        edit = await self._accepting.accepted(window, view, asks) if view is not None else None
+        edit = (
+            await self._accepting.accept_proposal(window, view, asks) if view is not None else None
+        )
         return of_accepted(self._history, edit.id) if edit is not None else None
 
     async def reject(self, window: sublime.Window, id: str) -> UndoStep | None:

@@ -152,14 +152,14 @@ class EditReviews(Owner):
 
     # What the user does.
 
-    def accepted(self, claimed: ClaimedDiff, words: str, before: str | None) -> None:
+    def hear_acceptance(self, claimed: ClaimedDiff, words: str, before: str | None) -> None:
         self._tabs.accept_edit(claimed.record.path)
         self._note_decision(claimed, words, is_accepted=True)
 
-    def rejected(self, claimed: ClaimedDiff, words: str) -> None:
+    def hear_rejection(self, claimed: ClaimedDiff, words: str) -> None:
         self._note_decision(claimed, words, is_accepted=False)
 
-    def typed(self, record: DiffRecord, text: str) -> None:
+    def hear_typing(self, record: DiffRecord, text: str) -> None:
         self._typed.keep_text(record.id, text, record.path)
 
     async def allow_call(self, chat: str, call: str, accept: Accept) -> bool:

@@ -108,7 +108,7 @@ class GeminiCompanionRejectDiffCommand(GeminiCompanionDiffCommand):
 
     def run_on_diff(self, running: Running, view: sublime.View) -> None:
         window = view.window() or self.window
-        running.stories.begin(running.review.decisions.reject_in_turn(view), window)
+        running.stories.begin(running.review.decisions.reject_by_press(view), window)
 
 
 class GeminiCompanionReleaseDiffCommand(GeminiCompanionDiffCommand):
@@ -118,7 +118,7 @@ class GeminiCompanionReleaseDiffCommand(GeminiCompanionDiffCommand):
 
     def run_on_diff(self, running: Running, view: sublime.View) -> None:
         window = view.window() or self.window
-        running.stories.begin(running.review.decisions.release_in_turn(view), window)
+        running.stories.begin(running.review.decisions.release_by_press(view), window)
 
 
 class GeminiCompanionNextChangeCommand(GeminiCompanionDiffCommand):

@@ -32,8 +32,8 @@ class ChangeParts:
             TurnChanges(reviews, review.written, review.ledger.turns),
         )
         self.sheets = ChangeSheets(sources, undoing, base.stories, tell)
-        reviews.changes.subscribe(self.sheets.changed)
-        review.ledger.kept.changes.subscribe(self.sheets.changed)
+        reviews.changes.subscribe(self.sheets.refresh_all)
+        review.ledger.kept.changes.subscribe(self.sheets.refresh_all)
         self.commands = SheetCommands(self.sheets, deciding, keeping, reviews, base.stories, tell)
         listed: dict[str, ListedEdits] = {
             "waiting": review.queue,

@@ -60,7 +60,7 @@ class ReviewParts:
         self.single_changes = SingleChanges(reviews, tell, self.decisions.reject)
         self.queue = ReviewQueue(ledger, reviews, tell)
         self.unasked = Unasked(ledger, self.written, self.queue, tell)
-        self.notes = Notes(reviews, warn, self.decisions.reject_in_turn)
+        self.notes = Notes(reviews, warn, self.decisions.reject_by_press)
         self.edits = Edits(self.save_typed)
         reviews.ends.subscribe(lambda id: messages.withdraw_warning(about_diff(id)))
         self.looks = (self.conflicts.look,)
@@ -80,7 +80,7 @@ class ReviewParts:
 
     def save_typed(self, record: DiffRecord, text: str) -> None:
         """Keep what the user has typed into a proposal."""
-        self.owners.of(record).typed(record, text)
+        self.owners.of(record).hear_typing(record, text)
 
     async def _load_history(self) -> None:
         await self.history.load()

@@ -74,7 +74,7 @@ class Accepting:
         # The questions about diffs, by the ids of their right views.
         self._asked: dict[int, tuple[sublime.Window, Answer[int]]] = {}
 
-    async def accepted(
+    async def accept_proposal(
         self, window: sublime.Window, view: sublime.View, asks: bool = True
     ) -> Edit | None:
         """Accept a proposal; gives the edit that can be undone later. With doubts, nothing is done

@@ -73,7 +73,7 @@ class Actions:
         claimed = self._claim(view)
         if claimed is None:
             return
-        self._owners.of(claimed.record).rejected(claimed, words)
+        self._owners.of(claimed.record).hear_rejection(claimed, words)
         keyboard = self._keyboard.in_window(claimed.window)
         queues.on_ui_thread(partial(ending.release, claimed, keyboard))
 
@@ -111,10 +111,10 @@ class Actions:
             if tab is not None:
                 # Otherwise it would hide what is written.
                 tab.run_command("revert")
-            owner.accepted(claimed, words, before)
+            owner.hear_acceptance(claimed, words, before)
             close = ending.close
         else:
-            owner.rejected(claimed, words)
+            owner.hear_rejection(claimed, words)
             close = partial(ending.put_away, name=ending.REJECTED)
         keyboard = self._keyboard.in_window(claimed.window)
         # Closing views during the close event of a view may close others (docs/sublime.md 4.5).

@@ -36,7 +36,7 @@ class DiffDecisions:
         accepted."""
         if is_written(view):
             return await self._written.keep(window, view)
-        return await self._accepting.accepted(window, view) is not None
+        return await self._accepting.accept_proposal(window, view) is not None
 
     def reject(self, view: sublime.View, note: str = "") -> bool:
         """Reject a diff, unless somebody else has decided, and close it. False if the decision
@@ -45,7 +45,7 @@ class DiffDecisions:
             return self._written.begin_undo(view, note)
         return self._actions.reject(view, note)
 
-    async def reject_in_turn(self, view: sublime.View, note: str = "") -> bool:
+    async def reject_by_press(self, view: sublime.View, note: str = "") -> bool:
         """Reject a diff after what the user has pressed before; an edit that is made already is
         undone by then. Gives whether it was done."""
         record = waiting(view)
@@ -61,7 +61,7 @@ class DiffDecisions:
                 return await self._written.undo_shown(window, view, note)
             return self._actions.reject(view, note)
 
-    async def release_in_turn(self, view: sublime.View) -> None:
+    async def release_by_press(self, view: sublime.View) -> None:
         """Give up a diff after what the user has pressed before; its text stays as a tab."""
         record = waiting(view)
         if record is None:

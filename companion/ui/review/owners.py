@@ -100,16 +100,16 @@ class Owner(ABC):
     about the edit, or empty."""
 
     @abstractmethod
-    def accepted(self, claimed: ClaimedDiff, words: str, before: str | None) -> None:
+    def hear_acceptance(self, claimed: ClaimedDiff, words: str, before: str | None) -> None:
         """The user wants the text of the diff; None is the one that was proposed. `before` is as in
         DiffAccepted."""
 
     @abstractmethod
-    def rejected(self, claimed: ClaimedDiff, words: str) -> None:
+    def hear_rejection(self, claimed: ClaimedDiff, words: str) -> None:
         """They do not want the edit."""
 
     @abstractmethod
-    def typed(self, record: DiffRecord, text: str) -> None:
+    def hear_typing(self, record: DiffRecord, text: str) -> None:
         """They have typed, and may do so again: this is the text as it is now."""
 
 
@@ -120,7 +120,7 @@ class CliSessions(Owner):
         self._companion = companion
         self._words = words
 
-    def accepted(self, claimed: ClaimedDiff, words: str, before: str | None) -> None:
+    def hear_acceptance(self, claimed: ClaimedDiff, words: str, before: str | None) -> None:
         record = claimed.record
         # The words first: the CLI may go on at once.
         self._words.give(record, words, is_accepted=True)
@@ -130,12 +130,12 @@ class CliSessions(Owner):
             DiffAccepted(record.window_id, record.session_id, record.path, text, before)
         )
 
-    def rejected(self, claimed: ClaimedDiff, words: str) -> None:
+    def hear_rejection(self, claimed: ClaimedDiff, words: str) -> None:
         record = claimed.record
         self._words.give(record, words, is_accepted=False)
         self._companion.post(DiffRejected(record.window_id, record.session_id, record.path))
 
-    def typed(self, record: DiffRecord, text: str) -> None:
+    def hear_typing(self, record: DiffRecord, text: str) -> None:
         if self._companion.is_running:
             self._companion.post(DiffEdited(record.window_id, record.session_id, record.path, text))
 
@@ -143,13 +143,13 @@ class CliSessions(Owner):
 class Nobody(Owner):
     """Of an edit that is made already: what is decided is done to the file (`written_reviews`)."""
 
-    def accepted(self, claimed: ClaimedDiff, words: str, before: str | None) -> None:
+    def hear_acceptance(self, claimed: ClaimedDiff, words: str, before: str | None) -> None:
         """The file has it."""
 
-    def rejected(self, claimed: ClaimedDiff, words: str) -> None:
+    def hear_rejection(self, claimed: ClaimedDiff, words: str) -> None:
         """It is undone in the file."""
 
-    def typed(self, record: DiffRecord, text: str) -> None:
+    def hear_typing(self, record: DiffRecord, text: str) -> None:
         """The view alone has it, also after a restart."""
 
 

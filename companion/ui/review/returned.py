@@ -99,7 +99,7 @@ class Returned(Owner):
         self._reviews.begin(view, present.text, digest)
         return ""
 
-    def accepted(self, claimed: ClaimedDiff, words: str, before: str | None) -> None:
+    def hear_acceptance(self, claimed: ClaimedDiff, words: str, before: str | None) -> None:
         self._words.give(claimed.record, words, is_accepted=None)
         window, path, text = claimed.window, claimed.record.path, claimed.accepted
         if text is None:
@@ -107,10 +107,10 @@ class Returned(Owner):
         else:
             self._stories.begin(self._write(window, path, text, before))
 
-    def rejected(self, claimed: ClaimedDiff, words: str) -> None:
+    def hear_rejection(self, claimed: ClaimedDiff, words: str) -> None:
         self._words.give(claimed.record, words, is_accepted=None)
 
-    def typed(self, record: DiffRecord, text: str) -> None:
+    def hear_typing(self, record: DiffRecord, text: str) -> None:
         """The view has it, also after a restart."""
 
     async def _write(
