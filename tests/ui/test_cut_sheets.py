@@ -10,7 +10,7 @@ from unittest import mock
 
 import sublime
 from GeminiCompanion.companion.edits.edit import Edit, EditState
-from GeminiCompanion.companion.ui.changes.proposals import Proposals
+from GeminiCompanion.companion.ui.changes.proposals import ProposalSource
 from GeminiCompanion.companion.ui.changes.unasked_changes import PREFIX
 from GeminiCompanion.companion.ui.review import open_diffs
 from GeminiCompanion.companion.ui.review.record import is_diff
@@ -81,15 +81,15 @@ class Proposed(CutSheet):
     def test_an_acceptance_that_fails_leaves_the_others_to_be_undone(self) -> Steps:
         rights = yield from self.propose_files((OLD, NEW), (OLD, NEW), (OLD, NEW))
         view = yield from self.show()
-        accept = Proposals.accept
+        accept = ProposalSource.accept
 
-        async def fail(self: Proposals, window: sublime.Window, id: str, *more: Any) -> Any:
+        async def fail(self: ProposalSource, window: sublime.Window, id: str, *more: Any) -> Any:
             if id == failing:
                 raise ValueError("of the test")
             return await accept(self, window, id, *more)
 
         failing = self.id(rights[2])
-        with mock.patch.object(Proposals, "accept", fail), self.assertLogs("GeminiCompanion"):
+        with mock.patch.object(ProposalSource, "accept", fail), self.assertLogs("GeminiCompanion"):
             self.decide(view, "accept_all")
             yield lambda: self.panels_open.open
             self.panels_open.answer(0)

@@ -15,7 +15,7 @@ from GeminiCompanion.companion.ui.changes import (
     sheet_files,
     sources,
 )
-from GeminiCompanion.companion.ui.changes.proposals import Proposals
+from GeminiCompanion.companion.ui.changes.proposals import ProposalSource
 from GeminiCompanion.companion.ui.changes.sources import SheetEntry
 from GeminiCompanion.companion.ui.commands import diff_commands
 from GeminiCompanion.companion.ui.review import large, open_diffs, record
@@ -86,16 +86,16 @@ class Typing(CommandCase):
         self.replace(sheet_files, "AT_ONCE", 1)
         first, _second = yield from self.propose_files((OLD, NEW), (OLD, OTHER))
         view = yield from self.show()
-        original, due = Proposals.entries, [False]
+        original, due = ProposalSource.entries, [False]
 
-        def entries(source: Proposals, window: sublime.Window) -> Iterator[SheetEntry]:
+        def entries(source: ProposalSource, window: sublime.Window) -> Iterator[SheetEntry]:
             for number, entry in enumerate(original(source, window)):
                 if number == 1 and due[0]:
                     due[0] = False
                     self.type(view, "LINE 3 a", "b")
                 yield entry
 
-        self.replace(Proposals, "entries", entries)
+        self.replace(ProposalSource, "entries", entries)
         self.type(view, "LINE 3", " a")
         yield from self.until_in("LINE 3 a", lambda: text_of(first))
         yield from self.until_computed(first)

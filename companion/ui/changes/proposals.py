@@ -18,7 +18,7 @@ from ..review.reviews import Reviews
 from .sources import SheetEntry, UndoStep, entry_of, of_accepted
 
 
-class Proposals:
+class ProposalSource:
     """The proposals to one companion."""
 
     names = ("proposal", "proposals")

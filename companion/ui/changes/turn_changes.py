@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .unasked_changes import UnaskedChanges
+from .unasked_changes import UnaskedEditSource
 
 
-class TurnChanges(UnaskedChanges):
+class TurnEditSource(UnaskedEditSource):
     """They are written already, too."""
 
     names = ("edit of a turn", "edits of a turn")

@@ -30,7 +30,7 @@ TOO_LARGE = "Too large to be shown here: look at it in its own review."
 Decision = Coroutine[Any, Any, Optional[UndoStep]]
 
 
-class UnaskedChanges:
+class UnaskedEditSource:
     """The unasked edits to one companion, as `book` has them."""
 
     names = ("edit made without asking", "edits made without asking")

@@ -8,10 +8,10 @@ from ..changes.change_list import ChangeList
 from ..changes.change_sheets import ChangeSheets
 from ..changes.deciding import Deciding
 from ..changes.keeping import Keeping
-from ..changes.proposals import Proposals
+from ..changes.proposals import ProposalSource
 from ..changes.sheet_commands import SheetCommands
-from ..changes.turn_changes import TurnChanges
-from ..changes.unasked_changes import UnaskedChanges
+from ..changes.turn_changes import TurnEditSource
+from ..changes.unasked_changes import UnaskedEditSource
 from ..changes.undoing import Undoing
 from ..review.edit_rows import ListedEdits
 from ..unwritten_edits import UnwrittenEdits
@@ -27,9 +27,9 @@ class ChangeParts:
         deciding = Deciding(reviews, undoing, tell)
         keeping = Keeping(reviews, review.single_changes, tell)
         sources = (
-            Proposals(reviews, review.accepting, review.actions, review.returned, history),
-            UnaskedChanges(reviews, review.written, review.ledger.kept),
-            TurnChanges(reviews, review.written, review.ledger.turns),
+            ProposalSource(reviews, review.accepting, review.actions, review.returned, history),
+            UnaskedEditSource(reviews, review.written, review.ledger.kept),
+            TurnEditSource(reviews, review.written, review.ledger.turns),
         )
         self.sheets = ChangeSheets(sources, undoing, base.stories, tell)
         reviews.changes.subscribe(self.sheets.refresh_all)
