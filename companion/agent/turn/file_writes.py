@@ -127,7 +127,7 @@ class FileWrites:
         # Whether the user excludes the files that have been or will be noted, by the paths.
         self._excludes: dict[str, bool] = {}
         # By the ids of the calls.
-        self._asked: dict[str, Call] = {}
+        self._approved: dict[str, Call] = {}
         self._seen: dict[str, DecidedEdit] = {}
         # The bytes of the files before calls that the agent writes by itself; by id and path.
         self._before: dict[tuple[str, str], Before] = {}
@@ -157,11 +157,11 @@ class FileWrites:
 
     def note_decision(self, call: Call, text: str | None) -> None:
         """The user approved the call; `text` is what they want written instead."""
-        self._asked[call.id] = call
+        self._approved[call.id] = call
         if call.diff is not None:
             self._seen[call.id] = DecidedEdit(call.diff, text)
 
-    def is_asked(self, path: str) -> bool:
+    def is_approved(self, path: str) -> bool:
         """Whether the user has approved an edit of the file in a call that still runs."""
         return any(edit.diff.path == path for edit in self._seen.values())
 
@@ -210,10 +210,10 @@ class FileWrites:
 
     async def end_call(self, call: Call, success: bool) -> Ended:
         """The agent reports the call as over; `success` is what it says of that."""
-        asked = self._asked.get(call.id)
+        approved = self._approved.get(call.id)
         # What the user saw has the whole texts, where the report may have pieces.
         reported = self._with_old_texts(call).diffs
-        diffs = (reported or await self._untold_edits(call)) if asked is None else asked.diffs
+        diffs = (reported or await self._untold_edits(call)) if approved is None else approved.diffs
         written = self._written.pop(call.path, None)
         if written is not None:
             success = written.success
@@ -232,15 +232,17 @@ class FileWrites:
         changed = tuple(diff.path for diff in diffs) if success else ()
         if written is not None:
             return replace(written, changed=changed)
-        return Ended(success, unasked=diffs if success and asked is None else (), changed=changed)
+        return Ended(
+            success, unasked=diffs if success and approved is None else (), changed=changed
+        )
 
     async def is_done(self, call: Call) -> bool:
         """Whether the files hold what the user approved, at once or in a moment, although the agent
         has not said so."""
-        asked = self._asked.get(call.id)
-        if asked is None or not asked.diffs or self.is_cancelled:
+        approved = self._approved.get(call.id)
+        if approved is None or not approved.diffs or self.is_cancelled:
             return False
-        places = [(diff, self._before.get((call.id, diff.path))) for diff in asked.diffs]
+        places = [(diff, self._before.get((call.id, diff.path))) for diff in approved.diffs]
         with suppress(OSError, asyncio.TimeoutError):
             for _ in range(LOOKS):
                 if await in_thread(lambda: all(_is_written(*place) for place in places), WRITING):
@@ -252,8 +254,8 @@ class FileWrites:
         """Note what an approved call has made of its files that did not end well, or not at all:
         the agent may have written before it was cancelled or ended. Asks the editor nothing: when
         that quits, it does not answer any more."""
-        asked = self._asked.get(call.id)
-        paths = _edited_paths(asked) if asked is not None else []
+        approved = self._approved.get(call.id)
+        paths = _edited_paths(approved) if approved is not None else []
         for path in paths:
             before = self._before.get((call.id, path))
             if before is not None:
@@ -336,7 +338,7 @@ class FileWrites:
         return None
 
     def _forget_call(self, call: Call) -> None:
-        self._asked.pop(call.id, None)
+        self._approved.pop(call.id, None)
         self._seen.pop(call.id, None)
         for key in [key for key in self._before if key[0] == call.id]:
             del self._before[key]

@@ -60,7 +60,7 @@ class HeldWrites:
         told, "" if all went as it wanted."""
         files, folder = self._agent.cli.open_files, self._agent.session.folder
         is_held = False
-        if not self._writes.is_asked(path):
+        if not self._writes.is_approved(path):
             verdict = await self._consent.verdict_on_write(path, self._calls.running_calls)
             if verdict.decision == DENY:
                 return FORBIDDEN.with_values(path=path)
