@@ -6,7 +6,7 @@ from unittest import mock
 
 from GeminiCompanion.companion.ide.hooks import git_files, work_trees
 from GeminiCompanion.companion.ide.hooks.git_files import GitTree
-from GeminiCompanion.companion.ide.hooks.work_trees import IN_VAIN, PATIENCE, REST, WorkTrees
+from GeminiCompanion.companion.ide.hooks.work_trees import IN_VAIN, PATIENCE, REST, CommandChanges
 
 from ..support import Clock, InLoop, patched
 
@@ -19,7 +19,7 @@ class Share(InLoop):
     def setUp(self) -> None:
         self.took, self.asked = 0.0, 0
         self.found: GitTree | None = TREE
-        self.trees = WorkTrees()
+        self.command_changes = CommandChanges()
         patched(self, mock.patch.object(work_trees, "in_thread", self.in_thread))
         patched(self, mock.patch.object(git_files, "work_tree_of", lambda folder: self.found))
         patched(self, mock.patch.object(git_files, "changed_files", lambda tree: {}))
@@ -36,9 +36,9 @@ class Share(InLoop):
 
     async def commands(self, count: int, pause: float, folder: str = "/w") -> None:
         for _ in range(count):
-            tree = await self.trees.before_command(folder)
+            tree = await self.command_changes.before_command(folder)
             if tree is not None:
-                await self.trees.changed_files(folder, tree)
+                await self.command_changes.changed_files(folder, tree)
             await self.clock.advance(pause)
 
     async def test_git_that_is_fast_is_asked_at_every_command(self) -> None:
@@ -48,7 +48,7 @@ class Share(InLoop):
 
     async def test_git_that_is_slow_takes_a_small_share_of_the_time(self) -> None:
         for took in (0.15, 0.9):
-            self.took, self.asked, self.trees = took, 0, WorkTrees()
+            self.took, self.asked, self.command_changes = took, 0, CommandChanges()
             begun = asyncio.get_running_loop().time()
             await self.commands(500, 1.0)
             passed = asyncio.get_running_loop().time() - begun
@@ -57,7 +57,12 @@ class Share(InLoop):
 
     async def test_git_that_answers_in_vain_is_left_alone_for_long(self) -> None:
         for took, found in ((PATIENCE, TREE), (0.3, None)):
-            self.took, self.found, self.asked, self.trees = took, found, 0, WorkTrees()
+            self.took, self.found, self.asked, self.command_changes = (
+                took,
+                found,
+                0,
+                CommandChanges(),
+            )
             await self.commands(int(IN_VAIN) - 2, 1.0)
             self.assertEqual(self.asked, 1)
             await self.commands(3, 1.0)
@@ -75,4 +80,4 @@ class Share(InLoop):
         self.took = 0.5
         for number in range(work_trees.MAX_FOLDERS + 9):
             await self.commands(1, 0.0, str(number))
-        self.assertEqual(len(self.trees._rests), work_trees.MAX_FOLDERS)
+        self.assertEqual(len(self.command_changes._rests), work_trees.MAX_FOLDERS)

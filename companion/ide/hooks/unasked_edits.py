@@ -33,7 +33,7 @@ from . import git_files
 from .edit_makers import EditMakers
 from .git_files import GitTree
 from .hook_answers import MAX_CONTEXT, NOTHING, HookAnswer, takes_context
-from .work_trees import WorkTrees
+from .work_trees import CommandChanges
 
 # Seconds for the disk at each hook.
 PATIENCE = 2.5
@@ -106,7 +106,7 @@ class UnaskedEdits:
         self._offers_diffs = offers_diffs
         self._on_change = on_change
         self.makers = EditMakers(on_change)
-        self._work_trees = WorkTrees()
+        self._command_changes = CommandChanges()
         self.shows, self.asks = True, False
         # By the CLI's id and the session's, oldest first.
         self._turns: OrderedDict[tuple[str, str], _Turn] = OrderedDict()
@@ -246,7 +246,9 @@ class UnaskedEdits:
 
     async def _dirty_files(self, event: HookEvent, turn: _Turn) -> list[str]:
         """The files of the command's work tree that only the disk knows."""
-        tree = await self._work_trees.before_command(self._context.path_maps.to_local(event.folder))
+        tree = await self._command_changes.before_command(
+            self._context.path_maps.to_local(event.folder)
+        )
         turn.trees.pop(event.subject, None)
         if tree is None:
             return []
@@ -258,7 +260,7 @@ class UnaskedEdits:
         before, tree = turn.before.get(event.subject, {}), turn.trees.pop(event.subject, None)
         if tree is not None:
             folder = self._context.path_maps.to_local(event.folder)
-            before = {**await self._work_trees.changed_files(folder, tree), **before}
+            before = {**await self._command_changes.changed_files(folder, tree), **before}
         if not is_unasked:
             turn.before.pop(event.subject, None)
             return

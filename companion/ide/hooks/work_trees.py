@@ -1,5 +1,5 @@
-"""Asks git what commands change, but only for a small share of the time: the CLI waits for it at
-each command. The companion's loop owns it.
+"""Finds by git which files a command of a CLI changes, but only for a small share of the time: the
+CLI waits for it at each command. The companion's loop owns it.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ MAX_FOLDERS = 64
 SLOW = "git takes %.1f s in %s: what commands change there is looked for less often"
 
 
-class WorkTrees:
-    """The work trees in which the CLIs of one window run commands, by the folder of a command."""
+class CommandChanges:
+    """What commands of the CLIs of one window change, by the folder that each runs in."""
 
     def __init__(self) -> None:
         # When git may be asked again, by the loop's time.
