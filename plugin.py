@@ -122,7 +122,7 @@ class GeminiCompanionListener(sublime_plugin.EventListener):
     def on_modified_async(self, view: sublime.View) -> None:
         running = _host.running
         if running is not None:
-            running.review.edits.modified(view)
+            running.review.typed_texts.modified(view)
             running.diffs.resting.modified(view)
             running.review.conflicts.modified(view)
             running.changes.sheets.modified(view)

@@ -61,7 +61,7 @@ class Running:
     def start(self) -> None:
         """Must be called where `stop` can still be called if something fails."""
         self.status.start()
-        self.companion.start(self.editor.requests)
+        self.companion.start(self.editor.sublime_editor)
         for part in (self.review, self.pages, self.editor, self.changes, self.chat):
             part.start()
         if self._is_first:

@@ -189,7 +189,7 @@ class Lifecycle(AdapterTestCase):
 
     def test_what_a_stopped_companion_still_asks_for_opens_no_view(self) -> Steps:
         yield lambda: plugin._host.environment_of(self.window)
-        editor: Any = plugin._host.running.editor.requests
+        editor: Any = plugin._host.running.editor.sublime_editor
         plugin.plugin_unloaded()
         proposal = Proposal("session", self.write("a.py", "old\n"), "new\n")
 

@@ -156,7 +156,7 @@ class WhatItSays(AdapterTestCase):
         self.bar = plugin._host.running.status.bar
         # What is told meanwhile is shown afterwards.
         missed: list[Any] = []
-        editor = plugin._host.running.editor.requests
+        editor = plugin._host.running.editor.sublime_editor
         self.addCleanup(lambda: [editor._show_statuses(each) for each in missed])
         patched(self, mock.patch.object(editor, "_show_statuses", missed.append))
         self.addCleanup(vars(self.bar).update, vars(self.bar).copy())

@@ -32,7 +32,7 @@ class ChangeParts:
             TurnEditSource(reviews, review.written, review.ledger.turns),
         )
         self.sheets = ChangeSheets(sources, undoing, base.stories, tell)
-        reviews.changes.subscribe(self.sheets.refresh_all)
+        reviews.updates.subscribe(self.sheets.refresh_all)
         review.ledger.kept.changes.subscribe(self.sheets.refresh_all)
         self.commands = SheetCommands(self.sheets, deciding, keeping, reviews, base.stories, tell)
         listed: dict[str, ListedEdits] = {

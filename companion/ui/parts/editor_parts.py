@@ -36,7 +36,7 @@ class EditorParts:
         self.edit_diagnostics = EditDiagnostics(base.calls.run)
         self.windows = WindowWatch(base.companion, base.messages, self.files, diffs.reviews, looks)
         decisions = TerminalDecisions(base.stories, review.ledger, base.messages.warn_user)
-        self.requests = SublimeEditor(
+        self.sublime_editor = SublimeEditor(
             base.calls,
             base.messages,
             base.keyboard,

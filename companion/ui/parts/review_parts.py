@@ -11,7 +11,7 @@ from ..review.accepting import Accepting, about_diff
 from ..review.actions import Actions
 from ..review.conflicts import Conflicts
 from ..review.diff_decisions import DiffDecisions
-from ..review.edits import Edits
+from ..review.edits import TypedTextSaver
 from ..review.history import EditHistory, open_windows
 from ..review.notes import Notes
 from ..review.open_diffs import asked_edits
@@ -61,7 +61,7 @@ class ReviewParts:
         self.queue = ReviewQueue(ledger, reviews, tell)
         self.unasked = Unasked(ledger, self.written, self.queue, tell)
         self.notes = Notes(reviews, warn, self.decisions.reject_by_press)
-        self.edits = Edits(self.save_typed)
+        self.typed_texts = TypedTextSaver(self.save_typed)
         reviews.ends.subscribe(lambda id: messages.withdraw_warning(about_diff(id)))
         self.looks = (self.conflicts.look,)
 
@@ -72,7 +72,7 @@ class ReviewParts:
         """Keep what was typed."""
         self.history.stop()
         for window in sublime.windows():
-            self.edits.save_all(window)
+            self.typed_texts.save_all(window)
 
     def handle_close(self, view: sublime.View) -> None:
         """The user closes a view."""

@@ -20,7 +20,7 @@ AT_REST = 500
 AT_MOST = 2000
 
 
-class Edits:
+class TypedTextSaver:
     """`save` gets the diff's record and its text."""
 
     def __init__(self, save: Callable[[DiffRecord, str], None]) -> None:

@@ -50,7 +50,7 @@ class Reviews:
         self.forget_soon = queues.Once(lambda: self.forget_ended())
         self.drawing = Drawing(self.of)
         # There are other changes, or other notes about them.
-        self.changes = Signal()
+        self.updates = Signal()
         # The diff with this id is not there any more.
         self.ends = ValueSignal[str]()
 
@@ -73,7 +73,7 @@ class Reviews:
             self._compute(right, review)
         else:
             self.drawing.comments(right)
-            self.changes.emit()
+            self.updates.emit()
 
     def stop(self) -> None:
         """Stop all reviews. The next start draws everything again; the phantoms between the lines
@@ -92,7 +92,7 @@ class Reviews:
             del self._reviews[id]
             self.ends.emit(id)
         if ended:
-            self.changes.emit()
+            self.updates.emit()
 
     def has_room_for(self, digest: Digest) -> bool:
         """Whether the texts of one more large diff can be kept."""
@@ -163,13 +163,13 @@ class Reviews:
             review.notes[subject] = sentence
             self._tell(sentence)
         self.drawing.head(view)
-        self.changes.emit()
+        self.updates.emit()
 
     def set_seen(self, view: sublime.View, keys: Iterable[str]) -> None:
         """The user wants the changes of these keys, and has not seen the others."""
         set_seen(view, keys)
         self.drawing.head(view)
-        self.changes.emit()
+        self.updates.emit()
 
     def has_digest(self, view: sublime.View) -> bool:
         """Whether the view has only the changed parts of texts that are known."""
@@ -191,7 +191,7 @@ class Reviews:
             review.dropped -= {key}
             self.refresh(view)
             self.drawing.head(view)
-            self.changes.emit()
+            self.updates.emit()
 
     def _compute(self, right: sublime.View, review: Review) -> Answer[bool]:
         """Compute the changes, unless that is being done. Gives False if it fails; if it succeeds,
@@ -231,7 +231,7 @@ class Reviews:
         review.comparison, review.change_count, review.text = comparison, count, text
         if review.is_current(right):
             self.drawing.all(right, review, comparison)
-            self.changes.emit()
+            self.updates.emit()
 
 
 def _work(right: sublime.View, review: Review) -> Callable[[], Compared]:
