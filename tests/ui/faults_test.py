@@ -18,7 +18,7 @@ import sublime
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.ide import delivery
 from GeminiCompanion.companion.ide.questions import TextWithdrawal, UnwrittenTexts, WindowStatuses
-from GeminiCompanion.companion.ui.review import edits, open_diffs, record
+from GeminiCompanion.companion.ui.review import open_diffs, record, typed_text_saver
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -99,7 +99,7 @@ class Faults(RuleBasedStateMachine):
         self.texts = (f"text {number}\n" for number in itertools.count())
         self.start_over()
         self.patches: list[Any] = [
-            mock.patch.object(edits, "AT_REST", 0),
+            mock.patch.object(typed_text_saver, "AT_REST", 0),
             mock.patch.object(delivery, "PATIENCE", -1.0),
             mock.patch.object(sublime.Window, "show_quick_panel", self.accept_all_the_same),
         ]

@@ -10,8 +10,8 @@ from unittest import mock
 
 import sublime
 from GeminiCompanion.companion.edits.edit import Edit, EditState
-from GeminiCompanion.companion.ui.changes.proposals import ProposalSource
-from GeminiCompanion.companion.ui.changes.unasked_changes import PREFIX
+from GeminiCompanion.companion.ui.changes.proposal_source import ProposalSource
+from GeminiCompanion.companion.ui.changes.unasked_edit_source import PREFIX
 from GeminiCompanion.companion.ui.review import open_diffs
 from GeminiCompanion.companion.ui.review.record import is_diff
 

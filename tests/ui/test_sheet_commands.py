@@ -15,7 +15,7 @@ from GeminiCompanion.companion.ui.changes import (
     sheet_files,
     sources,
 )
-from GeminiCompanion.companion.ui.changes.proposals import ProposalSource
+from GeminiCompanion.companion.ui.changes.proposal_source import ProposalSource
 from GeminiCompanion.companion.ui.changes.sources import SheetEntry
 from GeminiCompanion.companion.ui.commands import diff_commands
 from GeminiCompanion.companion.ui.review import large, open_diffs, record

@@ -19,7 +19,7 @@ from GeminiCompanion.companion.ui.changes import deciding, undoing
 from GeminiCompanion.companion.ui.changes.sheet import ASIDE, NOT_HERE, ChangeSheet
 from GeminiCompanion.companion.ui.changes.sheet_files import NOTHING
 from GeminiCompanion.companion.ui.changes.typed_edits import YOURS
-from GeminiCompanion.companion.ui.changes.unasked_changes import PREFIX
+from GeminiCompanion.companion.ui.changes.unasked_edit_source import PREFIX
 from GeminiCompanion.companion.ui.review import large, open_diffs
 from GeminiCompanion.companion.ui.review.record import is_diff, seen, update, waiting
 

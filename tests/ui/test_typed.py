@@ -9,7 +9,7 @@ import sublime
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.ide.questions import WindowStatuses
 from GeminiCompanion.companion.ui import texts
-from GeminiCompanion.companion.ui.review import edits, open_diffs, record, restoring
+from GeminiCompanion.companion.ui.review import open_diffs, record, restoring, typed_text_saver
 from GeminiCompanion.companion.ui.sublime_editor import SublimeEditor
 
 from ..tables import rows, word
@@ -248,7 +248,7 @@ class Typed(DeskCase):
         r"\+a.py is back": lambda t: t.until_back(),
         "c is cut off": lambda t: t.by_name["c"].close(),
         "the server is down": lambda t: plugin._host.companion.stop(),
-        "edits are kept at once": lambda t: t.replace(edits, "AT_REST", 0),
+        "edits are kept at once": lambda t: t.replace(typed_text_saver, "AT_REST", 0),
         "it is marked as the left side of a diff": lambda t: record.write_original(
             t.view("+a.py"), record.OriginalRecord("a diff of its own", t.view("+a.py").id())
         ),

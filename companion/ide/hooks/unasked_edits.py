@@ -30,10 +30,10 @@ from ..live_clis import LiveCli
 from ..saved_state import SavedSentence
 from ..session import Session
 from . import git_files
+from .command_changes import CommandChanges
 from .edit_makers import EditMakers
 from .git_files import GitTree
 from .hook_answers import MAX_CONTEXT, NOTHING, HookAnswer, takes_context
-from .work_trees import CommandChanges
 
 # Seconds for the disk at each hook.
 PATIENCE = 2.5

@@ -8,10 +8,10 @@ from ..changes.change_list import ChangeList
 from ..changes.change_sheets import ChangeSheets
 from ..changes.deciding import Deciding
 from ..changes.keeping import Keeping
-from ..changes.proposals import ProposalSource
+from ..changes.proposal_source import ProposalSource
 from ..changes.sheet_commands import SheetCommands
-from ..changes.turn_changes import TurnEditSource
-from ..changes.unasked_changes import UnaskedEditSource
+from ..changes.turn_edit_source import TurnEditSource
+from ..changes.unasked_edit_source import UnaskedEditSource
 from ..changes.undoing import Undoing
 from ..review.edit_rows import ListedEdits
 from ..unwritten_edits import UnwrittenEdits

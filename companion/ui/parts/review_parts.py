@@ -11,7 +11,6 @@ from ..review.accepting import Accepting, about_diff
 from ..review.actions import Actions
 from ..review.conflicts import Conflicts
 from ..review.diff_decisions import DiffDecisions
-from ..review.edits import TypedTextSaver
 from ..review.history import EditHistory, open_windows
 from ..review.notes import Notes
 from ..review.open_diffs import asked_edits
@@ -20,6 +19,7 @@ from ..review.queue import ReviewQueue
 from ..review.record import DiffRecord
 from ..review.returned import Returned
 from ..review.single_changes import SingleChanges
+from ..review.typed_text_saver import TypedTextSaver
 from ..review.unasked import Unasked
 from ..review.written_reviews import WrittenReviews
 from .diff_parts import DiffParts

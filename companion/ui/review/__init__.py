@@ -13,7 +13,7 @@ To be read in this order:
   them, `between` makes room between lines, `sight` and `scrolling` bring them into view.
 - What the user does: `single_changes` are kept or dropped, `queue` goes from diff to diff,
   `preview` shows those of a list, `comments` are shown at lines, `notes` go to the CLI, `conflicts`
-  with the file are reported and resolved, `edits` saves what is typed.
+  with the file are reported and resolved, `typed_text_saver` saves what is typed.
 - How a diff ends: `diff_decisions` is what the user decides. For a proposal, `accepting` asks the
   necessary questions, `actions` reports to its owner (`owners`), `ending` claims the diff and
   closes its views, `history` undoes. `written_reviews` does it for edits that are made already.

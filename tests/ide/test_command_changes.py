@@ -4,9 +4,14 @@ import asyncio
 from typing import Any
 from unittest import mock
 
-from GeminiCompanion.companion.ide.hooks import git_files, work_trees
+from GeminiCompanion.companion.ide.hooks import command_changes, git_files
+from GeminiCompanion.companion.ide.hooks.command_changes import (
+    IN_VAIN,
+    PATIENCE,
+    REST,
+    CommandChanges,
+)
 from GeminiCompanion.companion.ide.hooks.git_files import GitTree
-from GeminiCompanion.companion.ide.hooks.work_trees import IN_VAIN, PATIENCE, REST, CommandChanges
 
 from ..support import Clock, InLoop, patched
 
@@ -20,7 +25,7 @@ class Share(InLoop):
         self.took, self.asked = 0.0, 0
         self.found: GitTree | None = TREE
         self.command_changes = CommandChanges()
-        patched(self, mock.patch.object(work_trees, "in_thread", self.in_thread))
+        patched(self, mock.patch.object(command_changes, "in_thread", self.in_thread))
         patched(self, mock.patch.object(git_files, "work_tree_of", lambda folder: self.found))
         patched(self, mock.patch.object(git_files, "changed_files", lambda tree: {}))
 
@@ -78,6 +83,6 @@ class Share(InLoop):
 
     async def test_the_folders_are_bounded(self) -> None:
         self.took = 0.5
-        for number in range(work_trees.MAX_FOLDERS + 9):
+        for number in range(command_changes.MAX_FOLDERS + 9):
             await self.commands(1, 0.0, str(number))
-        self.assertEqual(len(self.command_changes._rests), work_trees.MAX_FOLDERS)
+        self.assertEqual(len(self.command_changes._rests), command_changes.MAX_FOLDERS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .unasked_changes import UnaskedEditSource
+from .unasked_edit_source import UnaskedEditSource
 
 
 class TurnEditSource(UnaskedEditSource):
