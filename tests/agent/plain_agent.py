@@ -1,9 +1,10 @@
 """An agent that speaks the protocol and nothing else.
 
-    python plain_agent.py [--login | --login-later] [--version-2] [--resume | --load] [--list]
-        [--is VERSION] [--mode MODE [--refuses MODE]]
+    python plain_agent.py [--login | --login-later] [--no-ways] [--version-2] [--resume | --load]
+        [--list] [--is VERSION] [--mode MODE [--refuses MODE]]
 
 With --login it opens no session before `authenticate`; with --login-later it answers no message.
+With --no-ways it names no way to log in.
 With --list it lists its SESSIONS, two on a page; where it loads one of them it repeats what was
 SAID, and one without a title is never opened.
 
@@ -130,7 +131,7 @@ class PlainAgent:
             "agentCapabilities": {
                 "loadSession": "--load" in self.options, "sessionCapabilities": can,
             },
-            "authMethods": METHODS,
+            "authMethods": [] if "--no-ways" in self.options else METHODS,
             "agentInfo": {"name": "plain", "version": self.given("--is")},
         }  # fmt: skip
 

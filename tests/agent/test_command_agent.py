@@ -80,6 +80,12 @@ class Plain(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(caught.exception.code, failure.AUTH_REQUIRED)
         self.assertIn("offers: API Key, Another way.", str(caught.exception))
 
+    async def test_where_it_names_no_way_to_log_in_none_is_told(self) -> None:
+        self.agent("--login", "--no-ways")
+        with self.assertRaises(AgentError) as caught:
+            await self.told()
+        self.assertIn("asks for a login of its own. Log in with it", str(caught.exception))
+
     async def test_for_the_own_login_of_a_row_the_user_is_told_its_command(self) -> None:
         self.agent("--login", id="codex", fallback=Credentials(OWN))
         with self.assertRaises(AgentError) as caught:

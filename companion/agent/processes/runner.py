@@ -33,6 +33,9 @@ NO_LOGIN = sentence(
     "{cli} asks for a login of its own, and offers: {methods}. Log in with it in a terminal, and"
     " send the message again."
 )
+NO_WAYS = sentence(
+    "{cli} asks for a login of its own. Log in with it in a terminal, and send the message again."
+)
 NO_OWN_LOGIN = sentence(
     '{cli} needs your own login: run "{command}" in a terminal, and send the message again.'
 )
@@ -230,4 +233,5 @@ class Runner:
         if credentials.kind == OWN and cli.own_login:
             return NO_OWN_LOGIN.with_values(cli=cli.name, command=cli.own_login)
         names = ", ".join(method.name or method.id for method in client.auth_methods)
-        return NO_LOGIN.with_values(cli=cli.name, methods=names)
+        told = NO_LOGIN if names else NO_WAYS
+        return told.with_values(cli=cli.name, methods=names)

@@ -197,6 +197,8 @@ CHINESE_SENTENCES: Mapping[str, str] = {
     " send the message again.": (
         "{cli} 要求自己的登录方式，提供：{methods}。请在终端中登录，然后重新发送消息。"
     ),
+    "{cli} asks for a login of its own. Log in with it in a terminal, and send the message"
+    " again.": ("{cli} 要求自己的登录方式。请在终端中登录，然后重新发送消息。"),
     '{cli} needs your own login: run "{command}" in a terminal, and send the message again.': (
         "{cli} 需要您自己的登录：请在终端中运行“{command}”，然后重新发送消息。"
     ),
