@@ -99,12 +99,12 @@ async def _open_address(followed: Followed, service: ChatService) -> None:
     if window is None:
         return
     found = web_address(url)
-    items = [panels.item(COPY, shown_line(url))]
+    items = [panels.panel_item(COPY, shown_line(url))]
     if found is not None:
-        items.insert(0, panels.item(OPEN.format(found.host), shown_line(found.url)))
-    chosen = await panels.choice(window, items, LINK if found is not None else OTHER_ADDRESS)
+        items.insert(0, panels.panel_item(OPEN.format(found.host), shown_line(found.url)))
+    chosen = await panels.ask_choice(window, items, LINK if found is not None else OTHER_ADDRESS)
     if chosen == len(items) - 1:
-        application.copy(url)
+        application.copy_text(url)
     elif found is not None and chosen == 0:
         window.run_command("open_url", {"url": found.url})
 
