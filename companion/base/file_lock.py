@@ -35,7 +35,7 @@ class FileLock:
         """Take the lock; gives whether it is held here now. Raises OSError."""
         while self._descriptor is None:
             descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
-            if not lock(descriptor):
+            if not lock_file(descriptor):
                 os.close(descriptor)
                 return False
             if _is_at(descriptor, self.path):
@@ -90,7 +90,7 @@ def _is_at(descriptor: int, path: str) -> bool:
 if sys.platform == "win32":
     import msvcrt
 
-    def lock(descriptor: int) -> bool:
+    def lock_file(descriptor: int) -> bool:
         """Lock the open file, without waiting; gives whether nobody else has it locked."""
         os.lseek(descriptor, FAR, os.SEEK_SET)
         try:
@@ -104,7 +104,7 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-    def lock(descriptor: int) -> bool:
+    def lock_file(descriptor: int) -> bool:
         """Lock the open file, without waiting; gives whether nobody else has it locked."""
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-from .file_lock import lock
+from .file_lock import lock_file
 
 NAME = "lock"
 
@@ -30,7 +30,7 @@ class FolderLock:
             return
         path = os.path.join(self.folder, NAME)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-        if lock(descriptor):
+        if lock_file(descriptor):
             self._descriptor = descriptor
             os.ftruncate(descriptor, 0)
             os.write(descriptor, b"%d\n" % os.getpid())

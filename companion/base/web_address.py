@@ -83,7 +83,7 @@ def _divide_path(rest: str) -> tuple[str, str, str]:
 def _ascii_host(name: str) -> str:
     """The host's name in ASCII; empty if it is not clear what it stands for."""
     if name.startswith("["):
-        return _address6(name[1:-1])
+        return _bracketed_address(name[1:-1])
     labels = [_ascii_label(label) for label in name.split(".")]
     host = ".".join(labels)
     if not all(labels) or len(host) > MAX_HOST or not _runs_one_way(labels):
@@ -97,7 +97,7 @@ def _ascii_host(name: str) -> str:
         return ""
 
 
-def _address6(name: str) -> str:
+def _bracketed_address(name: str) -> str:
     try:
         told = str(IPv6Address(name))
     except (AddressValueError, ValueError):

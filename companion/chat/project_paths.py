@@ -92,7 +92,7 @@ def _rank_name(name: str, typed: str) -> tuple[int, int]:
 
 def _path_names(scope: PathScope) -> Iterator[str]:
     """Folder by folder, so that a limit leaves out what is deepest."""
-    no_files, no_folders = _exclusion(scope.no_files), _exclusion(scope.no_folders)
+    no_files, no_folders = _make_exclusion(scope.no_files), _make_exclusion(scope.no_folders)
     waiting = deque(
         (folder, "" if not at else _with_slashes(folder, ""))
         for at, folder in enumerate(scope.folders)
@@ -122,7 +122,7 @@ def _with_slashes(folder: str, name: str) -> str:
     return os.path.join(folder, name).replace(os.sep, "/")
 
 
-def _exclusion(patterns: Sequence[str]) -> Callable[[str, str], bool]:
+def _make_exclusion(patterns: Sequence[str]) -> Callable[[str, str], bool]:
     """Whether a name with its path is excluded."""
     of_names = [translate(pattern) for pattern in patterns if "/" not in pattern]
     of_paths = [

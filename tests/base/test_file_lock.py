@@ -68,15 +68,15 @@ class FileLocks(unittest.TestCase):
     def test_whoever_opens_it_before_its_holder_removes_it_holds_nothing(self) -> None:
         first, second, third = self.lock(), self.lock(), self.lock()
         first.acquire()
-        real = file_lock.lock
+        real = file_lock.lock_file
 
         def lock_late(descriptor: int) -> bool:
             if first.is_held:
                 first.remove_file()
-                with mock.patch.object(file_lock, "lock", real):
+                with mock.patch.object(file_lock, "lock_file", real):
                     self.assertTrue(third.acquire())
             return real(descriptor)
 
-        with mock.patch.object(file_lock, "lock", lock_late):
+        with mock.patch.object(file_lock, "lock_file", lock_late):
             self.assertFalse(second.acquire())
         self.assertFalse(second.is_held)
