@@ -573,6 +573,13 @@ class Alone(EachAlone):
         self.press("s", "Folders: " + self.folder)
         self.press(":\nno such", "No command that can be run now has these words.")
 
+    def test_the_palette_leaves_out_what_cannot_act_now(self) -> None:
+        self.editor.start()
+        for words in ("stop agent", "next diff", "accept diff"):
+            self.press(f":\n{words}", "No command that can be run now has these words.")
+        self.propose("new\n")
+        self.press(":\nnext diff", "No other proposed edit waits for you.")
+
     def test_a_key_opens_it_in_the_users_editor_first(self) -> None:
         program = "import sys; open(sys.argv[1], 'a').write('mine')"
         self.editor.start(EDITOR=f'{sys.executable} -c "{program}"', VISUAL="")

@@ -680,6 +680,7 @@ class Front:
             for it in self.editor.packages.palette()
             if all(word in it["caption"].lower() for word in words)
             and commands.is_enabled(window, it["command"], it.get("args"))
+            and commands.is_visible(window, it["command"], it.get("args"))
         ]
         # A whole caption means that command, though others begin with it.
         whole = [it for it in found if it["caption"].lower().split(": ")[-1].split() == words]
