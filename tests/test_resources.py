@@ -100,6 +100,15 @@ class Resources(unittest.TestCase):
     def test_the_palette_is_short(self) -> None:
         self.assertLessEqual(len(parse(read("Default.sublime-commands"))), IN_PALETTE)
 
+    def test_the_caption_of_a_list_has_the_words_of_its_commands_in_their_order(self) -> None:
+        """So the palette finds it by the name of each."""
+        captions = lists()
+        for entry, name in rows():
+            if name:
+                with self.subTest(entry.caption):
+                    words = iter(re.findall(r"\w+", captions[name]))
+                    self.assertTrue(all(word in words for word in entry.caption.split()))
+
     def test_the_menu_has_each_command_of_the_table_once_and_each_list_as_a_folder(self) -> None:
         menu = parse(read("Main.sublime-menu"))
         self.assertEqual(

@@ -31,16 +31,16 @@ Command = Union[
 # The captions of the lists, by the names that key bindings give them. A caption has the words of
 # its commands, by which the palette finds it.
 LISTS = {
-    "new_chat": "New Chat with Agent, Continue a Session",
+    "new_chat": "New Chat with Agent, Continue a Session of the Terminal",
     "agent": "Log In to Agent, Choose Mode or Model",
     "take": "Copy or Insert Code, Export Chat",
-    "messages": "Send Message, Waiting and Earlier Messages",
-    "turn": "Undo, Redo or Rewind Turn, Show Changes of Turn",
-    "answer": "Answer Question, Allow or Deny",
+    "messages": "Send, Previous or Next Message, Waiting Messages",
+    "turn": "Undo or Redo Turn, Rewind to Message, Show Changes of Turn",
+    "answer": "Show Question, Allow or Allow Always, Deny with Note",
     "terminal": "Open Terminal, Copy Exports",
     "extension": "Install or Remove CLI Extension",
-    "send": "Send Selection, Reference, Files or Results",
-    "prompt": "Explain, Review, Write Tests or Fix",
+    "send": "Send Selection, Reference, File, Open Files, Diagnostics or Build Results",
+    "prompt": "Explain Selection, Review File, Write Tests, Fix Diagnostics or Build",
     "status": "Show Status, CLIs or Shared Context",
     "sharing": "Pause or Resume Sharing",
     "api_server": "Start or Stop API Server",
