@@ -39,6 +39,7 @@ SIGNS = frozenset(
 # Blocks of emoji and ideographs; an old Python does not know the newest characters in them.
 GROWING = ((0x1F000, 0x1FAFF), (0x20000, 0x2FFFD), (0x30000, 0x3FFFD))
 
+_SGR = re.compile("\x1b\\[[0-9;:]*m")
 _LONG_RUN = re.compile(f"[ \t]{{{MAX_SPACES + 1},}}")
 # At the end of a line one of these continues a command; with a space after it, it does not.
 _ESCAPED_END = r"(?:(?<=[\\^])|(?<=\s`))[ \t]+$"
@@ -134,6 +135,12 @@ def spell_hidden(text: str) -> str:
     """The text with its lines unchanged. Characters that nobody would see, or that would turn
     others around, are spelled out."""
     return _without_hidden(text, "\n\t", _lookalike_pattern())
+
+
+def drop_colours(text: str) -> str:
+    """The text without the sequences that a terminal draws colours and styles for (SGR of ECMA-48).
+    All other control sequences stay, because a terminal might hide text by them."""
+    return _SGR.sub("", text) if "\x1b" in text else text
 
 
 def hidden_parts(text: str, kept: str = "\n\t") -> Iterator[tuple[int, int, str]]:

@@ -22,7 +22,7 @@ from ..agent.turn_events import (
     ToolResult,
 )
 from ..agent.wire import SUBJECTS
-from ..base.shown_text import show_hidden, shown_line, spell_hidden
+from ..base.shown_text import drop_colours, show_hidden, shown_line, spell_hidden
 from .amounts import count_text, duration_text, short_path, shorten_text
 from .block import Block
 from .edit_counts import EditCount, count_edit, total_count
@@ -112,8 +112,8 @@ class CallBlock(Block):
         self._took = time - self._begun if self._begun and not body.rejected else None
         self._take_args(body.args)
         self._take_diffs(body.unasked)
-        self._error = unfence_text(str(body.error or ""))
-        text = unfence_text(str(body.display_result) or body.result)
+        self._error = drop_colours(unfence_text(str(body.error or "")))
+        text = drop_colours(unfence_text(str(body.display_result) or body.result))
         self._output, self._live = (
             make_excerpt("" if text == self._error else text, spell_hidden),
             None,
@@ -228,5 +228,5 @@ class CallBlock(Block):
             if self._live.before:
                 before = count_text(self._live.before, "character")
                 pen.write(f"{LINE}   {BEFORE.format(before)}\n", DIM)
-            pen.write(fence_text(spell_hidden(self._live.text)))
+            pen.write(fence_text(spell_hidden(drop_colours(self._live.text))))
         pen.fold_from(start)

@@ -299,6 +299,25 @@ class Calls(unittest.TestCase):
         self.assertNotIn("so far", drawing.text)
         self.assertIn("compiled, linked", drawing.text)
 
+    def test_colours_of_what_a_call_puts_out_are_dropped_and_other_controls_spelled_out(
+        self,
+    ) -> None:
+        coloured = "\x1b[1;38:5:2mok\x1b[m \x1b[2Kgone\x1b]0;a\x07 x\u202ey\n"
+        plain = "ok <U+001B>[2Kgone<U+001B>]0;a<U+0007> x<U+202E>y\n"
+        begun = (
+            ToolCall("c", "shell", "Shell", "", {"command": "make"}, False),
+            ToolExecution("c", "shell", EXECUTING),
+        )
+        failed = ToolResult("c", "shell", {}, "", "", False, error=coloured)
+        for body in (
+            ToolOutput("c", coloured, 0, 1),
+            ToolResult("c", "shell", {}, coloured, "", True),
+            failed,
+        ):
+            _, drawing = drawn(*begun, body)
+            with self.subTest(type(body).__name__):
+                self.assertIn(plain, drawing.text)
+
     def test_what_a_call_that_is_not_known_puts_out_is_not_shown(self) -> None:
         _, drawing = drawn(ToolOutput("c", "first\n", 0, 1))
         self.assertNotIn("first", drawing.text)
