@@ -84,7 +84,7 @@ class Palette(ReviewCase):
 class Lists(ReviewCase):
     def test_a_list_of_which_nothing_can_be_done_says_so(self) -> None:
         told: list[str] = []
-        with mock.patch.object(host, "tell", told.append):
+        with mock.patch.object(host, "tell_user", told.append):
             GeminiCompanionListCommand(self.window).run("answer")
         self.assertEqual(told, [NOTHING.format(table.LISTS["answer"])])
 
