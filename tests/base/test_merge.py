@@ -9,7 +9,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 ROWS = st.lists(st.sampled_from(["a\n", "b\n", "c\n", "\n"]), max_size=8)
+KEEP, DROP, CHANGE, ADD = range(4)
 TEXTS = st.builds(lambda rows, end: "".join(rows) + end, ROWS, st.sampled_from(["", "x"]))
+
+
+def _edited(rows: list[str], who: str) -> st.SearchStrategy[list[str]]:
+    """The rows after some edits, each of which only this one makes."""
+    what = st.sampled_from((KEEP, KEEP, DROP, CHANGE, ADD))
+    edits = st.lists(what, min_size=len(rows), max_size=len(rows))
+    return edits.map(
+        lambda chosen: [
+            each
+            for row, edit in zip(rows, chosen)
+            for each in {
+                KEEP: [row],
+                DROP: [],
+                CHANGE: [f"{who} {row}"],
+                ADD: [row, f"{who} {row}"],
+            }[edit]
+        ]
+    )
 
 
 class Merge(unittest.TestCase):
@@ -65,12 +84,20 @@ class Merge(unittest.TestCase):
         self.assertTrue(has_marks(text.replace(">>>>>>> your changes\n", "")))
         self.assertFalse(has_marks("1\n<<<<<<< HEAD\n=======\n>>>>>>> theirs\n3\n"))
 
-    @given(TEXTS, TEXTS, TEXTS)
+    @given(st.data(), st.integers(0, 6))
     def test_a_text_has_the_changes_that_were_merged_into_it(
-        self, base: str, yours: str, theirs: str
+        self, data: st.DataObject, count: int
     ) -> None:
-        found = merge_texts(base, yours, theirs)
+        # No row is there twice: which of several alike was changed, nobody could tell afterwards.
+        rows = [f"{number}\n" for number in range(count)]
+        yours, theirs = ("".join(data.draw(_edited(rows, who))) for who in ("yours", "theirs"))
+        found = merge_texts("".join(rows), yours, theirs)
         if not found.conflicts:
-            self.assertTrue(contains_changes(base, found.text, theirs))
-        self.assertTrue(contains_changes(base, yours, base))
+            self.assertTrue(contains_changes("".join(rows), found.text, theirs))
+
+    @given(TEXTS, TEXTS)
+    def test_every_text_has_no_changes_and_the_first_one_has_no_others(
+        self, base: str, theirs: str
+    ) -> None:
+        self.assertTrue(contains_changes(base, theirs, base))
         self.assertEqual(contains_changes(base, base, theirs), base == theirs)

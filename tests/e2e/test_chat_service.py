@@ -839,7 +839,7 @@ def heard(update):
 
 engine = Engine(lambda: Options(launch, root + "/state"))
 service = ChatService(engine, heard)
-service.ask(Send(service.open(root + "/work space").conversation_id, "hello"))
+service.ask(Send(service.open_chat(root + "/work space").conversation_id, "hello"))
 ends = time.monotonic() + 90
 while "Hi there." not in said and time.monotonic() < ends:
     time.sleep(0.01)
