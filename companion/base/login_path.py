@@ -89,6 +89,8 @@ def _run(shell: str, output: BinaryIO) -> None:
     background would hold a pipe open."""
     process = subprocess.Popen(
         [shell, "-lic", QUESTION],
+        # Not where the editor was started, which may be a project with files for shells.
+        cwd=os.path.expanduser("~"),
         stdin=subprocess.DEVNULL,
         stdout=output,
         stderr=subprocess.DEVNULL,

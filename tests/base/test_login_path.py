@@ -52,6 +52,13 @@ class Asking(unittest.TestCase):
         path = self.answer('echo "PATH=/evil"; PATH="/opt/x/bin:$PATH"; eval "$2"; echo Bye')
         self.assertEqual(path.ask(), "/opt/x/bin:/usr/bin:/bin")
 
+    def test_the_shell_starts_in_the_users_home_wherever_the_editor_does(self) -> None:
+        home = os.path.join(self.folder, "home")
+        os.mkdir(home)
+        self.set(HOME=home)
+        path = self.answer('PATH="$(pwd)/bin:$PATH"; eval "$2"')
+        self.assertEqual(path.ask(), f"{home}/bin:/usr/bin:/bin")
+
     def test_a_shell_that_adds_nothing_or_tells_nothing_gives_nothing(self) -> None:
         for lines in ('eval "$2"', "exit 1", "echo hello", 'echo "$2"', 'PATH=""; eval "$2"'):
             with self.subTest(lines):
