@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Generator
 from unittest import mock
 
 import sublime
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.ui.commands import diff_commands
-from GeminiCompanion.companion.ui.review import open_diffs, record
+from GeminiCompanion.companion.ui.review import diff_kinds, open_diffs, record
 
 from ..fake_cli import FakeCli
 from .adapter import AdapterTestCase
@@ -124,6 +125,15 @@ class Records(AdapterTestCase):
             self.assertEqual(list(open_diffs.diffs(self.window)), [])
         right.settings().set(record.RECORD, whole)
         self.assertTrue(record.is_diff(right))
+
+    def test_a_diff_of_an_unknown_origin_is_not_taken_for_the_proposal_of_a_session(self) -> Steps:
+        cli = yield from self.connect()
+        right = yield from self.diff(cli, self.write("a.py", "old\n"), "new\n")
+        found = record.waiting(right)
+        assert found is not None
+        self.assertIs(diff_kinds.kind_of(found), diff_kinds.SESSION)
+        with self.assertRaisesRegex(LookupError, "no kind of diff"):
+            diff_kinds.kind_of(replace(found, call="of nobody"))
 
     def test_the_record_of_another_version_is_one_with_what_both_know(self) -> Steps:
         cli = yield from self.connect()

@@ -18,7 +18,7 @@ from GeminiCompanion.companion.edits import edit_store
 from GeminiCompanion.companion.edits.edit import Edit
 from GeminiCompanion.companion.edits.ledger import EditLedger
 from GeminiCompanion.companion.ui import file_reading, texts
-from GeminiCompanion.companion.ui.changes.change_list import ChangeList
+from GeminiCompanion.companion.ui.changes.change_list import ACCEPTED, ALL, ChangeList, ListedKind
 from GeminiCompanion.companion.ui.review import (
     comments,
     diff_kinds,
@@ -227,6 +227,14 @@ class Accepted(HistoryCase):
         self.begin(listing(self, found))
         self.assertEqual([it.trigger for it in panels[0]["items"]], ["4", "3", "2"])
 
+    def test_a_list_of_all_kinds_has_those_alone_that_it_was_given(self) -> Steps:
+        found, panels = history_of(self), self.panels()
+        before = Original("", exists=True)
+        found.edits.kept.add(Edit(self.window.id(), "a", before, "", "", time.time()))
+        self.begin(listing(self, found, kind=""))
+        yield lambda: panels
+        self.assertEqual([it.trigger for it in panels[0]["items"]], [ALL.trigger, "a"])
+
 
 def history_of(
     case: ReviewCase, tell: Callable[[str], None] = print, folder: str = ""
@@ -236,11 +244,17 @@ def history_of(
     return EditHistory(case.running().companion, ledger, tell, tell, folder)
 
 
-def listing(case: ReviewCase, found: EditHistory, tell: Callable[[str], None] = print) -> Story:
+def listing(
+    case: ReviewCase,
+    found: EditHistory,
+    tell: Callable[[str], None] = print,
+    kind: str = "accepted",
+) -> Story:
     """The story in which the user chooses one of them."""
     running = case.running()
-    listed = ChangeList({"accepted": found}, running.changes.sheets, running.diffs.reviews, tell)
-    return listed.choose(case.window, "accepted")
+    kinds = {"accepted": ListedKind(ACCEPTED, found)}
+    listed = ChangeList(kinds, running.changes.sheets, running.diffs.reviews, tell)
+    return listed.choose(case.window, kind)
 
 
 class Saving(HistoryCase):

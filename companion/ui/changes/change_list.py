@@ -23,35 +23,38 @@ ALL = sublime.QuickPanelItem(
 )
 
 
-class Kind(NamedTuple):
+class Mark(NamedTuple):
     """What a row is marked with in the list of all kinds."""
 
     mark: tuple[sublime.KindId, str, str]
     words: str
 
 
-# By what the command calls them, in the order of the list.
-KINDS = {
-    "waiting": Kind((sublime.KIND_ID_COLOR_YELLOWISH, "?", "waits"), "Waits for you"),
-    "unasked": Kind((sublime.KIND_ID_COLOR_ORANGISH, "!", "unasked"), "Written without asking"),
-    "unwritten": Kind(
-        (sublime.KIND_ID_COLOR_REDISH, "x", "unwritten"), "Accepted, not in its file"
-    ),
-    "accepted": Kind((sublime.KIND_ID_COLOR_GREENISH, "a", "accepted"), "Accepted"),
-}
+class ListedKind(NamedTuple):
+    """A kind of edits in the list, and how its rows are marked."""
+
+    mark: Mark
+    edits: ListedEdits
+
+
+WAITING = Mark((sublime.KIND_ID_COLOR_YELLOWISH, "?", "waits"), "Waits for you")
+UNASKED = Mark((sublime.KIND_ID_COLOR_ORANGISH, "!", "unasked"), "Written without asking")
+UNWRITTEN = Mark((sublime.KIND_ID_COLOR_REDISH, "x", "unwritten"), "Accepted, not in its file")
+ACCEPTED = Mark((sublime.KIND_ID_COLOR_GREENISH, "a", "accepted"), "Accepted")
 
 
 class ChangeList:
-    """The list of one companion. `edits` has the edits of each of the KINDS."""
+    """The list of one companion. `kinds` are by what the command calls them, in the order of the
+    list."""
 
     def __init__(
         self,
-        edits: Mapping[str, ListedEdits],
+        kinds: Mapping[str, ListedKind],
         sheets: ChangeSheets,
         reviews: Reviews,
         tell: Callable[[str], None],
     ) -> None:
-        self._edits = edits
+        self._kinds = kinds
         self._sheets = sheets
         self._reviews = reviews
         self._tell = tell
@@ -59,8 +62,8 @@ class ChangeList:
     async def choose(self, window: sublime.Window, kind: str = "") -> None:
         """Let the user choose one of the window's edits, of all kinds or of one, and act on it. If
         there are none at all, the sheet is shown, which follows what comes."""
-        if kind in self._edits:
-            edits = self._edits[kind]
+        if kind in self._kinds:
+            edits = self._kinds[kind].edits
             rows, caption = list(await edits.rows(window)), edits.caption
             if not rows:
                 self._tell(edits.nothing)
@@ -74,8 +77,8 @@ class ChangeList:
 
     async def _all(self, window: sublime.Window) -> list[EditRow]:
         found = []
-        for name, kind in KINDS.items():
-            found += [_marked(row, kind) for row in await self._edits[name].rows(window)]
+        for kind in self._kinds.values():
+            found += [_marked(row, kind.mark) for row in await kind.edits.rows(window)]
         return [EditRow(ALL, partial(self._show_sheet, window)), *found]
 
     async def _show_sheet(self, window: sublime.Window) -> None:
@@ -106,7 +109,7 @@ class ChangeList:
         return row
 
 
-def _marked(row: EditRow, kind: Kind) -> EditRow:
+def _marked(row: EditRow, kind: Mark) -> EditRow:
     item = copy.copy(row.item)
     details = [item.details] if isinstance(item.details, str) else item.details
     item.kind, item.details = kind.mark, [kind.words, *details]

@@ -49,7 +49,6 @@ class ShownTurns:
         """There are other edits."""
         for view in self._sheets.views():
             self._note(view)
-        self._sheets.refresh_all()
 
     def adopted(self, view: sublime.View) -> None:
         """The sheet was opened just now, or before a restart."""

@@ -1,23 +1,38 @@
-"""The list and the sheets of all changes, with what fills them and what is done in them."""
+"""The list and the sheets of all changes, with what fills them and what is done in them. Each kind
+of edit that is shown there stands here once."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import sublime
 
-from ..changes.change_list import ChangeList
+from ...base.signal import Signal
+from ..changes.change_list import ACCEPTED, UNASKED, UNWRITTEN, WAITING, ChangeList, ListedKind
 from ..changes.change_sheets import ChangeSheets
 from ..changes.deciding import Deciding
 from ..changes.keeping import Keeping
 from ..changes.proposal_source import ProposalSource
 from ..changes.sheet_commands import SheetCommands
+from ..changes.sources import Source
 from ..changes.turn_edit_source import TurnEditSource
 from ..changes.unasked_edit_source import UnaskedEditSource
 from ..changes.undoing import Undoing
-from ..review.edit_rows import ListedEdits
 from ..unwritten_edits import UnwrittenEdits
 from .diff_parts import DiffParts
 from .foundation import Foundation
 from .review_parts import ReviewParts
+
+
+@dataclass(frozen=True)
+class EditKind:
+    """A kind of edit: its rows in the list, which the command calls `name`; its changes in the
+    sheets, which are drawn anew when `updates` tells of others."""
+
+    name: str
+    listed: ListedKind | None = None
+    source: Source | None = None
+    updates: Signal | None = None
 
 
 class ChangeParts:
@@ -26,21 +41,14 @@ class ChangeParts:
         undoing = Undoing(history, reviews.presses, tell)
         deciding = Deciding(reviews, undoing, tell)
         keeping = Keeping(reviews, review.single_changes, tell)
-        sources = (
-            ProposalSource(reviews, review.accepting, review.actions, review.returned, history),
-            UnaskedEditSource(reviews, review.written, review.ledger.kept),
-            TurnEditSource(reviews, review.written, review.ledger.turns),
-        )
+        kinds = _edit_kinds(base, diffs, review)
+        sources = [kind.source for kind in kinds if kind.source is not None]
         self.sheets = ChangeSheets(sources, undoing, base.stories, tell)
-        reviews.updates.subscribe(self.sheets.refresh_all)
-        review.ledger.kept.changes.subscribe(self.sheets.refresh_all)
+        for kind in kinds:
+            if kind.updates is not None:
+                kind.updates.subscribe(self.sheets.refresh_all)
         self.commands = SheetCommands(self.sheets, deciding, keeping, reviews, base.stories, tell)
-        listed: dict[str, ListedEdits] = {
-            "waiting": review.queue,
-            "unasked": review.unasked,
-            "unwritten": UnwrittenEdits(base.companion, review.ledger, tell),
-            "accepted": history,
-        }
+        listed = {kind.name: kind.listed for kind in kinds if kind.listed is not None}
         self.list = ChangeList(listed, self.sheets, reviews, tell)
         self.looks = (self.sheets.look,)
 
@@ -53,3 +61,20 @@ class ChangeParts:
     def handle_close(self, view: sublime.View) -> None:
         """The user closes a view."""
         self.sheets.closing(view)
+
+
+def _edit_kinds(base: Foundation, diffs: DiffParts, review: ReviewParts) -> tuple[EditKind, ...]:
+    """All kinds, in the order of the list and of a sheet. The ledger counts them by their states,
+    for the status bar."""
+    reviews, history, ledger = diffs.reviews, review.history, review.ledger
+    unwritten = UnwrittenEdits(base.companion, ledger, base.messages.tell_user)
+    proposals = ProposalSource(reviews, review.accepting, review.actions, review.returned, history)
+    unasked = UnaskedEditSource(reviews, review.written, ledger.kept)
+    of_turns = TurnEditSource(reviews, review.written, ledger.turns)
+    return (
+        EditKind("waiting", ListedKind(WAITING, review.queue), proposals, reviews.updates),
+        EditKind("unasked", ListedKind(UNASKED, review.unasked), unasked, ledger.kept.changes),
+        EditKind("unwritten", ListedKind(UNWRITTEN, unwritten)),
+        EditKind("accepted", ListedKind(ACCEPTED, history)),
+        EditKind("of_turns", source=of_turns, updates=ledger.turns.changes),
+    )

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
+from dataclasses import replace
 
 from ...ide.clis import GEMINI_CLI
-from .record import DiffRecord
+from .record import OF_SESSION, DiffRecord
 
 ACCEPT, REJECT, UNDO = "Accept", "Reject", "Undo"
 GONE = "{cli} has left; a decision waits for the next one."
@@ -134,11 +135,17 @@ SESSION, CHAT, GIVEN_BACK, MADE = SessionDiff(), ChatDiff(), ReturnedDiff(), Mad
 
 
 def kind_of(record: DiffRecord) -> DiffKind:
+    """Raises LookupError if the diff is of no kind that is known here."""
     if record.edit_id:
         return MADE
     if record.is_returned:
         return GIVEN_BACK
-    return CHAT if record.chat else SESSION
+    if record.chat:
+        return CHAT
+    # That of the file's tab may be known of each.
+    if replace(record.origin, unsaved_digest="") == OF_SESSION:
+        return SESSION
+    raise LookupError(f"no kind of diff has the origin {record.origin}")
 
 
 def opened_at(record: DiffRecord) -> str:

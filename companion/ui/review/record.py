@@ -73,6 +73,10 @@ class DiffRecord:
     unsaved_digest: str = ""
 
     @property
+    def origin(self) -> Origin:
+        return Origin(**{each.name: getattr(self, each.name) for each in fields(Origin)})
+
+    @property
     def proposer(self) -> str:
         """The name of the CLI or agent, for a sentence."""
         return name_of(self.client)
