@@ -233,7 +233,7 @@ class Accepted(HistoryCase):
         found.edits.kept.add(Edit(self.window.id(), "a", before, "", "", time.time()))
         self.begin(listing(self, found, kind=""))
         yield lambda: panels
-        self.assertEqual([it.trigger for it in panels[0]["items"]], [ALL.trigger, "a"])
+        self.assertEqual([it.trigger for it in panels[0]["items"]], [ALL, "a"])
 
 
 def history_of(

@@ -17,13 +17,14 @@ from ..review.reviews import Reviews
 from .change_sheets import ChangeSheets
 
 CAPTION = "Changes of this window"
-ALL = sublime.QuickPanelItem(
-    "All in one tab",
-    "What waits and what was written without asking: read it, type in it, accept or reject it.",
+# The first row, and what it says below.
+ALL = "All in one tab"
+ABOUT_ALL = (
+    "What waits and what was written without asking: read it, type in it, accept or reject it."
 )
 
 
-class Mark(NamedTuple):
+class RowMark(NamedTuple):
     """What a row is marked with in the list of all kinds."""
 
     mark: tuple[sublime.KindId, str, str]
@@ -33,14 +34,14 @@ class Mark(NamedTuple):
 class ListedKind(NamedTuple):
     """A kind of edits in the list, and how its rows are marked."""
 
-    mark: Mark
+    mark: RowMark
     edits: ListedEdits
 
 
-WAITING = Mark((sublime.KIND_ID_COLOR_YELLOWISH, "?", "waits"), "Waits for you")
-UNASKED = Mark((sublime.KIND_ID_COLOR_ORANGISH, "!", "unasked"), "Written without asking")
-UNWRITTEN = Mark((sublime.KIND_ID_COLOR_REDISH, "x", "unwritten"), "Accepted, not in its file")
-ACCEPTED = Mark((sublime.KIND_ID_COLOR_GREENISH, "a", "accepted"), "Accepted")
+WAITING = RowMark((sublime.KIND_ID_COLOR_YELLOWISH, "?", "waits"), "Waits for you")
+UNASKED = RowMark((sublime.KIND_ID_COLOR_ORANGISH, "!", "unasked"), "Written without asking")
+UNWRITTEN = RowMark((sublime.KIND_ID_COLOR_REDISH, "x", "unwritten"), "Accepted, not in its file")
+ACCEPTED = RowMark((sublime.KIND_ID_COLOR_GREENISH, "a", "accepted"), "Accepted")
 
 
 class ChangeList:
@@ -62,6 +63,7 @@ class ChangeList:
     async def choose(self, window: sublime.Window, kind: str = "") -> None:
         """Let the user choose one of the window's edits, of all kinds or of one, and act on it. If
         there are none at all, the sheet is shown, which follows what comes."""
+        row = None
         if kind in self._kinds:
             edits = self._kinds[kind].edits
             rows, caption = list(await edits.rows(window)), edits.caption
@@ -70,7 +72,7 @@ class ChangeList:
                 return
         else:
             rows, caption = await self._all(window), CAPTION
-        row = rows[0] if len(rows) == 1 and rows[0].item is ALL else None
+            row = rows[0] if len(rows) == 1 else None
         row = row or await self._chosen(window, rows, caption)
         if row is not None:
             await row.act()
@@ -79,7 +81,8 @@ class ChangeList:
         found = []
         for kind in self._kinds.values():
             found += [_marked(row, kind.mark) for row in await kind.edits.rows(window)]
-        return [EditRow(ALL, partial(self._show_sheet, window)), *found]
+        item = sublime.QuickPanelItem(ALL, ABOUT_ALL)
+        return [EditRow(item, partial(self._show_sheet, window)), *found]
 
     async def _show_sheet(self, window: sublime.Window) -> None:
         self._sheets.show(window)
@@ -109,7 +112,7 @@ class ChangeList:
         return row
 
 
-def _marked(row: EditRow, kind: Mark) -> EditRow:
+def _marked(row: EditRow, kind: RowMark) -> EditRow:
     item = copy.copy(row.item)
     details = [item.details] if isinstance(item.details, str) else item.details
     item.kind, item.details = kind.mark, [kind.words, *details]
