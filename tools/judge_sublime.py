@@ -24,7 +24,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from typing import Dict, Iterator, List, Set, Tuple
+from typing import Any, Dict, Iterator, List, Set, Tuple
 
 from headless import values
 
@@ -120,15 +120,25 @@ def _load(layer: str) -> Tuple[List[str], str]:
     if done.returncode or not answers:
         return ["the package does not load:\n" + output], "not loaded"
     said: Dict[str, List[str]] = json.loads(answers[-1])
-    missing = sorted(_in_the_palette() - set(said["commands"]))
+    missing = sorted(_offered() - set(said["commands"]))
     told = "loaded, %d commands, %d events" % (len(said["commands"]), len(said["events"]))
     return ["no command %s" % name for name in missing], told
 
 
-def _in_the_palette() -> Set[str]:
-    with open(os.path.join(ROOT, "Default.sublime-commands"), encoding="utf-8") as file:
-        entries = values.parse(file.read())
-    return {entry["command"] for entry in entries if entry["command"].startswith("gemini_")}
+def _offered() -> Set[str]:
+    """The names of our commands that the palette or the menu names. What stands in a list of the
+    palette, the menu alone has."""
+    found = set()
+    for name in ("Default.sublime-commands", "Main.sublime-menu"):
+        with open(os.path.join(ROOT, name), encoding="utf-8") as file:
+            found |= _commands(values.parse(file.read()))
+    return {name for name in found if name.startswith("gemini_")}
+
+
+def _commands(entries: List[Dict[str, Any]]) -> Set[str]:
+    """Of the entries, and of the folders among them."""
+    found = {entry["command"] for entry in entries if "command" in entry}
+    return found.union(*(_commands(entry.get("children", [])) for entry in entries))
 
 
 def _only_the_package(folder: str, names: List[str]) -> List[str]:

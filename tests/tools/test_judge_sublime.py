@@ -47,9 +47,14 @@ class Judged(unittest.TestCase):
         self.assertIn("no command gemini_companion_accept_diff", said)
         self.assertNotIn("no command gemini_companion_show_status", said)
 
+    def test_so_is_one_that_stands_in_a_list_of_the_palette_alone(self) -> None:
+        self.assertIn("no command gemini_companion_send_file", self.judge([])[1])
+
     def test_all_commands_are_enough_and_the_report_names_what_was_not_run(self) -> None:
-        with open(os.path.join(judge_sublime.ROOT, "Default.sublime-commands")) as file:
-            commands = re.findall(r'"(gemini_companion_\w+)"', file.read())
+        commands = []
+        for name in ("Default.sublime-commands", "Main.sublime-menu"):
+            with open(os.path.join(judge_sublime.ROOT, name)) as file:
+                commands += re.findall(r'"(gemini_companion_\w+)"', file.read())
         status, said = self.judge(commands)
         self.assertEqual(status, 0, said)
         self.assertIn("Tests: not run", said)

@@ -7,6 +7,7 @@ from unittest import mock
 
 from GeminiCompanion.companion.base.answer import Answer, Unanswered
 from GeminiCompanion.companion.ide.questions import UnwrittenTexts
+from GeminiCompanion.companion.ui.changes.change_list import NO_LIST
 from GeminiCompanion.companion.ui.changes.change_sheets import CHANGES
 
 from ..tables import rows, word
@@ -27,6 +28,12 @@ def triggers(panel: dict[str, Any]) -> list[str]:
         one of each kind is there | only waiting is listed as wait.py
         | only unasked is listed as unasked.py | only unwritten is listed as away.py
         | only accepted is listed as accepted.py
+    the open review of an unasked edit is among what waits where that is asked for alone
+        c connects; c is told to do; c writes a.py from old to new; the review of a.py is opened
+        | only waiting is listed as a.py
+    a list that does not exist is not listed and that is said
+        c connects | the wating alone is asked for
+        | questions: 0; it is said that there is no list wating
     the first row shows all that waits in one tab
         c connects & proposes new for a.py | run show_changes; the answer is All in one tab
         | the sheet is in front: yes
@@ -108,6 +115,11 @@ class Listing(UnaskedCase):
     def ask_for(self, what: str) -> Steps:
         self.run_command("show_changes", show=what)
         yield from self.until_turn()
+
+    @word(r"it is said that there is no list (\w+)")
+    def is_unknown(self, kind: str) -> Steps:
+        expected = NO_LIST.format(kind)
+        yield lambda: any(expected in sentence for sentence in self.sentences)
 
     @word("it is listed while the companion does not answer")
     def list_alone(self) -> Steps:

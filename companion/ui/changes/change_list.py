@@ -12,7 +12,7 @@ import sublime
 from .. import panels
 from ..review.edit_rows import EditRow, ListedEdits
 from ..review.preview import Preview
-from ..review.record import waiting
+from ..review.record import is_written, waiting
 from ..review.reviews import Reviews
 from .change_sheets import ChangeSheets
 
@@ -42,6 +42,10 @@ WAITING = RowMark((sublime.KIND_ID_COLOR_YELLOWISH, "?", "waits"), "Waits for yo
 UNASKED = RowMark((sublime.KIND_ID_COLOR_ORANGISH, "!", "unasked"), "Written without asking")
 UNWRITTEN = RowMark((sublime.KIND_ID_COLOR_REDISH, "x", "unwritten"), "Accepted, not in its file")
 ACCEPTED = RowMark((sublime.KIND_ID_COLOR_GREENISH, "a", "accepted"), "Accepted")
+NO_LIST = (
+    'Show Changes has no list "{}": the argument show is "waiting", "unasked", "unwritten",'
+    ' "accepted" or "tab".'
+)
 
 
 class ChangeList:
@@ -70,6 +74,9 @@ class ChangeList:
             if not rows:
                 self._tell(edits.nothing)
                 return
+        elif kind:
+            self._tell(NO_LIST.format(kind))
+            return
         else:
             rows, caption = await self._all(window), CAPTION
             row = rows[0] if len(rows) == 1 else None
@@ -79,8 +86,12 @@ class ChangeList:
 
     async def _all(self, window: sublime.Window) -> list[EditRow]:
         found = []
-        for kind in self._kinds.values():
-            found += [_marked(row, kind.mark) for row in await kind.edits.rows(window)]
+        for name, kind in self._kinds.items():
+            rows = await kind.edits.rows(window)
+            if name == "waiting":
+                # The open reviews among them are rows of another kind.
+                rows = [row for row in rows if row.view is None or not is_written(row.view)]
+            found += [_marked(row, kind.mark) for row in rows]
         item = sublime.QuickPanelItem(ALL, ABOUT_ALL)
         return [EditRow(item, partial(self._show_sheet, window)), *found]
 

@@ -50,9 +50,11 @@ class ReviewQueue:
         return other is not None
 
     async def rows(self, window: sublime.Window) -> list[EditRow]:
-        """The proposals of all windows, oldest first in each; choosing one goes there."""
+        """The proposals of all windows, oldest first in each, and then the open reviews of edits
+        that are made; choosing one goes there."""
         diffs = {record.id: (view, record) for view, record in _all_diffs()}
-        return [self.row(*diffs[edit.id]) for edit in self._edits.asked()]
+        asked = [edit.id for edit in self._edits.asked()]
+        return [self.row(*diffs[id]) for id in dict.fromkeys((*asked, *diffs))]
 
     def row(self, view: sublime.View, record: DiffRecord) -> EditRow:
         """An undecided diff."""
