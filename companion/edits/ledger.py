@@ -78,7 +78,19 @@ class EditLedger:
 
     def unwritten(self, window_id: int) -> list[Edit]:
         """What the user accepted and is not in its file."""
+        return self._with_texts(window_id, self._unwritten.get(window_id, ()))
+
+    def accepted(self, window_id: int) -> list[Edit]:
+        """What the user accepted, and may have been in its file: the newest first. One that its CLI
+        can have written stays in this list, though the file has another text by now."""
         texts = self._unwritten.get(window_id, ())
+        missing = self._with_texts(window_id, [text for text in texts if text[2]])
+        others = {edit.id for edit in missing}
+        own = reversed(self.kept.of_window(window_id))
+        return [edit for edit in own if edit.is_accepted and edit.id not in others]
+
+    def _with_texts(self, window_id: int, texts: Sequence[UnwrittenText]) -> list[Edit]:
+        """The edits of these texts, and one for each text that is of no kept edit."""
         paths = {path for path, _text, _is_missing in texts}
         own = self.kept.of_window(window_id) if texts else ()
         accepted = [edit for edit in own if edit.is_accepted and edit.path in paths]
@@ -87,12 +99,6 @@ class EditLedger:
         forgotten = (Edit(window_id, path, FORGOTTEN, text, "", 0.0) for path, text, _ in texts)
         found = [known.get((edit.path, edit.after), edit) for edit in forgotten]
         return [replace(edit, state=EditState.UNWRITTEN) for edit in found]
-
-    def accepted(self, window_id: int) -> list[Edit]:
-        """What the user accepted, and may be in its file: the newest first."""
-        others = {edit.id for edit in self.unwritten(window_id)}
-        own = reversed(self.kept.of_window(window_id))
-        return [edit for edit in own if edit.is_accepted and edit.id not in others]
 
     def counts(self, window_id: int) -> EditCounts:
         return EditCounts(

@@ -89,6 +89,14 @@ class Ledger(unittest.TestCase):
         self.ledger.set_unwritten({1: [("a", "new\n", True)]})
         self.assertNotEqual(self.ledger.unwritten(1)[0].id, self.ledger.unasked(1)[0].id)
 
+    def test_what_was_written_and_changed_since_stays_among_what_was_accepted(self) -> None:
+        self.add(edit("a", id="old"))
+        for is_missing, expected in ((False, ["old"]), (True, [])):
+            with self.subTest(is_missing):
+                self.ledger.set_unwritten({1: [("a", "new\n", is_missing)]})
+                self.assertEqual([it.id for it in self.ledger.accepted(1)], expected)
+                self.assertEqual([it.id for it in self.ledger.unwritten(1)], ["old"])
+
     def test_a_text_whose_file_has_changed_since_is_listed_and_not_counted(self) -> None:
         self.ledger.set_unwritten({1: [("a", "mine\n", False)]})
         self.assertEqual(len(self.ledger.unwritten(1)), 1)
