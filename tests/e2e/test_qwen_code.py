@@ -117,7 +117,7 @@ class Qwen(unittest.TestCase):
         self.assertIn("second", told)
 
     def until(self, activity: str) -> None:
-        self.editor.do("wait_for", "status_bar", f"Gemini: {activity}")
+        self.editor.do("wait_for", "status_bar", f"Qwen: {activity}")
 
     def test_its_hooks_say_what_it_does(self) -> None:
         path = self.write("live.py", "old\n")
