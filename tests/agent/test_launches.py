@@ -155,8 +155,10 @@ class Finding(unittest.TestCase):
             (vertex, {"GOOGLE_VERTEX_BASE_URL": "http://vertex"}),
             (Credentials(API_KEY, "k"), {}),
         ):
-            made = cli.process_environment(credentials, {})
-            self.assertEqual({each: made[each] for each in made if "BASE_URL" in each}, variables)
+            for theirs in ({}, env):
+                made = cli.process_environment(credentials, {}, theirs)
+                told = {each: made[each] for each in made if "BASE_URL" in each}
+                self.assertEqual(told, variables)
 
     def gemini(self, env: Mapping[str, str]) -> Credentials | None:
         with mock.patch.dict(os.environ):

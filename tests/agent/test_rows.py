@@ -214,6 +214,24 @@ class Rows(unittest.TestCase):
             own = made.process_environment(Credentials(OWN), {}, env)
             self.assertEqual({**own, **env}, own)
 
+    def test_an_address_among_the_users_variables_does_not_get_another_key(self) -> None:
+        for cli, kind, prefix in (
+            (ClaudeAgent, ANTHROPIC, "ANTHROPIC"),
+            (OpenCode, OPENAI, "OPENAI"),
+            (Codex, OPENAI, "OPENAI"),
+            (QwenCode, OPENAI, "OPENAI"),
+        ):
+            made = cli(self.home, False)
+            env = {f"{prefix}_API_KEY": "a-gateways-key", f"{prefix}_BASE_URL": "http://gateway"}
+            for credentials, address in (
+                (Credentials(kind, SECRET), ""),
+                (Credentials(kind, SECRET, base_url=URL), URL),
+            ):
+                with self.subTest(cli.id, address=address):
+                    made.prepare_files(credentials, {})
+                    environment = made.process_environment(credentials, {}, env)
+                    self.assertNotIn("http://gateway", json.dumps(environment))
+
     def test_a_login_without_a_key_is_refused(self) -> None:
         for id, kind in (("claude", ANTHROPIC), ("opencode", OPENAI), ("codex", OPENAI)):
             with self.subTest(id), self.assertRaises(AgentError):

@@ -52,6 +52,7 @@ class ClaudeAgent(AgentCli):
 
     id = "claude"
     key_variables = ("ANTHROPIC_API_KEY",)
+    url_variables = ("ANTHROPIC_BASE_URL",)
     program = Program(
         "Claude Code",
         "claude-agent-acp",

@@ -152,10 +152,11 @@ class AgentCli:
     none is offered that lasts. `harmless_commands` are those of its own, as they are written behind
     the slash, that only show something or change nothing but the conversation. `key_files` are the
     files that have the key, as paths in its home; each is written again when it is needed.
-    `key_variables` are those from which `from_environment` has the key. If it `shows_headers`,
-    those of its tool servers stand on a command line, which all users of the computer can read. It
-    `starts_git` if it does so by itself, as soon as it opens a folder. `attachment_forms` are the
-    forms in which it takes images and documents.
+    `key_variables` are those from which `from_environment` has the key, `url_variables` those of
+    the addresses that such a key is for. If it `shows_headers`, those of its tool servers stand on
+    a command line, which all users of the computer can read. It `starts_git` if it does so by
+    itself, as soon as it opens a folder. `attachment_forms` are the forms in which it takes images
+    and documents.
 
     Each method is one difference between the CLIs.
     """
@@ -172,6 +173,7 @@ class AgentCli:
     asking_mode = asks_for_messages = ""
     key_files: tuple[str, ...] = ()
     key_variables: tuple[str, ...] = ()
+    url_variables: tuple[str, ...] = ()
     own_mark = NO_MARK
     options: Mapping[str, str] = {}
     harmless_commands: tuple[str, ...] = ()
@@ -219,11 +221,12 @@ class AgentCli:
         """The whole environment of the process; `more` takes precedence. With the user's own login
         it is theirs, as if they had started it. `env` are their variables for this agent (None
         takes one away), which change nothing that leads it to our home or makes it ask; a key among
-        them is passed on in the way of its kind."""
+        them is passed on in the way of its kind, and an address only with its key."""
         if credentials.kind == OWN:
             found = {**with_changes(of_user(), env), **self.own_variables(), **more}
         else:
-            env = {name: env[name] for name in env if name not in self.key_variables}
+            ways = {*self.key_variables, *self.url_variables}
+            env = {name: env[name] for name in env if name not in ways}
             ours = self.home_variables(credentials)
             found = {**with_changes(inherited_variables(), env), **ours, **more}
         return found if self.trusted else without_git_programs(found)

@@ -62,6 +62,7 @@ class Codex(AgentCli):
 
     id = "codex"
     key_variables = ("OPENAI_API_KEY",)
+    url_variables = ("OPENAI_BASE_URL",)
     program = Program("Codex", "codex-acp", "@agentclientprotocol/codex-acp", "dist/index.js")
     tested = KnownVersions("2.6.0")
     kinds = (OPENAI,)

@@ -75,6 +75,7 @@ class GeminiCli(AgentCli):
     attachment_forms = Forms(images_as_resources=True)
     harmless_commands = HARMLESS
     key_variables = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
+    url_variables = (GEMINI_URL, VERTEX_URL)
 
     def __init__(self, folder: str, trusted: bool) -> None:
         super().__init__(folder, trusted)

@@ -68,6 +68,7 @@ class OpenCode(AgentCli):
 
     id = "opencode"
     key_variables = ("OPENAI_API_KEY",)
+    url_variables = ("OPENAI_BASE_URL",)
     program = Program(
         "opencode",
         "opencode",

@@ -45,6 +45,7 @@ class QwenCode(AgentCli):
 
     id = "qwen"
     key_variables = ("OPENAI_API_KEY",)
+    url_variables = ("OPENAI_BASE_URL",)
     program = Program("Qwen Code", "qwen", "@qwen-code/qwen-code", "cli-entry.js")
     tested = KnownVersions("0.24.4")
     kinds = (OPENAI,)
