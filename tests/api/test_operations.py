@@ -7,11 +7,13 @@ import json
 import logging
 import os
 import unittest
+from contextlib import closing
 from datetime import datetime, timedelta, timezone
 from unittest import mock
 
 from GeminiCompanion.companion.agent import turn_events as events
 from GeminiCompanion.companion.agent.conversations.refusals import Refusals
+from GeminiCompanion.companion.agent.processes.runner import Launch
 from GeminiCompanion.companion.api.operations import metrics
 from GeminiCompanion.companion.api.operations.json_log import JsonLines
 from GeminiCompanion.companion.api.server import Server
@@ -57,6 +59,22 @@ class Health(ApiTest):
         reply = self.ask("GET", "/readyz", headers={"Authorization": ""})
         self.refused(reply, 503, "NOT_READY")
         self.assertNotIn(self.root, reply.data.decode())
+
+    def test_a_search_for_the_program_that_takes_long_holds_up_nobody_else(self) -> None:
+        program, lives = self.program(), []
+
+        def find_slowly(launch: Launch) -> tuple[str, ...]:
+            connection = self.open()
+            # Enough for an answer; the search would wait for it in vain on the server's own loop.
+            connection.timeout = 5.0
+            with closing(connection):
+                connection.request("GET", "/healthz")
+                lives.append(connection.getresponse().status)
+            return (program,)
+
+        with mock.patch.object(Launch, "find_command", find_slowly):
+            reply = self.ask("GET", "/readyz", headers={"Authorization": ""})
+        self.assertEqual((reply.status, lives), (200, [200]))
 
     def test_it_is_not_ready_where_the_disk_takes_nothing_and_says_so(self) -> None:
         self.program()

@@ -95,13 +95,14 @@ class Backend:
         self.account = Account(store, launch.fallback, cli, self.pool, turns)
         self.launch = launch
 
-    @property
-    def can_start(self) -> bool:
-        """Whether a process runs, or its program exists and can be started."""
+    async def can_start(self) -> bool:
+        """Whether a process runs, or its program exists and can be started. The search for it may
+        take seconds."""
         if self.pool.running_processes:
             return True
+        launch = self.launch
         with suppress(AgentError):
-            return is_there(self.launch.find_command())
+            return await in_thread(lambda: is_there(launch.find_command()))
         return False
 
     async def current_credentials(self) -> Credentials:
@@ -217,8 +218,7 @@ class Backends:
         """All running processes."""
         return tuple(each for backend in self for each in backend.pool.running_processes)
 
-    @property
-    def can_start(self) -> bool:
+    async def can_start(self) -> bool:
         """Whether each CLI runs, or its program exists and can be started. Those that are looked
         for when they are needed may be missing, but for the usual one."""
         needed = [
@@ -226,4 +226,7 @@ class Backends:
             for backend in self
             if backend.launch.look is None or backend.cli.id == self.usual
         ]
-        return all(backend.can_start for backend in needed)
+        for backend in needed:
+            if not await backend.can_start():
+                return False
+        return True

@@ -16,9 +16,10 @@ async def check_health(services: Services, inputs: Inputs) -> HandlerAnswer:
 async def check_readiness(services: Services, inputs: Inputs) -> HandlerAnswer:
     """Says whether the server takes messages: not while it shuts down, if one of its CLIs cannot be
     started, if messages cannot be saved to disk, or if no connection is left for another client.
-    Starts nothing."""
+    Starts no CLI."""
+    can_start = await services.agent.backends.can_start()
     services.check_not_ending()
-    if not services.agent.backends.can_start:
+    if not can_start:
         raise Refusal(NOT_READY)
     if services.agent.conversations.refusals.are_there:
         raise Refusal(NOT_READY, "disk_refuses")
