@@ -160,6 +160,21 @@ class Finding(unittest.TestCase):
                 told = {each: made[each] for each in made if "BASE_URL" in each}
                 self.assertEqual(told, variables)
 
+    def test_the_users_login_for_google_cloud_takes_the_place_of_the_machines(self) -> None:
+        name = "GOOGLE_APPLICATION_CREDENTIALS"
+        cli = GeminiCli(os.path.join(self.bin, "home"), False)
+        cloud = Credentials(VERTEX, "", "a-project", "a-place")
+        with mock.patch.dict(os.environ, {name: "/machine.json"}):
+            for credentials, env, place in (
+                (cloud, {}, "/machine.json"),
+                (cloud, {name: "/theirs.json"}, "/theirs.json"),
+                (cloud, {name: None}, None),
+                (Credentials(VERTEX, "k"), {}, None),
+                (Credentials(API_KEY, "k"), {}, None),
+            ):
+                made = cli.process_environment(credentials, {}, env)
+                self.assertEqual(made.get(name), place, (credentials, env))
+
     def gemini(self, env: Mapping[str, str]) -> Credentials | None:
         with mock.patch.dict(os.environ):
             for name in ("GEMINI_API_KEY", "GOOGLE_API_KEY"):

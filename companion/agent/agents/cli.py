@@ -227,12 +227,17 @@ class AgentCli:
         else:
             ways = {*self.key_variables, *self.url_variables}
             env = {name: env[name] for name in env if name not in ways}
-            ours = self.home_variables(credentials)
-            found = {**with_changes(inherited_variables(), env), **ours, **more}
+            below = {**inherited_variables(), **self.machine_variables(credentials)}
+            found = {**with_changes(below, env), **self.home_variables(credentials), **more}
         return found if self.trusted else without_git_programs(found)
 
     def home_variables(self, credentials: Credentials) -> Mapping[str, str]:
         """The variables that lead it to our home, and to the model."""
+        return {}
+
+    def machine_variables(self, credentials: Credentials) -> Mapping[str, str]:
+        """The variables that lead it to a login of the machine. The user's own for this agent take
+        precedence."""
         return {}
 
     def own_variables(self) -> Mapping[str, str]:

@@ -43,6 +43,8 @@ LOGIN, ACCOUNTS = "oauth_creds.json", "google_accounts.json"
 LOGIN_MARK = "https://accounts.google.com/"
 # The addresses of Gemini's API and of Vertex AI, for gateways.
 GEMINI_URL, VERTEX_URL = "GOOGLE_GEMINI_BASE_URL", "GOOGLE_VERTEX_BASE_URL"
+# The place of a login for Google Cloud.
+CLOUD_LOGIN = "GOOGLE_APPLICATION_CREDENTIALS"
 # A line of its log that says that the model is asked again; it does not name the session (1.6).
 RETRY = re.compile(r"Attempt (?P<attempt>\d+) failed(?: with status (?P<status>\d+))?.* Retrying")
 
@@ -111,16 +113,18 @@ class GeminiCli(AgentCli):
             "GOOGLE_API_KEY": credentials.api_key if is_vertex else "",
             VERTEX_URL if is_vertex else GEMINI_URL: credentials.base_url,
         }
-        if is_vertex and not credentials.api_key:
-            # The place of the machine's own login for Google Cloud.
-            name = "GOOGLE_APPLICATION_CREDENTIALS"
-            cloud[name] = os.environ.get(name, "")
         return {
             **FIXED,
             **({"GEMINI_CLI_TRUST_WORKSPACE": "true"} if self.trusted else {}),
             "GEMINI_CLI_HOME": self.folder,
             **{name: value for name, value in cloud.items() if value},
         }
+
+    def machine_variables(self, credentials: Credentials) -> dict[str, str]:
+        """The place of the machine's own login for Google Cloud."""
+        place = os.environ.get(CLOUD_LOGIN, "")
+        is_needed = credentials.kind == VERTEX and not credentials.api_key
+        return {CLOUD_LOGIN: place} if is_needed and place else {}
 
     @classmethod
     def address_variables(cls, url: str) -> dict[str, str]:
