@@ -25,8 +25,9 @@ _MARKDOWN = re.compile(
 _ADDRESS = re.compile(r"https?://[^\s<>\"'`|{}^]+", re.I)
 # Behind an address, what belongs to the sentence.
 _BEHIND = ".,;:!?*_)]"
+# No two parts of it can take the same character: a line of thousands costs no more than its length.
 _PLACE = re.compile(
-    r"(?<![\w./\\~-])(?P<path>(?:[A-Za-z]:)?[\w./\\~+@-]*[./\\][\w./\\~+@-]*):(?P<line>\d{1,7})"
+    r"(?<![\w./\\~+@-])(?P<path>(?:[A-Za-z]:)?[\w~+@-]*[./\\][\w./\\~+@-]*):(?P<line>\d{1,7})"
     r"(?::(?P<column>\d{1,5}))?(?!\w)"
 )
 # Not the letter of a disk, and not a name with a line.

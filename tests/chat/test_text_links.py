@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 import unittest
 from typing import Any
 
@@ -73,3 +74,15 @@ class Links(unittest.TestCase):
         found = link_at(f"{long}a.py:3", len(long) + 1)
         assert found is not None
         self.assertEqual((found.start, found.end), (len(long), len(long) + 6))
+
+    def test_no_line_takes_much_longer_than_a_plain_one(self) -> None:
+        plain = _seconds("word " * 800)
+        for part in ("+.", "@.", "../", "a/", "~/", "C:", "[x](", "http://", ":1"):
+            with self.subTest(part):
+                self.assertLess(_seconds(part * (4000 // len(part))), 1000 * plain)
+
+
+def _seconds(line: str) -> float:
+    begun = time.thread_time()
+    link_at(line, len(line) // 2)
+    return time.thread_time() - begun

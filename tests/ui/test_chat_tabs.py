@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import html
 import json
+import ntpath
 import os
 import re
 import time
 from datetime import datetime, timezone
 from functools import partial
 from typing import Any, Generator
+from unittest import mock
 
 import sublime
 from GeminiCompanion import plugin
@@ -27,6 +29,7 @@ from GeminiCompanion.companion.ui.chat import (
     above,
     composer_carets,
     failure_words,
+    link_actions,
     patience,
     state_line,
     undrawn,
@@ -497,8 +500,16 @@ class Keys(ChatCase):
             (outside + "|:2", OUTSIDE.format(outside)),
         ):
             yield from self.follow_text(view, marked)
-            yield lambda told=told: PREFIX + told in self.sentences
+            yield from self.until_in(PREFIX + told, lambda: "|".join(self.sentences))
         self.assertEqual([it.file_name() for it in self.window.views() if it.file_name()], [])
+
+    def test_a_place_on_another_server_is_refused_before_windows_asks_that(self) -> None:
+        folder = "C:\\work"
+        with mock.patch.object(os, "path", ntpath):
+            for path in ("\\\\evil.example\\share\\a.py", "D:\\a.py"):
+                self.assertEqual(link_actions._named_refusal(path, folder), OUTSIDE)
+            self.assertEqual(link_actions._named_refusal("c:\\work\\a.py", folder), "")
+            self.assertEqual(link_actions._named_refusal("c:\\work\\a\0.py", folder), NO_FILE)
 
     def test_an_address_opens_only_after_its_host_was_shown(self) -> Steps:
         view = yield from self.chat()

@@ -74,8 +74,11 @@ async def _open_place(followed: Followed, service: ChatService) -> None:
     """A file within the folder of the chat, at its line."""
     argument, window = followed.argument, followed.view.window()
     named = str(argument.get("path", ""))
-    path = os.path.normpath(os.path.join(followed.folder, os.path.expanduser(named)))
-    refusal = await in_time(partial(_place_refusal, path, followed.folder), SILENT)
+    # "~name" would ask the system for a user of that name.
+    known = os.path.expanduser(named) if named.startswith(("~/", "~\\")) else named
+    path = os.path.normpath(os.path.join(followed.folder, known))
+    refusal = _named_refusal(path, followed.folder)
+    refusal = refusal or await in_time(partial(_place_refusal, path, followed.folder), SILENT)
     if refusal:
         followed.tell(refusal.format(shown_line(named)))
     elif window is not None:
@@ -84,6 +87,15 @@ async def _open_place(followed: Followed, service: ChatService) -> None:
             window.open_file(f"{path}:{line}:{column}", sublime.ENCODED_POSITION)
         else:
             window.open_file(path)
+
+
+def _named_refusal(path: str, folder: str) -> str:
+    """Why nobody may look for it on the disk; "" if they may. Windows asks the server that begins a
+    path, and sends it the user's login."""
+    if "\0" in path:
+        return NO_FILE
+    drives = {os.path.normcase(os.path.splitdrive(each)[0]) for each in (path, folder)}
+    return "" if len(drives) == 1 else OUTSIDE
 
 
 def _place_refusal(path: str, folder: str) -> str:
