@@ -40,9 +40,9 @@ MEDIA_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp", PDF)
 
 @dataclass(frozen=True)
 class Forms:
-    """In which forms an agent takes attachments. One with `images_as_resources` drops those that
-    are sent as images beside others; one without `documents` drops what is neither image nor text,
-    whatever its capabilities say."""
+    """The forms in which an agent takes attachments. One with `images_as_resources` drops those
+    that are sent as images beside others; one without `documents` drops what is neither image nor
+    text, whatever its capabilities say."""
 
     images_as_resources: bool = False
     documents: bool = True

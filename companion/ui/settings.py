@@ -173,7 +173,7 @@ def _is_agent(id: str, value: Any) -> bool:
 
 
 def _is_variable(name: str, value: Any) -> bool:
-    """As a system takes it; null takes it away."""
+    """Whether a system takes it as a variable's value; null takes the variable away."""
     if not name or "=" in name or "\0" in name:
         return False
     return value is None or isinstance(value, str) and "\0" not in value

@@ -99,7 +99,7 @@ def _named_refusal(path: str, folder: str) -> str:
 
 
 def _place_refusal(path: str, folder: str) -> str:
-    """As `refusal_reason`, also of what is not in the folder."""
+    """The reason as `refusal_reason` gives it, also for what is not in the folder."""
     if not folder or not is_within(path, folder):
         return OUTSIDE
     return refusal_reason(path)

@@ -141,7 +141,8 @@ class CliSessions(Owner):
 
 
 class Nobody(Owner):
-    """Of an edit that is made already: what is decided is done to the file (`written_reviews`)."""
+    """The owner of an edit that is made already: what is decided is done to the file, by
+    `written_reviews`."""
 
     def hear_acceptance(self, claimed: ClaimedDiff, words: str, before: str | None) -> None:
         """The file has it."""
