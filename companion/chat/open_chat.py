@@ -126,13 +126,16 @@ class OpenChat:
             self._timer = loop.call_at(max(self._not_before, loop.time()), self._tell_update)
 
     async def close(self) -> None:
-        """Tell nothing any more. A turn that runs goes on."""
+        """Tell nothing any more. A turn that runs goes on, without anybody who answers its
+        questions."""
         self._is_closed = True
         self._hear_undos(None)
         if self._timer is not None:
             self._timer.cancel()
         await self._tasks.end_all()
         await self._sending.wait_until_none()
+        if self.conversation is not None:
+            self.conversation.set_attended(False)
         if self.unsaid is not None:
             await self.unsaid.remove_conversation(self._agent)
         await _end_of(self._after)
@@ -163,6 +166,7 @@ class OpenChat:
         found.session.lend_servers(wanted.tools)
         self._hear_undos(found)
         await self._follow_conversation(found)
+        found.set_attended(True)
         _detach_turn(found)
         return found
 

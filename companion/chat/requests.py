@@ -58,8 +58,8 @@ class Open(ChatRequest[None]):
 
 @dataclass(frozen=True)
 class Close(ChatRequest[None]):
-    """Follow it no longer. A turn that runs goes on; a conversation in which nothing was said is
-    deleted."""
+    """Follow it no longer. A turn that runs goes on, and its questions are answered with no; a
+    conversation in which nothing was said is deleted."""
 
     chat: str
 

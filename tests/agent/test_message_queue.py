@@ -57,6 +57,7 @@ class Queued(unittest.IsolatedAsyncioTestCase):
             reserve=lambda: None,
             workspace="/work",
             session=SimpleNamespace(agent=None),
+            set_attended=lambda is_attended: None,
             prepare=lambda work: work,
         )
         nothing: Any = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import tempfile
 import unittest
+from functools import partial
 from typing import Any
 from unittest import mock
 
@@ -293,6 +294,25 @@ class Turns(unittest.IsolatedAsyncioTestCase):
         turn.elicitations.take_answer(form.id, ACCEPT)
         turn.confirm_call(SHELL, CallDecision("cancel"))
         self.assertEqual(self.session.told[1:], [(8, {"action": "accept"}), (1, "cancel")])
+        self.end()
+        await self.over(turn)
+
+    async def test_unless_somebody_attends_what_waits_and_what_comes_is_refused(self) -> None:
+        turn = self.started(limits=NO_LIMITS)
+        form = partial(ElicitationRequest, "session", mode=URL, message="Look", url="https://a.b")
+        turn.take_question(self.stage.asked(shell()))
+        turn.take_question(form(id=8))
+        await until(lambda: turn.confirmations and turn.elicitations.waiting_events)
+        turn.set_attended(False)
+        refused = [(1, "cancel"), (8, {"action": "decline"})]
+        self.assertEqual(self.session.told[1:], refused)
+        turn.take_question(self.stage.asked(shell()))
+        turn.take_question(form(id=9))
+        await until(lambda: len(self.session.told) == 5)
+        self.assertEqual(self.session.told[3:], [(2, "cancel"), (9, {"action": "decline"})])
+        turn.set_attended(True)
+        turn.take_question(self.stage.asked(shell()))
+        await until(lambda: turn.confirmations)
         self.end()
         await self.over(turn)
 

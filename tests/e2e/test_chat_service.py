@@ -498,6 +498,34 @@ class Lasting(ChatCase):
         self.open(id)
         self.assertIn("two", self.front.texts[id])
 
+    def test_a_closed_chat_answers_no_until_it_is_open_again(self) -> None:
+        schema = {"type": "object", "properties": {"times": {"type": "integer"}}}
+        asked = {"mode": "form", "message": "How often?", "requestedSchema": schema}
+        gates = Gate(), Gate()
+        for gate in gates:
+            self.addCleanup(gate.set)
+        self.model.will_play("first", ["one ", gates[0], wants("make one"), {"asks": asked}])
+        self.model.will_play("second", ["two ", wants("make two")])
+        self.model.will_play("third", ["three ", gates[1], wants("make three")])
+        id = self.open()
+        self.ask(Send(id, "first"))
+        self.until_text(id, "one")
+        for words in ("second", "third"):
+            self.ask(Send(id, words))
+        self.chat.close_chat(id)
+        gates[0].set()
+        until(lambda: self.exported(id, "three"))
+        self.chat.open_chat(self.workspace, "", id)
+        for words in ("make one: rejected.", "make two: rejected.", "three"):
+            self.until_text(id, words)
+        gates[1].set()
+        (question,) = self.waiting(id).waiting
+        self.ask(Decide(id, question.id, ONCE, revision=question.revision))
+        self.until_text(id, "make three: allowed.")
+
+    def exported(self, id: str, words: str) -> bool:
+        return words in self.ask(Export(id))
+
     def test_a_message_is_said_although_its_chat_is_closed_at_once(self) -> None:
         for words, is_ready in (("plain", True), ("with @a file", True), ("at once", False)):
             with self.subTest(words):

@@ -103,6 +103,7 @@ class Conversation:
         self.undos = ValueSignal[Tuple[str, Sequence[FileChange]]]()
         self.reservation = Reservation()
         self.log: EventLog | None = None
+        self._is_attended = True
         # The turn that reported that the disk refuses.
         self._warned_in = ""
 
@@ -144,6 +145,13 @@ class Conversation:
         self.reservation.cancel()
         if self.turn is not None:
             self.turn.cancel()
+
+    def set_attended(self, is_attended: bool) -> None:
+        """Whether somebody may answer the questions of its turns, from now on. Unless they do, the
+        answers are no."""
+        self._is_attended = is_attended
+        if self.turn is not None:
+            self.turn.set_attended(is_attended)
 
     def take_update(self, update: messages.SessionUpdate) -> None:
         """The agent reports something: of the session, part of a turn, or of the session that it
@@ -194,6 +202,7 @@ class Conversation:
         # Given back with the end of the turn.
         self.hold.keep_held()
         turn = self.turn = Turn(log, agent, limits, asks, ended, note)
+        turn.set_attended(self._is_attended)
         message = events.Message(said.text, said.files, said.attachments, said.additions)
         self.record.begin_turn(turn.id, message, queued, self._last_use())
         self._told(log.unnumbered_event(message))

@@ -50,6 +50,8 @@ class Outbox:
     ) -> Turn:
         """Send a message now. Raises AgentError."""
         conversation.reserve()
+        if asks:
+            conversation.set_attended(True)
         conversation.queue.release()
         before, is_sent = conversation.turn, False
         try:

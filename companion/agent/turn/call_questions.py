@@ -32,6 +32,7 @@ class CallQuestions:
         self._session = agent.session
         self._calls = calls
         self._patience = patience
+        self._is_attended = True
         self.is_cancelled = False
         self._pending: dict[str, PendingPermission] = {}
         # The calls about which a question ended without the user: their answer may be on its way.
@@ -62,7 +63,7 @@ class CallQuestions:
             return
         self._calls.introduce_call(call, requires_confirmation=True)
         self._calls.report_state(call, PENDING)
-        if self._patience is None or self.is_cancelled:
+        if self._patience is None or not self._is_attended or self.is_cancelled:
             self.reject_call(pending, STOPPED if self.is_cancelled else UNATTENDED)
             return
         pending.is_changed = call.id in self._undecided
@@ -110,6 +111,13 @@ class CallQuestions:
         """It is not allowed to run."""
         self.answer_agent(pending, CANCEL, reason)
         self._calls.fail_call(pending.call, reason, rejected=True)
+
+    def set_attended(self, is_attended: bool) -> None:
+        """Unless somebody attends, what waits and what comes is rejected at once."""
+        self._is_attended = is_attended
+        for pending in () if is_attended else list(self._pending.values()):
+            self.settle_question(pending)
+            self.reject_call(pending, UNATTENDED)
 
     def cancel_all(self) -> None:
         """None will run, nor what the agent asks for from now on."""

@@ -162,6 +162,10 @@ class CallTracker:
         """The agent waits no more for the decision on one of them."""
         self._questions.withdraw_question(withdrawal)
 
+    def set_attended(self, is_attended: bool) -> None:
+        """Unless somebody attends, calls that need a decision are rejected at once."""
+        self._questions.set_attended(is_attended)
+
     async def write_file(self, request: WriteTextFile) -> None:
         """The agent asks to write a file, for one of the calls. The boundary of what leads to the
         write: whatever happens, the agent gets its answer."""

@@ -41,7 +41,7 @@ class Elicitations:
         self._session = session
         self._patience = patience
         self._asked: dict[str, WaitingElicitation] = {}
-        self._is_over = False
+        self._is_attended, self._is_over = True, False
 
     @property
     def waiting_events(self) -> tuple[TurnEvent, ...]:
@@ -61,6 +61,8 @@ class Elicitations:
         patience, action = self._patience, DECLINE
         if patience is None:
             patience, action = 0.0, CANCEL
+        elif not self._is_attended:
+            patience = 0.0
         timer = call_within(patience, self._end_question, id, action)
         self._asked[id] = WaitingElicitation(request, event, timer)
 
@@ -81,6 +83,12 @@ class Elicitations:
         for id, asked in list(self._asked.items()):
             if asked.request.id == withdrawal.request:
                 self._end_question(id, CANCEL)
+
+    def set_attended(self, is_attended: bool) -> None:
+        """Unless somebody attends, what waits and what comes is declined at once."""
+        self._is_attended = is_attended
+        for id in () if is_attended else list(self._asked):
+            self._end_question(id, DECLINE)
 
     def end_all(self) -> None:
         """The turn was cancelled, or is over."""

@@ -122,6 +122,12 @@ class Turn:
         """Decide on a call; only the first decision counts. Raises AgentError."""
         self._calls.confirm_call(call_id, decision)
 
+    def set_attended(self, is_attended: bool) -> None:
+        """Unless somebody attends, its questions are answered with no at once, those that wait and
+        those that come."""
+        self._calls.set_attended(is_attended)
+        self.elicitations.set_attended(is_attended)
+
     def cancel(self) -> None:
         """End the turn soon; calls that wait for a decision will not run. Does nothing once it is
         over.

@@ -36,6 +36,8 @@ async def add_message(services: Services, inputs: Inputs) -> HandlerAnswer:
     paths = await _message_files(services, conversation, "", given)
     files = await _message_files(services, conversation, fields["message"], given)
     async with conversation.hold.exclusive_use():
+        # Also where the chat of an editor was closed: this client can answer.
+        conversation.set_attended(True)
         added = conversation.queue.add_message(fields["message"], paths, files, attached)
         audit_log.note_members(sessionId=conversation.id)
         services.agent.outbox.go_on(conversation)
