@@ -193,6 +193,9 @@ class GeminiCli:
                 self.press(ERASE_LINE)
         self.wait_until(is_ready, "waiting for a prompt", STUCK)
 
+    def is_connected(self) -> bool:
+        return "Connected to Sublime Text" in self._status()
+
     def wait_connected(self) -> None:
         self.wait_status("Connected to Sublime Text")
 
@@ -204,8 +207,9 @@ class GeminiCli:
                 return
         raise TimeoutError(f"{words} is not in the status:\n{self.screen()}")
 
-    def say_until(self, command: str, words: str) -> None:
-        """Give a command that says how the connection is then, until it says these words."""
+    def say_until(self, command: str, words: str, unknown: str = "") -> None:
+        """Give a command that says how the connection is then, until it says these words. Raises
+        LookupError where it says that it does not know the command, by the words `unknown`."""
 
         def is_said(screen: str) -> bool:
             return words in screen.rpartition(command)[2]
@@ -219,12 +223,20 @@ class GeminiCli:
             said = bool(ANSWER.search(answer)) and "Connecting" not in answer
             return said or is_a_prompt(screen)
 
+        def is_unknown(screen: str) -> bool:
+            return bool(unknown) and unknown in screen.rpartition(command)[2]
+
+        def is_over(screen: str) -> bool:
+            return is_said(screen) or is_a_prompt(screen) or is_unknown(screen)
+
         for _ in range(TRIES):
             self.say(command)
             with suppress(TimeoutError):
-                self.wait_until(lambda screen: is_said(screen) or is_a_prompt(screen), words, STUCK)
+                self.wait_until(is_over, words, STUCK)
                 if is_said(self.screen()):
                     return
+            if is_unknown(self.screen()):
+                raise LookupError(command)
             # A second `/ide enable` beside one that goes on connecting is a second connection, and
             # only that is closed by `/ide disable` (docs/protocol.md 3.26).
             with suppress(TimeoutError):

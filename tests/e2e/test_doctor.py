@@ -65,6 +65,7 @@ class Doctor(unittest.TestCase):
     model: ModelServer
     editor: Editor
     cli: GeminiCli
+    variables: dict[str, str]
     early: GeminiCli
     astray: GeminiCli
     inside: GeminiCli
@@ -92,9 +93,11 @@ class Doctor(unittest.TestCase):
             cls.editor = Editor(cls.folder, cls.new_folder("data"), cls.temp)
         cls.addClassCleanup(cls.editor.close)
         cls.editor.do("wait_until_served")
-        cls.cli = cls.new_connected_cli(proxy)
+        cls.variables = proxy
+        cls.cli = cls.new_cli("home", **proxy)
         cls.inside = cls.new_cli("inside", SSH_CONNECTION="")
         cls.apart = cls.new_apart() if can_unshare("--net") else None
+        cls.cli.wait_connected()
 
     @classmethod
     def new_folder(cls, name: str) -> str:
@@ -108,24 +111,6 @@ class Doctor(unittest.TestCase):
         cli = GeminiCli(cls.new_folder(home), folder or cls.folder, cls.model.url, variables)
         cls.addClassCleanup(cli.close)
         return cli
-
-    @classmethod
-    def new_connected_cli(cls, variables: dict[str, str]) -> GeminiCli:
-        """A CLI that is connected, and can be told to end that: one that connects while it makes
-        its list of commands may keep the list of before (docs/protocol.md 3.26)."""
-        for _ in range(TRIES):
-            cli = cls.new_cli("home", **variables)
-            cli.wait_connected()
-            cli.say("/ide disable")
-            cli.wait_until(
-                lambda screen: "Disconnected" in screen or "requires a subcommand" in screen,
-                "an answer to /ide disable",
-            )
-            if "Disconnected" in cli.screen():
-                cli.say_until("/ide enable", "Connected to Sublime Text")
-                return cli
-            cli.kill()
-        raise TimeoutError(f"it never offers /ide disable:\n{cli.screen()}")
 
     @classmethod
     def new_apart(cls) -> GeminiCli:
@@ -164,9 +149,24 @@ class Doctor(unittest.TestCase):
     def until_nothing_fails(self) -> None:
         self.until_it_fails(self.cli, "^$")
 
+    def disconnect(self) -> None:
+        """Until the CLI is not connected. One that connects while it makes its list of commands may
+        keep the list of before, and offer no end of it (docs/protocol.md 3.26): another one takes
+        its place."""
+        for _ in range(TRIES):
+            with suppress(LookupError):
+                self.cli.say_until("/ide disable", "Disconnected", "requires a subcommand")
+                return
+            self.cli.kill()
+            type(self).cli = self.new_cli("home", **self.variables)
+            self.cli.wait_ready()
+            if not self.cli.is_connected():
+                return
+        raise TimeoutError(f"it never offers /ide disable:\n{self.cli.screen()}")
+
     def reconnect(self, words: str) -> None:
         """Until the CLI, connected now, has tried once more, and says this."""
-        self.cli.say_until("/ide disable", "Disconnected")
+        self.disconnect()
         self.enable(words)
 
     def enable(self, words: str) -> None:
@@ -192,7 +192,7 @@ class Doctor(unittest.TestCase):
         self.until_nothing_fails()
 
     def test_one_that_does_not_connect_to_editors(self) -> None:
-        self.cli.say_until("/ide disable", "Disconnected")
+        self.disconnect()
         self.until_it_fails(self.cli, "^Connecting to editors: ide.enabled is not set")
         self.enable("Connected to Sublime Text")
         self.until_nothing_fails()
@@ -262,7 +262,7 @@ class Doctor(unittest.TestCase):
         limits = resource.prlimit(host, resource.RLIMIT_NOFILE)
         self.addCleanup(resource.prlimit, host, resource.RLIMIT_NOFILE, limits)
         # One that is connected would have to notice first.
-        self.cli.say_until("/ide disable", "Disconnected")
+        self.disconnect()
         # What the companion has open, it gives back; it gets nothing of that again.
         of_server = [fd for fd, opened in open_files(host) if opened.startswith(("anon", "socket"))]
         resource.prlimit(host, resource.RLIMIT_NOFILE, (min(of_server), limits[1]))
