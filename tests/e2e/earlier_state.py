@@ -32,7 +32,7 @@ HERE = Path(__file__).resolve().parent
 OURS = HERE / "earlier"
 EARLIER = Path(os.environ.get("EARLIER") or OURS)
 # What is kept of the played folder: the project, the data of the editor, the folder of the engine.
-KEPT = ("work", "data", "cache")
+KEPT = ("project", "data", "cache")
 # What a version that starts makes anew, or what only names the process that was killed.
 LEFT_OUT = re.compile(r"lock$|\.locks/|/token$|\.sublime-settings$|trustedFolders|/\.env$")
 # In the files, the played folder, and the seconds since the epoch less those of the kill.
@@ -42,7 +42,7 @@ TIME = re.compile(r"(?<![\w.@])(\d{10})(?=(?:\d{3}|\d{6}|\d{9})?(?:\.\d+)?(?!\w)
 DAY = 24 * 60 * 60
 # The last id that Linux may give to a process.
 NOBODY = 4194303
-# The modification times of the files in `work`: stored stamps are compared with them.
+# The modification times of the files in `project`: stored stamps are compared with them.
 TIMES = "times.txt"
 LINE = "━" * 40 + "\n"
 
@@ -103,7 +103,7 @@ def _collect(root: Path, earlier: Path) -> None:
                 target = earlier / path.relative_to(root)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_text(timeless(path.read_text("utf-8")), "utf-8")
-                if folder == "work":
+                if folder == "project":
                     stamps.append(timeless(f"{path.stat().st_mtime_ns} {path}\n"))
     (earlier / TIMES).write_text("".join(stamps), "utf-8")
 
@@ -112,14 +112,14 @@ class Play:
     """An editor that is used until much waits in it, and then killed. `root` is its folder."""
 
     def __init__(self, root: Path) -> None:
-        self._work, self._temp, self._data = (root / it for it in ("work", "tmp", "data"))
-        for folder in (self._work, self._temp, self._data):
+        self._project, self._temp, self._data = (root / it for it in ("project", "tmp", "data"))
+        for folder in (self._project, self._temp, self._data):
             folder.mkdir(parents=True)
         self._gate = Gate()
         os.environ["TMPDIR"] = str(self._temp)
         with ModelServer() as self._model:
             with set_up(str(root), str(self._data), self._model.url):
-                self._editor = Editor(str(self._work), str(self._data), str(self._temp))
+                self._editor = Editor(str(self._project), str(self._data), str(self._temp))
             try:
                 self._run()
             finally:
@@ -152,10 +152,10 @@ class Play:
         return self._editor.do(name, *args)
 
     def _path(self, name: str) -> str:
-        return str(self._work / name)
+        return str(self._project / name)
 
     def _write(self, name: str, text: str) -> str:
-        (self._work / name).write_text(text)
+        (self._project / name).write_text(text)
         return self._path(name)
 
     def _stored(self, name: str) -> str:
@@ -200,7 +200,7 @@ class Play:
         self._do("retype_named", "Changes", "newer\n", "mine\n")
 
     def _hook(self, event: str, **members: Any) -> None:
-        self._cli.hook(event, cwd=str(self._work), **members).result(60)
+        self._cli.hook(event, cwd=str(self._project), **members).result(60)
 
     def _reject_with_note(self) -> None:
         """Words for the CLI's model, which wait for its next hook."""
@@ -219,7 +219,7 @@ class Play:
         self._say("hello")
         self._do("wait_for", "proposal", "new\n", self._path("turn.txt"))
         self._do("accept", self._path("turn.txt"), "new\n")
-        until(lambda: (self._work / "turn.txt").exists())
+        until(lambda: (self._project / "turn.txt").exists())
         until(lambda: "Hello to you." in self._do("chat"))
         self._say("count")
         until(lambda: "One" in self._do("chat").partition(LINE)[0])

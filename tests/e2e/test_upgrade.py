@@ -23,13 +23,13 @@ class Upgrade(unittest.TestCase):
         root = Path(tempfile.mkdtemp(prefix="upgrade-")).resolve()
         self.addCleanup(shutil.rmtree, root, True)
         earlier_state.put_down(root)
-        self.work, temp, data = root / "work", root / "tmp", root / "data"
+        self.project, temp, data = root / "project", root / "tmp", root / "data"
         temp.mkdir()
         self.model = ModelServer()
         self.model.__enter__()
         self.addCleanup(self.model.__exit__, None, None, None)
         with set_up(str(root), str(data), self.model.url):
-            self.editor = Editor(str(self.work), str(data), str(temp), restore=True)
+            self.editor = Editor(str(self.project), str(data), str(temp), restore=True)
         self.addCleanup(self.editor.close)
         self.do = self.editor.do
         self.do("wait_until_served")
@@ -37,7 +37,7 @@ class Upgrade(unittest.TestCase):
         self.do("status")
 
     def path(self, name: str) -> str:
-        return str(self.work / name)
+        return str(self.project / name)
 
     def wait_for_file(self, name: str, text: str) -> None:
         self.do("wait_for", "exists", True, self.path(name))
