@@ -152,7 +152,7 @@ class Doctor(unittest.TestCase):
     def disconnect(self) -> None:
         """Until the CLI is not connected. One that connects while it makes its list of commands may
         keep the list of before, and offer no end of it (docs/protocol.md 3.26): another one takes
-        its place."""
+        its place. So this comes before anything is put into its way."""
         for _ in range(TRIES):
             with suppress(LookupError):
                 self.cli.say_until("/ide disable", "Disconnected", "requires a subcommand")
@@ -163,11 +163,6 @@ class Doctor(unittest.TestCase):
             if not self.cli.is_connected():
                 return
         raise TimeoutError(f"it never offers /ide disable:\n{self.cli.screen()}")
-
-    def reconnect(self, words: str) -> None:
-        """Until the CLI, connected now, has tried once more, and says this."""
-        self.disconnect()
-        self.enable(words)
 
     def enable(self, words: str) -> None:
         self.cli.say_until("/ide enable", words)
@@ -198,13 +193,14 @@ class Doctor(unittest.TestCase):
         self.until_nothing_fails()
 
     def test_the_file_of_an_editor_that_is_gone(self) -> None:
+        self.disconnect()
         with open(self.own_file(), encoding="utf-8") as file:
             content = json.load(file)
         dead = self.first_file(9)
         with open(dead, "w", encoding="utf-8") as file:
             json.dump({**content, "port": 9}, file)
         self.addCleanup(lambda: os.path.exists(dead) and os.unlink(dead))
-        self.reconnect(FAILED_TO_CONNECT)
+        self.enable(FAILED_TO_CONNECT)
         self.until_it_fails(self.cli, "^Which file it reads: .* an editor that has ended")
         self.assertIn(os.path.basename(dead), self.failure(self.cli))
         self.editor.do("remedy", "sweep", dead)
@@ -213,11 +209,12 @@ class Doctor(unittest.TestCase):
         self.until_nothing_fails()
 
     def test_a_token_that_the_window_does_not_know(self) -> None:
+        self.disconnect()
         with open(self.own_file(), encoding="utf-8") as file:
             content = json.load(file)
         with open(self.own_file(), "w", encoding="utf-8") as file:
             json.dump({**content, "authToken": "another"}, file)
-        self.reconnect(FAILED_TO_CONNECT)
+        self.enable(FAILED_TO_CONNECT)
         self.until_it_fails(self.cli, "^Which file it reads: .* token")
         self.editor.do("remedy", "write_again")
         self.editor.do("wait_for", "holds", True, self.own_file(), content["authToken"])
@@ -228,6 +225,7 @@ class Doctor(unittest.TestCase):
         self.until_nothing_fails()
 
     def test_a_file_that_leads_to_a_port_at_which_no_editor_answers(self) -> None:
+        self.disconnect()
         server = ThreadingHTTPServer(("127.0.0.1", 0), NoEditor)
         serve(server)
         self.addCleanup(server.server_close)
@@ -238,18 +236,19 @@ class Doctor(unittest.TestCase):
         path = self.first_file(port)
         self.write(path, json.dumps({**content, "port": port}))
         self.addCleanup(lambda: os.path.exists(path) and os.unlink(path))
-        self.reconnect(FAILED_TO_CONNECT)
+        self.enable(FAILED_TO_CONNECT)
         self.until_it_fails(self.cli, "^Which file it reads: .* no editor answers")
         self.assertIn(os.path.basename(path), self.failure(self.cli))
         os.unlink(path)
         self.enable("Connected to Sublime Text")
 
     def test_a_folder_for_the_file_that_is_none(self) -> None:
+        self.disconnect()
         folder = os.path.dirname(self.own_file())
         os.rename(folder, folder + ".aside")
         self.write(folder, "")
         self.editor.do("remedy", "write_again")
-        self.reconnect(FAILED_TO_CONNECT)
+        self.enable(FAILED_TO_CONNECT)
         self.until_it_fails(self.cli, "^Discovery file: .* should be a folder")
         os.unlink(folder)
         self.editor.do("remedy", "write_again")
@@ -284,9 +283,10 @@ class Doctor(unittest.TestCase):
         self.until_it_fails(self.apart, "^Port: The CLI runs in a network of its own")
 
     def test_another_folder_and_none(self) -> None:
+        self.disconnect()
         self.addCleanup(self.editor.do, "set_folders", self.folder)
         self.editor.do("set_folders", self.new_folder("elsewhere"))
-        self.reconnect("Directory mismatch")
+        self.enable("Directory mismatch")
         self.until_it_fails(self.cli, "^Folder of the CLI: The CLI runs in ")
         self.editor.do("set_folders")
         self.enable("please open a workspace folder")
