@@ -80,7 +80,8 @@ class ChangeList:
         else:
             rows, caption = await self._all(window), CAPTION
             row = rows[0] if len(rows) == 1 else None
-        row = row or await self._chosen(window, rows, caption)
+        if row is None:
+            row = await self._chosen(window, rows, caption)
         if row is not None:
             await row.act()
 
