@@ -111,8 +111,10 @@ class EditLedger:
 
     def set_unwritten(self, texts: Mapping[int, Sequence[UnwrittenText]]) -> None:
         """The accepted texts that are not in their files, by the ids of their windows; of other
-        windows they stay what they were."""
-        self._unwritten = {**self._unwritten, **texts}
+        open windows they stay what they were."""
+        windows = self._windows()
+        known = {**self._unwritten, **texts}
+        self._unwritten = {id: found for id, found in known.items() if id in windows}
 
     # What reviews of edits that are made already need: a book of all of them.
 

@@ -24,8 +24,9 @@ def written(path: str, turn: str, **more: Any) -> Edit:
 class Ledger(unittest.TestCase):
     def setUp(self) -> None:
         self.waiting: list[Edit] = []
+        self.windows: dict[int, tuple[str, ...]] = {1: (), 2: ()}
         self.ledger = EditLedger(
-            lambda: {1: (), 2: ()},
+            lambda: self.windows,
             lambda id: [it for it in self.waiting if it.window_id == id],
         )
 
@@ -118,3 +119,11 @@ class Ledger(unittest.TestCase):
             self.ledger.replace(made, None)
             self.assertIsNone(self.ledger.find(made.id))
         self.assertEqual(self.ledger.counts(1), EditCounts())
+
+    def test_the_texts_of_a_window_that_is_closed_are_not_held(self) -> None:
+        self.ledger.set_unwritten({2: [("b", "new\n", True)]})
+        self.assertEqual([it.path for it in self.ledger.unwritten(2)], ["b"])
+        del self.windows[2]
+        self.ledger.set_unwritten({})
+        self.windows[2] = ()
+        self.assertEqual(self.ledger.unwritten(2), [])

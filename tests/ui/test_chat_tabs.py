@@ -498,6 +498,8 @@ class Keys(ChatCase):
             ("see b|.py:2", NO_FILE.format("b.py")),
             ("see ../other|.py:2", OUTSIDE.format("../other.py")),
             (outside + "|:2", OUTSIDE.format(outside)),
+            # The name is spelled once.
+            ("see [it|](a%00.py)", NO_FILE.format("a<U+0000>.py")),
         ):
             yield from self.follow_text(view, marked)
             yield from self.until_in(PREFIX + told, lambda: "|".join(self.sentences))

@@ -430,7 +430,7 @@ class Unasked(UnaskedCase):
             found = waiting(right)
             assert found is not None
             update(right, found, is_restored=True)
-            self.assertIs(sheet._is_restoring(sheet.model.sections), waits)
+            self.assertIs(sheet._files.are_restoring(sheet.model.sections), waits)
 
     def test_they_are_shown_beside_proposals_without_a_tab_of_their_own(self) -> Steps:
         self.made("b.py", OLD, "b\n" + OLD)

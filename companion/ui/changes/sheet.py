@@ -16,7 +16,6 @@ from ...base.answer import Answer
 from ...base.change_sheet import ChangeStart, Section, Sheet, plain_section, section_of
 from ...base.sheet_typing import equal_ends, typed_edits
 from .. import queues, texts
-from ..review.diff_kinds import SESSION, kind_of
 from ..review.record import waiting
 from ..review.reviews import FAILED, Reviews
 from ..stories import Stories, run_in_thread, sleep
@@ -173,7 +172,7 @@ class ChangeSheet:
         view, earlier = self._view_of_text(), self._earlier
         if view is None or earlier is None:
             return True
-        if not earlier.may_begin(view, wanted, self._is_restoring(wanted)):
+        if not earlier.may_begin(view, wanted, self._files.are_restoring(wanted)):
             queues.on_ui_thread(self.refresh, AGAIN)
             return False
         self._earlier = None
@@ -182,7 +181,7 @@ class ChangeSheet:
         # The command that replaces the text has what is typed taken first: that is no such text.
         self._change_count = view.change_count()
         self.edits.show_anew(counts)
-        if earlier.fits(wanted) and self._is_typed_in_rows(mine):
+        if earlier.fits(wanted) and _is_typed_in_rows(self.model, mine):
             # What is below the head stays as it is, with the carets in it.
             self._replace([(0, earlier.head_size(view), self.model.text[: self.model.points[1]])])
             if mine is not None:
@@ -193,24 +192,6 @@ class ChangeSheet:
         if mine is not None:
             self._give_back(mine, view)
         return True
-
-    def _is_restoring(self, wanted: Sequence[Section]) -> bool:
-        """Whether a review of these may get the text yet that the companion has of it: it has none
-        but those of proposals."""
-        for section in wanted:
-            source = self._files.source_of.get(section.file.id)
-            view = source.view(section.file.id) if source is not None else None
-            record = waiting(view) if view is not None else None
-            if record is not None and record.is_restored and kind_of(record) is SESSION:
-                return True
-        return False
-
-    def _is_typed_in_rows(self, mine: str | None) -> bool:
-        """Whether all that the user has typed below the head can be passed on to the files."""
-        if mine is None:
-            return True
-        text = self.model.text[: self.model.points[1]] + mine
-        return typed_edits(self.model, text, None).sheet.text == text
 
     def _give_back(self, mine: str, view: sublime.View) -> None:
         texts.return_text(view.window() or sublime.active_window(), NAME, mine, YOURS)
@@ -336,3 +317,11 @@ def _difference(old: str, new: str) -> tuple[int, int, str]:
     """One part that makes the new text of the old one."""
     start, after = equal_ends(old, new)
     return start, len(old) - after, new[start : len(new) - after]
+
+
+def _is_typed_in_rows(model: Sheet, mine: str | None) -> bool:
+    """Whether all that the user has typed below the head can be passed on to the files."""
+    if mine is None:
+        return True
+    text = model.text[: model.points[1]] + mine
+    return typed_edits(model, text, None).sheet.text == text

@@ -9,6 +9,8 @@ import sublime
 
 from ...base.change_sheet import FileChanges, Section
 from ...chat.amounts import count_text
+from ..review.diff_kinds import SESSION, kind_of
+from ..review.record import waiting
 from ..stories import Slices, sleep
 from .sources import SheetEntry, Source
 
@@ -40,6 +42,17 @@ class SheetFiles:
         """The keys of the changes of the file that the user has kept."""
         source = self.source_of.get(id)
         return source.kept(id) if source is not None else frozenset()
+
+    def are_restoring(self, sections: Sequence[Section]) -> bool:
+        """Whether a review of these may get the text yet that the companion has of it: it has none
+        but those of proposals."""
+        for section in sections:
+            source = self.source_of.get(section.file.id)
+            view = source.view(section.file.id) if source is not None else None
+            record = waiting(view) if view is not None else None
+            if record is not None and record.is_restored and kind_of(record) is SESSION:
+                return True
+        return False
 
     async def summary(self, sections: Sequence[Section]) -> str:
         """How many changes they have, and how many of these the user has kept."""

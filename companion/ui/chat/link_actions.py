@@ -65,7 +65,7 @@ async def _open_file(followed: Followed, service: ChatService) -> None:
     refusal = await in_time(partial(refusal_reason, path), SILENT)
     window = followed.view.window()
     if refusal:
-        followed.tell(refusal.format(shown_line(path)))
+        followed.tell(refusal.format(path))
     elif window is not None:
         window.open_file(path)
 
@@ -80,7 +80,7 @@ async def _open_place(followed: Followed, service: ChatService) -> None:
     refusal = _named_refusal(path, followed.folder)
     refusal = refusal or await in_time(partial(_place_refusal, path, followed.folder), SILENT)
     if refusal:
-        followed.tell(refusal.format(shown_line(named)))
+        followed.tell(refusal.format(named))
     elif window is not None:
         line, column = (int(argument.get(name) or 0) for name in ("line", "column"))
         if line:

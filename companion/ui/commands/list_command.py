@@ -29,7 +29,8 @@ class GeminiCompanionListCommand(sublime_plugin.WindowCommand):
         elif rows and host.running is not None:
             host.running.stories.begin(self._choose_row(list, rows), self.window)
         else:
-            host.tell_user(NOT_RUNNING if host.running is None else NOTHING.format(LISTS[list]))
+            caption = LISTS.get(list, list)
+            host.tell_user(NOT_RUNNING if host.running is None else NOTHING.format(caption))
 
     async def _choose_row(self, list: str, rows: tuple[Row, ...]) -> None:
         from .. import panels
