@@ -41,7 +41,7 @@ class KeptEdits:
 
     def add(self, edit: Edit) -> None:
         """The user accepted the edit, or a CLI made it without asking."""
-        self._edits.append(_bounded(edit))
+        self._edits.append(_bound_edit(edit))
         alike = [known for known in self._edits if known.is_accepted == edit.is_accepted]
         own = [known for known in alike if known.is_of(edit.window_id, edit.folders)]
         if len(own) > MAX_KNOWN:
@@ -62,7 +62,7 @@ class KeptEdits:
         """Put another edit in place of this one, or none. One with other texts has another id."""
         if edit in self._edits:
             at = self._edits.index(edit)
-            self._edits[at : at + 1] = [] if by is None else [_bounded(by)]
+            self._edits[at : at + 1] = [] if by is None else [_bound_edit(by)]
             self._make_room()
             self.changes.emit()
 
@@ -84,7 +84,7 @@ class KeptEdits:
     def _make_room(self) -> None:
         for is_accepted in (True, False):
             alike = [edit for edit in self._edits if edit.is_accepted is is_accepted and edit.size]
-            excess = sum(edit.size for edit in alike) - _limit(is_accepted)
+            excess = sum(edit.size for edit in alike) - _limit_in_bytes(is_accepted)
             for edit in alike:
                 if excess > 0:
                     excess -= edit.size
@@ -95,9 +95,9 @@ class KeptEdits:
         self._edits[self._edits.index(edit)] = edit.without_texts(NOT_KEPT)
 
 
-def _bounded(edit: Edit) -> Edit:
-    return edit if edit.size <= _limit(edit.is_accepted) else edit.without_texts(TOO_LARGE)
+def _bound_edit(edit: Edit) -> Edit:
+    return edit if edit.size <= _limit_in_bytes(edit.is_accepted) else edit.without_texts(TOO_LARGE)
 
 
-def _limit(is_accepted: bool) -> int:
+def _limit_in_bytes(is_accepted: bool) -> int:
     return MAX_BYTES if is_accepted else MAX_UNASKED_BYTES

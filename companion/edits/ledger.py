@@ -63,11 +63,11 @@ class EditLedger:
 
     # What the user can be shown.
 
-    def asked(self) -> list[Edit]:
+    def asked_edits(self) -> list[Edit]:
         """The proposals of all windows that wait for the user, oldest first in each."""
         return [edit for window_id in self._windows() for edit in self._asked(window_id)]
 
-    def unasked(self, window_id: int) -> list[Edit]:
+    def unasked_edits(self, window_id: int) -> list[Edit]:
         """What was written without asking in a window, also what the user has looked at: the newest
         turn first, and oldest first in it."""
         turns: dict[str, list[Edit]] = defaultdict(list)
@@ -76,11 +76,11 @@ class EditLedger:
                 turns[edit.turn].append(edit)
         return [edit for turn in reversed(turns.values()) for edit in turn]
 
-    def unwritten(self, window_id: int) -> list[Edit]:
+    def unwritten_edits(self, window_id: int) -> list[Edit]:
         """What the user accepted and is not in its file."""
         return self._with_texts(window_id, self._unwritten.get(window_id, ()))
 
-    def accepted(self, window_id: int) -> list[Edit]:
+    def accepted_edits(self, window_id: int) -> list[Edit]:
         """What the user accepted, and may have been in its file: the newest first. One that its CLI
         can have written stays in this list, though the file has another text by now."""
         texts = self._unwritten.get(window_id, ())

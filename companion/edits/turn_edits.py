@@ -56,7 +56,7 @@ class TurnEdits:
             self._edits = {edit.id: edit for edit in kept}
             self.changes.emit()
 
-    def shown(self, window_id: int) -> list[ShownTurn]:
+    def shown_turns(self, window_id: int) -> list[ShownTurn]:
         """The turns of which the window shows edits."""
         turns: dict[tuple[str, str], list[str]] = {}
         for edit in self.of_window(window_id):

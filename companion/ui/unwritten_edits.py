@@ -58,7 +58,7 @@ class UnwrittenEdits:
                 ),
                 partial(self._choose_action, window, edit.path, edit.after or ""),
             )
-            for edit in self._edits.unwritten(id)
+            for edit in self._edits.unwritten_edits(id)
         ]
 
     async def _choose_action(self, window: sublime.Window, path: str, text: str) -> None:

@@ -220,7 +220,10 @@ class InTheSheet(SheetCase):
 
     def is_shown(self, sheet: sublime.View, names: list[str], wanted: list[str]) -> bool:
         """Whether the sheet shows these and no others, wherever they stand."""
-        turns, text = self.running().review.ledger.turns.shown(self.window.id()), text_of(sheet)
+        turns, text = (
+            self.running().review.ledger.turns.shown_turns(self.window.id()),
+            text_of(sheet),
+        )
         count = sum(len(it.paths) for it in turns)
         return [it for it in names if it in text] == wanted and count == len(wanted)
 

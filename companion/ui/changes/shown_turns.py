@@ -82,7 +82,7 @@ class ShownTurns:
 
     def _all(self, window: sublime.Window) -> list[ShownTurn]:
         missing = [shown for id, shown in self._missing if id == window.id()]
-        return [*self._edits.shown(window.id()), *missing]
+        return [*self._edits.shown_turns(window.id()), *missing]
 
 
 def _kept(view: sublime.View) -> list[ShownTurn]:

@@ -269,7 +269,7 @@ class GeminiCompanionUndoEditsOfTurnCommand(GeminiCompanionRunningCommand):
     """Undo all edits that a CLI made in one turn without asking."""
 
     def has_subject(self, running: Running) -> bool:
-        return bool(running.review.ledger.unasked(self.window.id()))
+        return bool(running.review.ledger.unasked_edits(self.window.id()))
 
     def run_with_companion(self, running: Running) -> None:
         running.stories.begin(running.review.unasked.undo_turn(self.window), self.window)

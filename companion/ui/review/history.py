@@ -121,7 +121,7 @@ class EditHistory:
     async def rows(self, window: sublime.Window) -> list[EditRow]:
         """The edits that the user accepted in the window, the newest first; choosing one asks what
         to do with it."""
-        edits = self.edits.accepted(window.id())[:MAX_EDITS]
+        edits = self.edits.accepted_edits(window.id())[:MAX_EDITS]
         return [EditRow(_item(edit), partial(self._choose, window, edit)) for edit in edits]
 
     async def _choose(self, window: sublime.Window, edit: Edit) -> None:

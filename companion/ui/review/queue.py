@@ -53,7 +53,7 @@ class ReviewQueue:
         """The proposals of all windows, oldest first in each, and then the open reviews of edits
         that are made; choosing one goes there."""
         diffs = {record.id: (view, record) for view, record in _all_diffs()}
-        asked = [edit.id for edit in self._edits.asked()]
+        asked = [edit.id for edit in self._edits.asked_edits()]
         return [self.row(*diffs[id]) for id in dict.fromkeys((*asked, *diffs))]
 
     def row(self, view: sublime.View, record: DiffRecord) -> EditRow:

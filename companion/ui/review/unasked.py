@@ -65,7 +65,7 @@ class Unasked:
     async def rows(self, window: sublime.Window) -> list[EditRow]:
         """The window's edits, the newest turn first; choosing one opens its review. Then the open
         reviews of other written edits."""
-        edits = self._edits.unasked(window.id())
+        edits = self._edits.unasked_edits(window.id())
         counts = (await run_in_thread(partial(_counts, edits)) or {}) if edits else {}
         views = self._reviews.views()
         found = [
@@ -133,7 +133,7 @@ class Unasked:
 
     def _turns(self, window: sublime.Window) -> list[list[Edit]]:
         """The window's edits by turns, the newest turn first."""
-        edits = self._edits.unasked(window.id())
+        edits = self._edits.unasked_edits(window.id())
         return [list(turn) for _id, turn in groupby(edits, lambda edit: edit.turn)]
 
     def _earlier(self, edit: Edit) -> Edit | None:
