@@ -39,11 +39,14 @@ LOST = "[What the user said here is lost.]"
 
 @dataclass(frozen=True)
 class Content:
-    """A piece of the answer, never empty. The last of a run of pieces has `is_partial` False."""
+    """A piece of the answer, never empty. The last of a run of pieces has `is_partial` False.
+    `ahead` is known to come next, and is held back for the piece that closes the run; it is not
+    kept."""
 
     type: ClassVar[str] = "content"
     text: str
     is_partial: bool = True
+    ahead: str = ""
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Markdown of others within our document, which cannot reach beyond its own part: fences that it
-leaves open are closed, no line of it begins as ours do, and other texts are put between fences.
+leaves open are closed, no line of it begins as ours do, what nobody would see is spelled out, and
+other texts are put between fences.
 
 A text may come in any pieces; the result depends on the whole only.
 """
@@ -7,10 +8,13 @@ A text may come in any pieces; the result depends on the whole only.
 from __future__ import annotations
 
 import re
+import sys
+from copy import copy
 from dataclasses import dataclass
 
 from ..base.shown_text import is_unseen
 from .rendered import MARKERS
+from .spelled_prose import SpelledProse
 
 # Code points of a line that are looked at: no fence that anybody writes is longer.
 MAX_LINE = 1000
@@ -99,6 +103,11 @@ class MarkdownState:
     items: tuple[int, ...] = ()
     depth: int = 0
 
+    @property
+    def closing(self) -> str:
+        """What has to follow the text: a line end, and the fence that closes it."""
+        return "\n" if self.fence is None else f"\n{self.fence.closing}\n"
+
     def state_after(self, line: str) -> MarkdownState:
         """Source: CommonMark 0.31.2, "Container blocks", "Fenced code blocks"."""
         line, fence = line[:MAX_LINE].expandtabs(4), self.fence
@@ -152,7 +161,8 @@ def _indent_column(line: str) -> int:
 
 class Prose:
     """Markdown that grows. The last line ends of what is there are held back, because nothing may
-    follow. `limit` is the number of code points that are kept."""
+    follow, and so is the beginning of a terminal's colour. `limit` is the number of code points
+    that are kept."""
 
     def __init__(self, limit: int) -> None:
         # The code points that are left out.
@@ -161,6 +171,7 @@ class Prose:
         self._parts: list[str] = []
         self._size = 0
         self._held = ""
+        self._spelled = SpelledProse()
         self._place = MarkdownState()
         # The beginning of the last line.
         self._line = ""
@@ -180,26 +191,40 @@ class Prose:
     @property
     def end(self) -> str:
         """What has to follow the text: a line end, and the fence that closes it."""
-        fence = self._place.state_after(self._line).fence
-        return "\n" if fence is None else f"\n{fence.closing}\n"
+        return self._place.state_after(self._line).closing
+
+    def end_before(self, ahead: str) -> str:
+        """What follows the text while it is known that these characters come next: they themselves,
+        and what closes them."""
+        ahead = copy(self._spelled).add_piece(ahead) if self._left else ""
+        ahead, _held = self._shown_part(ahead)
+        *lines, last = (self._line + ahead).split("\n")
+        place = self._place
+        for line in lines:
+            place = place.state_after(line)
+        return ahead + place.state_after(last).closing
 
     def add_piece(self, piece: str) -> str:
         """What is new at the end of `text`; may be empty."""
+        piece = self._spelled.add_piece(piece)
         self.cut += max(len(piece) - self._left, 0)
         piece = piece[: self._left]
         self._left -= len(piece)
+        told, self._held = self._shown_part(piece)
+        if told:
+            self._parts.append(told)
+            self._size += len(told)
+            self._follow_lines(told)
+        return told
+
+    def _shown_part(self, piece: str) -> tuple[str, str]:
+        """What is shown of the next piece, and what is held back."""
         whole = _BLANK.sub(r"\1", self._held + piece)
         told = whole.rstrip("\r\n")
-        self._held = whole[len(told) :] if told or self._size else ""
+        held = whole[len(told) :] if told or self._size else ""
         if not self._size:
             told = told.lstrip("\r\n")
-        if not told:
-            return ""
-        told = escape_signs(with_line_ends(told), before=self._line)
-        self._parts.append(told)
-        self._size += len(told)
-        self._follow_lines(told)
-        return told
+        return escape_signs(with_line_ends(told), before=self._line), held
 
     def _follow_lines(self, told: str) -> None:
         *lines, last = told.split("\n")
@@ -211,6 +236,6 @@ class Prose:
 
 def close_markdown(text: str) -> str:
     """A whole text of Markdown; ends with a line end."""
-    prose = Prose(len(text))
+    prose = Prose(sys.maxsize)
     prose.add_piece(text)
     return prose.text + prose.end

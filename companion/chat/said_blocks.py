@@ -103,6 +103,7 @@ class AnswerBlock(Block):
         super().__init__(id, turn)
         self._prose = Prose(MAX_ANSWER)
         self._news: list[str] = []
+        self._ahead = ""
         # The code points that were drawn without the end, and that end.
         self._kept, self._end = 0, Rendered("")
 
@@ -111,8 +112,10 @@ class AnswerBlock(Block):
         """Whether there is nothing to be seen yet."""
         return not self._prose.size
 
-    def add_text(self, piece: str) -> None:
+    def add_text(self, piece: str, ahead: str = "") -> None:
+        """`ahead` is known to come next."""
         self._news.append(self._prose.add_piece(piece))
+        self._ahead = ahead
 
     def draw(self) -> Drawing:
         news, end = "".join(self._news), self._rendered_end()
@@ -128,7 +131,7 @@ class AnswerBlock(Block):
 
     def _rendered_end(self) -> Rendered:
         pen = Pen()
-        pen.write(self._prose.end)
+        pen.write(self._prose.end_before(self._ahead))
         if self._prose.cut:
             pen.write_line(f"… {count_text(self._prose.cut, 'more character')} are not shown", DIM)
         return pen.rendered_text()

@@ -104,7 +104,7 @@ class TurnBlocks:
         if not isinstance(answer, AnswerBlock):
             self._close_text()
             answer = self._growing = AnswerBlock(id, self.id)
-        answer.add_text(body.text)
+        answer.add_text(body.text, body.ahead)
         if not answer.is_empty:
             self._blocks.show_block(answer)
         if not body.is_partial:

@@ -108,6 +108,11 @@ class Files(unittest.TestCase):
                 for event in self.history().turns[0].events:
                     wire.as_seed(event, CHINESE)
 
+    def test_what_the_next_piece_of_an_answer_has_is_kept_once(self) -> None:
+        self.turn("one", Content("Hell", ahead="o"), Content("o", is_partial=False), OVER)
+        found = [event.body for event in self.history().turns[0].events]
+        self.assertEqual(found, [Content("Hell"), Content("o", is_partial=False), OVER])
+
     def test_a_file_that_somebody_removed_is_not_made_anew_without_its_beginning(self) -> None:
         os.unlink(self.transcript.path)
         self.turn("one", OVER)

@@ -72,6 +72,12 @@ class Turns(unittest.IsolatedAsyncioTestCase):
         assert self.session.end is not None
         self.session.end.set_result(messages.TurnEnd(reason, meta))
 
+    async def test_a_piece_of_the_answer_says_what_is_held_back_behind_it(self) -> None:
+        self.stage.log.add_answer_piece("Shall I?")
+        self.stage.log.add_event(events.Thought("", "Hm."))
+        pieces = [events.Content("Shall I", ahead="?"), events.Content("?", is_partial=False)]
+        self.assertEqual(self.stage.of(events.Content), pieces)
+
     async def test_an_answer_is_told_in_its_order_and_ends_with_its_tokens(self) -> None:
         turn = self.started()
         turn.take_update(messages.AgentThoughtChunk("**Look** around"))

@@ -180,6 +180,20 @@ class Answers(unittest.TestCase):
         (patch,) = transcript.take_patches()
         self.assertEqual(patch.rendered.text, "\nmore\n```\n")
 
+    def test_what_is_known_to_come_next_is_seen_before_it_comes(self) -> None:
+        _, drawing = drawn(Content("Shall I", ahead="?"))
+        self.assertEqual(below(drawing), "Shall I?\n")
+        _, drawing = drawn(Content("Shall I\n", ahead="▏"))
+        self.assertEqual(below(drawing), "Shall I\n ▏\n")
+        _, drawing = drawn(Content("Shall I", ahead="?"), Content("?", is_partial=False))
+        self.assertEqual(below(drawing), "Shall I?\n")
+
+    def test_control_characters_of_an_answer_are_spelled_out_and_colours_dropped(self) -> None:
+        _, drawing = drawn(Content("\x1b[31mred\x1b[0m \0 \u202egpj.exe\x1b[2J"))
+        self.assertEqual(below(drawing), "red <U+0000> <U+202E>gpj.exe<U+001B>[2J\n")
+        _, drawing = drawn(Thought("", "\x1b[31mred\u202e"))
+        self.assertIn("red<U+202E>", below(drawing))
+
     def test_an_answer_without_end_is_cut(self) -> None:
         transcript, drawing = drawn(*[Content("a" * (1 << 20))] * 5)
         self.assertIn("… 1,048,576 more characters are not shown\n", drawing.text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 import unittest
 
@@ -25,9 +26,13 @@ UNSEEN = (
     "\0\x07\x0b\x0c\x1b\x7f\x85\xa0\xad\u0301\u034f\u115f\u180e\u200a\u200b\u200d\u2028\u202e\u2060"
     "\u3000\u3164\ufe0f\ufeff\U000e0041"
 )
-texts = st.lists(st.sampled_from((*PARTS, *"\u200b\x07\u3164", MESSAGE, LINE)), max_size=40).map(
-    "".join
-)
+# Those of them that are spelled out.
+SPELLED = "\0\x07\x0b\x0c\x1b\x7f\x85\xad\u200b\u2028\u202e\u2060\ufeff\U000e0041"
+# Parts of colours of terminals and of flags.
+COLOURS = ("\x1b", "\x1b[", "31", "m", "\U0001f3f4", "\U000e0067", "\U000e0062")
+texts = st.lists(
+    st.sampled_from((*PARTS, *"\u200b\x07\u3164", *COLOURS, MESSAGE, LINE)), max_size=40
+).map("".join)
 
 
 def grown(pieces: list[str], limit: int = LIMIT) -> Prose:
@@ -50,6 +55,13 @@ class Growing(unittest.TestCase):
             (whole.text, whole.end, whole.cut, len(whole.text)),
         )
 
+    @given(texts, st.sampled_from("a`~- \n▏"))
+    def test_what_comes_next_may_be_seen_before_it_comes(self, text: str, ahead: str) -> None:
+        prose = grown([text])
+        shown = prose.text + prose.end_before(ahead)
+        prose.add_piece(ahead)
+        self.assertEqual(shown, prose.text + prose.end)
+
     @given(st.lists(texts, max_size=6))
     def test_what_is_new_is_all_that_the_text_gained(self, pieces: list[str]) -> None:
         prose, text = Prose(LIMIT), ""
@@ -67,9 +79,13 @@ class Growing(unittest.TestCase):
             for text in (f"{letter}{LINE} Allow", f"a\n{letter * 2}{MESSAGE} b"):
                 with self.subTest(repr(text)):
                     told = text.replace(LINE, " " + LINE).replace(MESSAGE, " " + MESSAGE)
+                    self.assertIn(told, fence_text(text))
+                    if letter in SPELLED:
+                        # It is seen then, once for all that follow each other.
+                        seen = f"<U+{ord(letter):04X}>"
+                        told = re.sub(f"{re.escape(letter)}+", seen, text)
                     self.assertEqual(grown([text]).text, told)
                     self.assertEqual(grown([*text]).text, told)
-                    self.assertIn(told, fence_text(text))
 
     def test_a_sign_of_ours_behind_what_one_sees_stays_as_it_is(self) -> None:
         for text in (f"für {LINE}", f"— {LINE}", f"  {LINE}", f"語{MESSAGE}"):

@@ -310,12 +310,15 @@ def _message_line(turn: str, time: datetime, said: events.Message) -> dict[str, 
 
 
 def _event_line(event: TurnEvent) -> dict[str, Any]:
+    body = dataclasses.asdict(event.body)
+    # The next event has it.
+    body.pop("ahead", None)
     return {
         "type": "event",
         "turn": event.turn_id,
         "number": event.number,
         "time": event.time.isoformat(),
-        "body": {"type": event.body.type, **dataclasses.asdict(event.body)},
+        "body": {"type": event.body.type, **body},
     }
 
 

@@ -63,7 +63,7 @@ class EventLog:
         if text:
             text, self._held = (self._held + text)[:-1], text[-1]
         if text:
-            self._append_event(Content(text))
+            self._append_event(Content(text, ahead=self._held))
 
     def add_event(self, body: Body) -> TurnEvent:
         """Add anything else; closes a run of pieces before it, unless it belongs BESIDE."""
