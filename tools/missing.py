@@ -17,7 +17,7 @@ def sentences(folder: str, environment: Mapping[str, str], home: str) -> List[st
     window = Window(os.getpid(), 0, (os.path.abspath(folder),))
     scope = gathering.ExaminedScope(GEMINI_CLI, window, (GEMINI_CLI.command,), environment, home)
     facts = gathering.from_files(scope)
-    found = [checks.by_id(id).look(facts) for id in ("installed", "login")]
+    found = [checks.by_id(id).judge(facts) for id in ("installed", "login")]
     return ["%s %s" % (it.what, it.remedy) for it in found if isinstance(it, checks.Failed)]
 
 

@@ -132,7 +132,7 @@ def _process() -> Dict[str, Optional[float]]:
 class Tasks(Question[Tuple[int, int]]):
     """How many there are on the companion's loop, and how many CLIs are connected."""
 
-    def look_up(self, windows: Windows) -> Tuple[int, int]:
+    def find_answer(self, windows: Windows) -> Tuple[int, int]:
         connected = sum(status.connected for status in windows.statuses())
         return len(asyncio.all_tasks()), connected
 

@@ -107,7 +107,7 @@ class Diffs(Desk):
         # If nothing else is under way, its turn comes at once.
         may_wait = bool(self._under_way)
         try:
-            await self.in_turn(
+            await self.run_in_order(
                 session.id, partial(self._open_proposal, session, number, proposal, may_wait)
             )
         except EditorError as error:
@@ -168,7 +168,7 @@ class Diffs(Desk):
             # The user has decided and the CLI was not told, or there is no diff.
             return self._delivery.hand_out(session, path)
         work = partial(self._close_proposal, session, number, path, decided)
-        return await self.in_turn(self._book[number].session_id, work)
+        return await self.run_in_order(self._book[number].session_id, work)
 
     def _to_close(self, session: Session, path: str) -> int | None:
         """The session's open diff for the path. If it has none, that of a session which is gone:
@@ -228,18 +228,18 @@ class Diffs(Desk):
         has_conflicts = closed.is_edited and has_marks(closed.text or "")
         return None if has_conflicts else closed.text
 
-    async def in_turn(self, session_id: str, work: Callable[[], Awaitable[T]]) -> T:
+    async def run_in_order(self, session_id: str, work: Callable[[], Awaitable[T]]) -> T:
         """Do the work in the caller's task, after everything that the session asked for before.
         Only `stop` cancels it, even if the client leaves, so that no diff stays half open."""
         task = asyncio.current_task()
         self._under_way.add(task)
         try:
-            turn = self._sessions.turn_lock(session_id)
-            await turn.acquire()
+            lock = self._sessions.work_lock(session_id)
+            await lock.acquire()
             try:
                 return await work()
             finally:
-                turn.release()
+                lock.release()
         except asyncio.CancelledError:
             if self._is_stopped:
                 raise EditorError("The editor's companion stops.") from None
@@ -254,7 +254,7 @@ class Diffs(Desk):
         rejected it (None). `before` is as in Entry."""
         if text is not None:
             # As long as this text is not written, the one before it can still be seen on disk.
-            self._disk.look_soon()
+            self._disk.check_soon()
         # If a newer proposal is about to be opened, it is not the one that the user saw.
         known = self._book.numbers_in(OPEN, session_id, path)
         if not known:

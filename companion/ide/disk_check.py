@@ -24,7 +24,7 @@ from .editor import EditorError
 
 # Seconds after a CLI was told at which its file is checked. Whoever changes the file again, such as
 # a formatter, comes after one of these checks. After the last one, a text that comes back does so.
-LOOKS = (0.1, 0.25, 0.5, 1.0, 2.0)
+CHECKS = (0.1, 0.25, 0.5, 1.0, 2.0)
 # Hours for which a text is kept after its file has become something else. By then the CLI has
 # written it and somebody has changed it again, or the CLI never will. The hours are counted here,
 # because the clock may be set at any time.
@@ -73,20 +73,21 @@ class DiskCheck:
     def watch_text(self, number: int) -> None:
         """Check several times in the next seconds."""
         loop = asyncio.get_running_loop()
-        for seconds in LOOKS:
-            loop.call_later(seconds, self._begin_look, number, seconds == LOOKS[-1])
+        for seconds in CHECKS:
+            loop.call_later(seconds, self._begin_check, number, seconds == CHECKS[-1])
 
-    def look_soon(self) -> None:
+    def check_soon(self) -> None:
         """Check now what was written, before the next text is."""
         for number in self._book.numbers_in(TOLD):
-            self._begin_look(number)
+            self._begin_check(number)
 
     async def check_files(self) -> None:
         """Look at the file of each text that a CLI was told; call it from time to time."""
-        looks = (
-            self._look_at(number, number in self._overdue) for number in self._book.numbers_in(TOLD)
+        checks = (
+            self._check_file(number, number in self._overdue)
+            for number in self._book.numbers_in(TOLD)
         )
-        await asyncio.gather(*looks)
+        await asyncio.gather(*checks)
         # Other texts may have been told meanwhile; what was seen of their files counts.
         numbers = self._book.numbers_in(TOLD)
         for gone in set(self._seen) - set(numbers):
@@ -96,15 +97,15 @@ class DiskCheck:
         for known in (self._judged, self.missing, self._overdue):
             known.intersection_update(numbers)
 
-    def _begin_look(self, number: int, is_last: bool = False) -> None:
+    def _begin_check(self, number: int, is_last: bool = False) -> None:
         if self._has_text(number) and not self._is_stopped:
-            asyncio.ensure_future(self._look_at(number, is_last))
+            asyncio.ensure_future(self._check_file(number, is_last))
 
     def _has_text(self, number: int) -> bool:
         """False also if the user has withdrawn the text meanwhile; its CLI is told a rejection."""
         return number in self._book and self._book[number].text is not None
 
-    async def _look_at(self, number: int, is_last: bool = False) -> None:
+    async def _check_file(self, number: int, is_last: bool = False) -> None:
         if number not in self._book:
             # It was forgotten before its turn.
             return

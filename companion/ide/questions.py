@@ -45,7 +45,7 @@ class Question(ABC, Generic[T]):
     """Created on any thread; answered on the companion's loop, in one order with the events."""
 
     @abstractmethod
-    def look_up(self, windows: Windows) -> T | Awaitable[T]:
+    def find_answer(self, windows: Windows) -> T | Awaitable[T]:
         """The answer, or an awaitable for it. A failure goes to the boundary of whoever asked."""
 
 
@@ -53,7 +53,7 @@ class Question(ABC, Generic[T]):
 class WindowStatuses(Question["tuple[Status, ...]"]):
     """The state of every window."""
 
-    def look_up(self, windows: Windows) -> tuple[Status, ...]:
+    def find_answer(self, windows: Windows) -> tuple[Status, ...]:
         return windows.statuses()
 
 
@@ -61,7 +61,7 @@ class WindowStatuses(Question["tuple[Status, ...]"]):
 class SavingBegun(Question[None]):
     """Answered once this editor has the folder of the saved state; never, if another one has it."""
 
-    def look_up(self, windows: Windows) -> Awaitable[None]:
+    def find_answer(self, windows: Windows) -> Awaitable[None]:
         begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         windows.saving.once_on(lambda: None if begun.done() else begun.set_result(None))
         return begun
@@ -71,7 +71,7 @@ class SavingBegun(Question[None]):
 class ConnectedClis(Question["tuple[ConnectedCli, ...]"]):
     """The connected CLIs of all windows."""
 
-    def look_up(self, windows: Windows) -> tuple[ConnectedCli, ...]:
+    def find_answer(self, windows: Windows) -> tuple[ConnectedCli, ...]:
         return tuple(each for workspace in windows for each in connected_clis(workspace))
 
 
@@ -87,7 +87,7 @@ class Examinations(Question["tuple[Examination, ...]"]):
     environment: Mapping[str, str]
     home: str
 
-    def look_up(
+    def find_answer(
         self, windows: Windows
     ) -> tuple[Examination, ...] | Awaitable[tuple[Examination, ...]]:
         workspace = windows.workspaces.get(self.window_id)
@@ -148,7 +148,7 @@ class DiscoveryRepair(Question[bool]):
     window_id: int
     dead: str
 
-    def look_up(self, windows: Windows) -> bool | Awaitable[bool]:
+    def find_answer(self, windows: Windows) -> bool | Awaitable[bool]:
         workspace = windows.workspaces.get(self.window_id)
         if workspace is None:
             return False
@@ -163,7 +163,7 @@ class ContextShared(Question["SharedContext | None"]):
 
     window_id: int
 
-    def look_up(self, windows: Windows) -> SharedContext | None:
+    def find_answer(self, windows: Windows) -> SharedContext | None:
         workspace = windows.workspaces.get(self.window_id)
         return workspace.updates.shared_context() if workspace is not None else None
 
@@ -175,7 +175,7 @@ class FilesTold(Question["tuple[str, ...]"]):
     window_id: int
     paths: Sequence[str]
 
-    def look_up(self, windows: Windows) -> tuple[str, ...] | Awaitable[tuple[str, ...]]:
+    def find_answer(self, windows: Windows) -> tuple[str, ...] | Awaitable[tuple[str, ...]]:
         workspace = windows.workspaces.get(self.window_id)
         if workspace is None:
             return ()
@@ -192,7 +192,7 @@ class UnwrittenTexts(Question["tuple[UnwrittenText, ...]"]):
 
     window_id: int
 
-    def look_up(self, windows: Windows) -> tuple[UnwrittenText, ...]:
+    def find_answer(self, windows: Windows) -> tuple[UnwrittenText, ...]:
         workspace = windows.workspaces.get(self.window_id)
         return workspace.unwritten_texts() if workspace is not None else ()
 
@@ -206,7 +206,7 @@ class TextWithdrawal(Question[bool]):
     path: str
     text: str
 
-    def look_up(self, windows: Windows) -> bool:
+    def find_answer(self, windows: Windows) -> bool:
         workspace = windows.workspaces.get(self.window_id)
         return workspace is not None and workspace.delivery.withdraw_text(self.path, self.text)
 
@@ -223,7 +223,7 @@ class WordsForCli(Question[bool]):
     text: str
     is_accepted: bool | None
 
-    def look_up(self, windows: Windows) -> bool:
+    def find_answer(self, windows: Windows) -> bool:
         workspace = windows.workspaces.get(self.window_id)
         # What is not saved could not be given back after the end.
         if workspace is None or not windows.saving.is_on:
@@ -242,7 +242,7 @@ class WordsOnUnasked(Question[bool]):
     path: str
     text: str
 
-    def look_up(self, windows: Windows) -> bool:
+    def find_answer(self, windows: Windows) -> bool:
         workspace = windows.workspaces.get(self.window_id)
         if workspace is None or not windows.saving.is_on:
             return False
@@ -256,7 +256,7 @@ class FileStamps(Question["Mapping[str, Stamp]"]):
 
     paths: Sequence[str]
 
-    def look_up(self, windows: Windows) -> Awaitable[Mapping[str, Stamp]]:
+    def find_answer(self, windows: Windows) -> Awaitable[Mapping[str, Stamp]]:
         return windows.stamps.read_stamps(self.paths)
 
 
@@ -268,7 +268,7 @@ class FileUndoing(Question["tuple[str, Original | None]"]):
     before: Original
     after: str | None
 
-    async def look_up(self, windows: Windows) -> tuple[str, Original | None]:
+    async def find_answer(self, windows: Windows) -> tuple[str, Original | None]:
         work = partial(file_content.put_back, self.path, self.before, self.after)
         try:
             return await in_thread(work, PATIENCE)

@@ -57,7 +57,7 @@ class RestoredDiffs:
 
     async def _restore_diff(self, session_id: str, work: Callable[[], Awaitable[None]]) -> None:
         try:
-            await self._diffs.in_turn(session_id, work)
+            await self._diffs.run_in_order(session_id, work)
         except EditorError:
             # The error's sentence may contain the file's path, which must not be in a log.
             logger.warning("a diff could not be restored: the editor does not show its file")

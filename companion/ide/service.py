@@ -82,7 +82,7 @@ class Companion:
         if the companion fails or ends first."""
         answer: Answer[T] = Answer()
         self._asked[answer] = None
-        self._thread.post(partial(self._look_up, question, answer))
+        self._thread.post(partial(self._find_answer, question, answer))
         if self._thread.state is State.OVER:
             # The companion may have ended in this very moment.
             self._leave_unanswered()
@@ -117,33 +117,33 @@ class Companion:
         )
         await windows.run(on_ready=lambda: ready(windows))
 
-    def _look_up(self, question: Question[T], answer: Answer[T], windows: Windows) -> None:
+    def _find_answer(self, question: Question[T], answer: Answer[T], windows: Windows) -> None:
         """The boundary of questions: a question that fails stays without an answer."""
         try:
-            found: Any = question.look_up(windows)
+            found: Any = question.find_answer(windows)
         except Exception:
             logger.exception("%s has no answer", type(question).__name__)
             self._fail_answer(answer, FAILED)
             return
         if isawaitable(found):
-            self._asked[answer] = looking = asyncio.ensure_future(found)
-            looking.add_done_callback(partial(self._looked_up, question, answer))
+            self._asked[answer] = finding = asyncio.ensure_future(found)
+            finding.add_done_callback(partial(self._give_answer, question, answer))
         else:
             self._asked.pop(answer, None)
             answer.give(found)
 
-    def _looked_up(
-        self, question: Question[T], answer: Answer[T], looking: asyncio.Future[T]
+    def _give_answer(
+        self, question: Question[T], answer: Answer[T], finding: asyncio.Future[T]
     ) -> None:
-        if looking.cancelled():
+        if finding.cancelled():
             self._fail_answer(answer, ENDED)
-        elif looking.exception() is not None:
-            error = looking.exception()
+        elif finding.exception() is not None:
+            error = finding.exception()
             logger.error("%s has no answer", type(question).__name__, exc_info=error)
             self._fail_answer(answer, FAILED)
         else:
             self._asked.pop(answer, None)
-            answer.give(looking.result())
+            answer.give(finding.result())
 
     def _fail_answer(self, answer: Answer[Any], sentence: str) -> None:
         self._asked.pop(answer, None)

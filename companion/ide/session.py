@@ -89,7 +89,7 @@ class Session:
         self.since = time.time()
         self.opened_at = float("-inf")
         self.stream: Stream | None = None
-        self.turn: asyncio.Lock | None = None
+        self.work_lock: asyncio.Lock | None = None
         self._on_told = on_told
         self._events: deque[StreamEvent] = deque()
         self._last_id = 0

@@ -58,7 +58,7 @@ class Sessions:
         self._sessions: dict[str, Session] = {}
         self._opened = 0
         # Each session holds its own lock; that of an ended session lives as long as it is in use.
-        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._work_locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._silence = Silence(on_absent, lambda session: self.end_session(session.id))
 
     def __iter__(self) -> Iterator[Session]:
@@ -121,7 +121,7 @@ class Sessions:
         self._opened += 1
         session.ordinal = session.newest_then = self._opened
         self._sessions[session.id] = session
-        session.turn = self.turn_lock(session.id)
+        session.work_lock = self.work_lock(session.id)
         self._silence.watch_session(session)
 
     def end_absent(self) -> None:
@@ -152,16 +152,16 @@ class Sessions:
     def find_session(self, id: str) -> Session | None:
         return self._sessions.get(id)
 
-    def turn_lock(self, id: str) -> asyncio.Lock:
+    def work_lock(self, id: str) -> asyncio.Lock:
         """The lock under which the work for the session is done, one piece after the other. The
         session may have ended."""
         session = self._sessions.get(id)
-        if session is not None and session.turn is not None:
-            return session.turn
-        turn = self._turns.get(id)
-        if turn is None:
-            turn = self._turns[id] = asyncio.Lock()
-        return turn
+        if session is not None and session.work_lock is not None:
+            return session.work_lock
+        lock = self._work_locks.get(id)
+        if lock is None:
+            lock = self._work_locks[id] = asyncio.Lock()
+        return lock
 
     def detach_stream(self, session: Session, stream: Stream) -> None:
         """The stream has ended. Unless another one replaced it, the grace time begins."""

@@ -88,7 +88,7 @@ class Windows:
             for workspace in self:
                 if slept:
                     workspace.sessions.woke_up()
-                await self._look_after(workspace)
+                await self._check_workspace(workspace)
             # Some changes come only with time, such as a text that nobody wrote.
             self._updates.update_now()
 
@@ -105,12 +105,12 @@ class Windows:
         except Exception:
             logger.exception("the saved state of another editor could not be taken over")
 
-    async def _look_after(self, workspace: Workspace) -> None:
+    async def _check_workspace(self, workspace: Workspace) -> None:
         """The boundary of checks: after a failed one there is another."""
         try:
-            await workspace.look_after()
+            await workspace.check_for_changes()
         except Exception:
-            logger.exception("a window could not be looked after")
+            logger.exception("a window could not be checked")
 
     async def _close_all(self) -> None:
         """Close all windows. The next run takes over what is saved, so nothing is rejected."""

@@ -262,14 +262,14 @@ class Workspace:
         """The accepted texts that are not in their files."""
         return self.delivery.unwritten_texts(self._disk.missing)
 
-    async def look_after(self) -> None:
+    async def check_for_changes(self) -> None:
         """Call this from time to time. It checks that the discovery file exists and that accepted
         texts are on disk, and passes on decisions for which a proposal in another window had to
         end."""
         await self._disk.check_files()
-        self.unasked.forget_clis(await self.hooks.look_after())
-        await self.unasked.makers.look_after()
-        await self.words.look_after()
+        self.unasked.forget_clis(await self.hooks.forget_ended())
+        await self.unasked.makers.forget_ended()
+        await self.words.return_undeliverable()
         self.delivery.pass_on()
         if self.publication is not None:
             self.publication.renew()

@@ -79,7 +79,7 @@ class Extension(unittest.TestCase):
             ({"extension": installed, "program": old}, "0.25.3 is too old to load it"),
         )
         for changes, words in rows:
-            found = checks.by_id("extension").look(facts(**changes))
+            found = checks.by_id("extension").judge(facts(**changes))
             with self.subTest(words):
                 self.assertIn(words, found.found if isinstance(found, Ok) else "")
                 self.assertEqual(found is None, not words)
@@ -285,7 +285,7 @@ class Way(unittest.TestCase):
             self.assertIn("REMOTE_CONTAINERS=1 TMPDIR=/tmp gemini", getattr(said, "remedy", ""))
 
     def test_a_cli_that_is_connected_says_to_whom(self) -> None:
-        look = checks.by_id("connected").look
+        look = checks.by_id("connected").judge
         self.assertEqual(look(facts(is_connected=True)), Ok("to this window"))
         self.assertIn("this system does not tell", getattr(look(facts()), "found", ""))
         started = look(facts(process=None))
@@ -297,7 +297,7 @@ class Way(unittest.TestCase):
             ({"cli": QWEN_CODE}, "Run Qwen Code"),
             ({"cli": QWEN_CODE, "is_started": False}, "Open Terminal or Copy Exports"),
         ):
-            found = checks.by_id("detected").look(facts(**changes, files=()))
+            found = checks.by_id("detected").judge(facts(**changes, files=()))
             self.assertIsInstance(found, Failed)
             self.assertEqual(getattr(found, "remedy", ""), f"Start it with {words}.")
 

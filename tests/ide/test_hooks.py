@@ -131,11 +131,11 @@ class Desk(InLoop):
         process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
         try:
             await self.desk.answer_hook(GEMINI_CLI, body("BeforeAgent", pid=process.pid))
-            await self.desk.look_after()
+            await self.desk.forget_ended()
             self.assertEqual(len(self.desk.live.all()), 1)
         finally:
             process.communicate()
-        await self.desk.look_after()
+        await self.desk.forget_ended()
         self.assertEqual(self.desk.live.all(), ())
 
     async def test_a_session_that_another_process_goes_on_with_has_not_ended(self) -> None:
@@ -151,7 +151,7 @@ class Desk(InLoop):
                 await self.desk.answer_hook(GEMINI_CLI, body("BeforeAgent", session))
             running.remove(7)
             with mock.patch.object(hook_desk, "in_thread", in_thread_slowly):
-                ended = await self.desk.look_after()
+                ended = await self.desk.forget_ended()
         self.assertEqual([it.session_id for it in ended], ["s2"])
         self.assertEqual([(it.session_id, it.pid) for it in self.desk.live.all()], [("s", 8)])
 
@@ -161,9 +161,9 @@ class Desk(InLoop):
             await self.desk.answer_hook(GEMINI_CLI, body("BeforeAgent", pid=process.pid))
         finally:
             process.communicate()
-        await self.desk.look_after()
+        await self.desk.forget_ended()
         await self.desk.answer_hook(GEMINI_CLI, body("BeforeAgent", pid=process.pid))
-        await self.desk.look_after()
+        await self.desk.forget_ended()
         self.assertEqual(self.desk.live.all(), ())
 
     async def test_what_the_system_said_before_a_cli_connected_is_not_kept(self) -> None:
@@ -205,14 +205,14 @@ class Desk(InLoop):
         self.assertEqual((self.desk.live.all(), self.settled), (known, []))
         # No window had it: then it is heard here after all, and stays.
         await self.desk.answer_hook(GEMINI_CLI, body("BeforeAgent", prompt="x"))
-        await self.desk.look_after()
+        await self.desk.forget_ended()
         self.assertEqual([it.activity for it in self.desk.live.all()], [WORKING])
 
     async def test_a_cli_whose_hooks_another_window_gets_is_forgotten(self) -> None:
         await self.desk.answer_hook(GEMINI_CLI, body("BeforeAgent", prompt="x"))
         with self.assertRaises(NotConnected):
             await self.desk.answer_hook(GEMINI_CLI, {**body("AfterAgent"), "only_connected": True})
-        await self.desk.look_after()
+        await self.desk.forget_ended()
         self.assertEqual(self.desk.live.all(), ())
 
     async def test_on_windows_the_cli_is_the_process_above_the_shell_of_its_hook(self) -> None:
@@ -232,7 +232,7 @@ class Desk(InLoop):
                 await self.desk.answer_hook(
                     GEMINI_CLI, body("BeforeAgent", session, shell, prompt="x")
                 )
-                await self.desk.look_after()
+                await self.desk.forget_ended()
         found = {it.session_id: (it.pid, it.mcp_session) for it in self.desk.live.all()}
         self.assertEqual(found, {"s": (os.getpid(), its.id), "unknown": (0, "")})
 
@@ -259,7 +259,7 @@ class Desk(InLoop):
             self.assertEqual(self.desk.live.all()[0].mcp_session, expected)
         its.stream = None
         event = hook_events.read_hook(GEMINI_CLI, {**body("AfterAgent"), "pid": 0})
-        self.assertIsNone(event and await self.desk.session_of(event))
+        self.assertIsNone(event and await self.desk.mcp_session_of(event))
         self.desk.stop()
 
     async def test_a_proposal_is_found_by_the_path_that_its_cli_knows(self) -> None:
@@ -277,14 +277,14 @@ class Desk(InLoop):
         for name in ("connected", "not connected"):
             told = {**body("BeforeAgent", name, prompt="x"), "pid_namespace": "pid:[1]"}
             await self.desk.answer_hook(GEMINI_CLI, told)
-            await self.desk.look_after()
+            await self.desk.forget_ended()
             self.assertEqual([it.session_id for it in self.desk.live.all()], [name])
             await clock.advance(ABSENT + 1)
-            await self.desk.look_after()
+            await self.desk.forget_ended()
             self.assertEqual(len(self.desk.live.all()), name == "not connected")
         later = time.time() + SILENT + 1
         with mock.patch.object(hook_desk.time, "time", lambda: later):
-            await self.desk.look_after()
+            await self.desk.forget_ended()
         self.assertEqual(self.desk.live.all(), ())
 
     async def test_an_answer_that_another_listener_breaks_is_not_given(self) -> None:

@@ -41,7 +41,7 @@ def texts_of(saved: SavedWorkspace) -> list[str | None]:
 
 def texts(windows: Windows, window_id: int) -> tuple[tuple[str, str], ...]:
     """Path and text of what no CLI could be told of yet."""
-    return tuple(it[:2] for it in UnwrittenTexts(window_id).look_up(windows))
+    return tuple(it[:2] for it in UnwrittenTexts(window_id).find_answer(windows))
 
 
 def is_free(lock: FolderLock) -> bool:
@@ -311,7 +311,7 @@ class TwoEditors(OutlivingTestCase):
                 first = await stack.enter_async_context(self.running(self.editor, 1))
                 later = AsyncExitStack()
                 second = await later.enter_async_context(self.running(self.other, 2))
-                begun = asyncio.ensure_future(SavingBegun().look_up(second))
+                begun = asyncio.ensure_future(SavingBegun().find_answer(second))
                 DiffAccepted(1, "session", "/a/b", "first\n").apply(first)
                 DiffAccepted(2, "another", "/a/c", "second\n").apply(second)
                 self.assertFalse(begun.done())
@@ -448,7 +448,7 @@ class OtherWindows(OutlivingTestCase):
         self.run_with(step)
 
     def test_what_was_typed_into_a_diff_comes_back_in_a_window_with_other_folders(self) -> None:
-        patched(self, mock.patch.object(disk_check, "LOOKS", (0.0,)))
+        patched(self, mock.patch.object(disk_check, "CHECKS", (0.0,)))
         typed = accepted("/a/b", "typed\n")._replace(state=OPEN, proposed="another")
         state_file.save_state(self.path, [self.saved("/a", proposals=(typed,))])
 
@@ -493,7 +493,7 @@ class WordsForAModel(OutlivingTestCase):
         workspace = windows.workspaces.get(1)
         assert event is not None and workspace is not None
         workspace.hooks.live.apply_hook(event, "session")
-        return WordsForCli(1, "session", "/a/b", "No.", False).look_up(windows)
+        return WordsForCli(1, "session", "/a/b", "No.", False).find_answer(windows)
 
     async def begin_and_take(self, windows: Windows) -> None:
         windows.set_windows({1: ("/a",)})
@@ -511,7 +511,7 @@ class WordsForAModel(OutlivingTestCase):
             windows.set_windows({2: ("/other",), 3: ("/a",)})
             self.assertEqual(self.waiting(windows, 3), ["No."])
             for workspace in windows:
-                await workspace.words.look_after()
+                await workspace.words.return_undeliverable()
 
         self.run_with(step)
         self.assertEqual(self.editor.returned, [])
@@ -536,7 +536,7 @@ class WordsForAModel(OutlivingTestCase):
             second = windows.workspaces.get(2)
             assert second is not None
             with mock.patch.object(words_for_model.time, "time", lambda: later):
-                await second.words.look_after()
+                await second.words.return_undeliverable()
 
         later = time.time() + 2 * words_for_model.RETURN
         self.run_with(close)

@@ -32,17 +32,17 @@ T = TypeVar("T")
 
 
 class Failing(Question[None]):
-    def look_up(self, windows: Windows) -> None:
+    def find_answer(self, windows: Windows) -> None:
         raise ZeroDivisionError("the reason")
 
 
 class FailingLater(Question[None]):
-    async def look_up(self, windows: Windows) -> None:
+    async def find_answer(self, windows: Windows) -> None:
         raise ZeroDivisionError("the reason")
 
 
 class NeverAnswered(Question[None]):
-    def look_up(self, windows: Windows) -> Awaitable[None]:
+    def find_answer(self, windows: Windows) -> Awaitable[None]:
         return asyncio.get_running_loop().create_future()
 
 
@@ -134,7 +134,7 @@ class QuestionsTestCase(unittest.TestCase):
         self.windows = Windows(FakeEditor(), PID, lambda environments: None)
 
     async def ask(self, question: Question[T]) -> T:
-        found: Any = question.look_up(self.windows)
+        found: Any = question.find_answer(self.windows)
         if asyncio.iscoroutine(found) or asyncio.isfuture(found):
             found = await asyncio.wait_for(found, PATIENCE)
         return found  # type: ignore[no-any-return]

@@ -89,7 +89,7 @@ class WindowsTestCase(unittest.TestCase):
 
     def statuses(self) -> tuple[Status, ...]:
         found: list[tuple[Status, ...]] = []
-        self.background.call(lambda: found.append(WindowStatuses().look_up(self.windows)))
+        self.background.call(lambda: found.append(WindowStatuses().find_answer(self.windows)))
         return found[0]
 
     def workspaces(self) -> list[str]:

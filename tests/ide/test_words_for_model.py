@@ -99,7 +99,7 @@ class WordsCase(InLoop):
     @word("somebody looks(?: after (.+) s)?")
     async def look(self, seconds: str | None) -> None:
         self.now += float(seconds or 0)
-        await self.words_for_model.look_after()
+        await self.words_for_model.return_undeliverable()
 
     @word("the editor starts again")
     def restart(self) -> None:

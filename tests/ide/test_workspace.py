@@ -18,7 +18,7 @@ from GeminiCompanion.companion.ide.clis import CLIS, GEMINI_CLI
 from GeminiCompanion.companion.ide.context import LONGEST_WAIT
 from GeminiCompanion.companion.ide.decisions import OPEN, TOLD
 from GeminiCompanion.companion.ide.diffs import MAX_OPEN_DIFFS, MAX_PATH, MAX_WINDOW_DIFFS
-from GeminiCompanion.companion.ide.disk_check import LOOKS
+from GeminiCompanion.companion.ide.disk_check import CHECKS
 from GeminiCompanion.companion.ide.editor import EditorError, Proposal
 from GeminiCompanion.companion.ide.events import WindowSettingsChanged
 from GeminiCompanion.companion.ide.hooks import edit_makers, hook_desk, unasked_edits
@@ -347,7 +347,7 @@ class Decisions(WithoutServer):
             (entry,) = self.workspace.saved_workspace(time.time()).proposals
             self.assertEqual((entry.path, entry.text, entry.state), (path, "mine\n", TOLD))
             write(path, "mine\n")
-            await self.workspace.look_after()
+            await self.workspace.check_for_changes()
             self.assertEqual(self.workspace.delivery.unwritten_texts(), ())
 
     async def test_a_diff_that_fails_after_its_cli_left_waits_for_nobody(self) -> None:
@@ -497,7 +497,7 @@ class HandedOver(WithoutServer):
 
     async def wait(self) -> None:
         """Let the looks at the disk pass."""
-        for seconds in (0.0, *LOOKS):
+        for seconds in (0.0, *CHECKS):
             await self.clock.advance(seconds)
 
     async def comes_back(self, text: str = "mine") -> None:
@@ -579,10 +579,10 @@ class UndoneEdit(WithoutServer):
     async def test_the_next_cli_hears_what_was_undone_of_one_that_was_killed(self) -> None:
         await self.edit()
         self.undo()
-        await self.workspace.look_after()
+        await self.workspace.check_for_changes()
         self.assertEqual(await self.prompt(2), "")
         self.running.remove(1)
-        await self.workspace.look_after()
+        await self.workspace.check_for_changes()
         self.assertEqual(await self.prompt(2), self.sentence)
         self.assertEqual(await self.prompt(2), "")
 
@@ -593,7 +593,7 @@ class UndoneEdit(WithoutServer):
         self.start_again()
         self.start_again()
         self.undo()
-        await self.workspace.look_after()
+        await self.workspace.check_for_changes()
         self.assertEqual(await self.prompt(2), "")
         self.assertEqual(await self.prompt(1), self.sentence)
 
@@ -604,7 +604,7 @@ class UndoneEdit(WithoutServer):
         self.undo()
         self.start_again()
         self.start_again()
-        await self.workspace.look_after()
+        await self.workspace.check_for_changes()
         self.assertEqual(await self.prompt(2), "")
         self.assertEqual(await self.prompt(1), self.sentence)
         self.start_again()
@@ -617,7 +617,7 @@ class UndoneEdit(WithoutServer):
         self.start_again()
         self.undo()
         self.running.remove(1)
-        await self.workspace.look_after()
+        await self.workspace.check_for_changes()
         self.assertEqual(await self.prompt(2), self.sentence)
 
     async def test_after_a_restart_a_cli_of_another_system_is_waited_for_a_while(self) -> None:
@@ -625,11 +625,11 @@ class UndoneEdit(WithoutServer):
         await self.edit()
         self.start_again()
         self.undo()
-        await self.workspace.look_after()
+        await self.workspace.check_for_changes()
         self.assertEqual(await self.prompt(2), "")
         late = time.time() + hook_desk.SILENT + 1
         with mock.patch.object(time, "time", lambda: late):
-            await self.workspace.look_after()
+            await self.workspace.check_for_changes()
         self.assertEqual(await self.prompt(2), self.sentence)
 
     async def test_after_a_restart_a_process_of_that_number_is_waited_for_a_day(self) -> None:
@@ -639,7 +639,7 @@ class UndoneEdit(WithoutServer):
         self.undo()
         late = time.time() + edit_makers.RUNS + 1
         with mock.patch.object(time, "time", lambda: late):
-            await self.workspace.look_after()
+            await self.workspace.check_for_changes()
         self.assertEqual(await self.prompt(2), self.sentence)
 
     async def test_one_that_ended_before_the_restart_is_not_waited_for(self) -> None:

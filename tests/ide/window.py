@@ -277,7 +277,7 @@ class WithoutServer(FilesTestCase):
         ),
         "the editor has lost its diffs": lambda t: t.editor.diffs.clear(),
         "the editor refuses: (.+)": lambda t, reason: setattr(t.editor, "refusal", reason),
-        "all are looked after": lambda t: t.workspace.look_after(),
+        "all are looked after": lambda t: t.workspace.check_for_changes(),
         "a moment passes": lambda t: t.clock.advance(0),
         r"the user heard (\d) sentences?(?: of (.+))?": lambda t, count, part: t.assertEqual(
             [part in it if part else True for it in t.editor.told], [True] * int(count)

@@ -42,7 +42,7 @@ class _ForgetSentences(Question[None]):
 
     window_id: int
 
-    def look_up(self, windows: Any) -> None:
+    def find_answer(self, windows: Any) -> None:
         workspace = windows.workspaces.get(self.window_id)
         if workspace is not None:
             workspace.unasked._keep_sentences([])

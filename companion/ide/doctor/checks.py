@@ -59,7 +59,7 @@ class Check:
 
     id: str
     name: str
-    look: Callable[[Facts], Ok | Failed | None]
+    judge: Callable[[Facts], Ok | Failed | None]
     is_way: bool = False
 
 

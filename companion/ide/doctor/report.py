@@ -66,7 +66,7 @@ def examine_cli(facts: Facts) -> Examination:
     for check in CHECKS:
         if check.is_way and facts.is_connected:
             continue
-        result = check.look(facts)
+        result = check.judge(facts)
         if result is not None:
             rows.append(CheckRow(check, None if has_failed else result))
             has_failed = has_failed or isinstance(result, Failed)

@@ -62,7 +62,7 @@ class EditMakers:
         if ended:
             self._on_change()
 
-    async def look_after(self) -> None:
+    async def forget_ended(self) -> None:
         """Forget sessions from before a restart that have ended; call it from time to time, because
         no hook says which ones have."""
         expected = dict(self._expected)

@@ -87,7 +87,7 @@ class HookDesk:
         event = replace(told, pid=_local_process(told))
         # At once, because it may end while anything is waited for.
         self._local |= running_processes({event.pid} - {0})
-        session = await self.session_of(event)
+        session = await self.mcp_session_of(event)
         known = self.live.find(event)
         self._elsewhere = [cli for cli in self._elsewhere if cli != known]
         if event.only_connected and session is None:
@@ -116,7 +116,7 @@ class HookDesk:
             self.outdated.add(cli)
             self.live.changes.emit()
 
-    async def session_of(self, event: HookEvent) -> Session | None:
+    async def mcp_session_of(self, event: HookEvent) -> Session | None:
         """The MCP session of the hook's CLI, found by its process's connection to this window, or
         by its proposal if the system does not know the process; None if it has none, or if nobody
         can tell."""
@@ -127,13 +127,13 @@ class HookDesk:
         }
         ports = await self._ports_of(event.pid, peers) if event.pid else None
         if ports is None:
-            id = self._proposing_session(event)
+            id = self._proposing_mcp_session(event)
             return next((session for session in peers.values() if session.id == id), None)
         found = [peers[port] for port in ports if port in peers]
         # A CLI that connects again has two sessions for a moment.
         return max(found, key=lambda session: session.ordinal) if found else None
 
-    def _proposing_session(self, event: HookEvent) -> str:
+    def _proposing_mcp_session(self, event: HookEvent) -> str:
         """The id of the MCP session that proposes the edit about which a CLI asks, and from then on
         that of this CLI; empty if nobody can tell. The proposal comes before the hook
         (docs/protocol.md 9.61)."""
@@ -163,7 +163,7 @@ class HookDesk:
     def stop(self) -> None:
         self._questions.stop()
 
-    async def look_after(self) -> list[LiveCli]:
+    async def forget_ended(self) -> list[LiveCli]:
         """Forget CLIs that have ended or left; call it from time to time, because a killed CLI does
         not report its end. Gives those whose process has ended, unless another one goes on with the
         session."""

@@ -116,7 +116,7 @@ class WordsForModel:
         text = GAP.join(_text_for_model(self._waiting[number]) for number in found)
         return HookAnswer(context=text, settle=(partial(self._settle_words, found),))
 
-    async def look_after(self) -> None:
+    async def return_undeliverable(self) -> None:
         """Give back the words of CLIs that have ended; call it now and then."""
         for number, words in await self._words_without_cli():
             if number not in self._waiting or number in self._under_way:

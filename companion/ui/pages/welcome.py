@@ -81,8 +81,8 @@ def _current_examination(found: Examinations) -> Examination:
 def _step_results(examination: Examination) -> dict[str, Ok | Failed | None]:
     """The results of the steps by their ids; None for the last one if it has to wait for others."""
     facts = examination.facts
-    results = {id: checks.by_id(id).look(facts) for id in STEPS}
-    settings = checks.by_id("settings").look(facts)
+    results = {id: checks.by_id(id).judge(facts) for id in STEPS}
+    settings = checks.by_id("settings").judge(facts)
     if isinstance(settings, Failed):
         # Whatever is wrong in that file, the CLI stops at it.
         results["enabled"] = settings
@@ -104,7 +104,7 @@ def _step_results(examination: Examination) -> dict[str, Ok | Failed | None]:
 def _on_its_way(facts: Facts) -> Failed | None:
     """The first failure among the doctor's checks that are not steps of this page."""
     others = [check for check in checks.CHECKS if check.id not in STEPS or check.id == "connected"]
-    results = (check.look(facts) for check in others if not (check.is_way and facts.is_connected))
+    results = (check.judge(facts) for check in others if not (check.is_way and facts.is_connected))
     return next((result for result in results if isinstance(result, Failed)), None)
 
 

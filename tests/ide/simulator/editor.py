@@ -444,12 +444,12 @@ class Companion:
         """Path and text of what the user finds kept."""
         if self.windows is None or self.is_over:
             return ()
-        return tuple(it[:2] for it in UnwrittenTexts(window_id).look_up(self.windows))
+        return tuple(it[:2] for it in UnwrittenTexts(window_id).find_answer(self.windows))
 
     def withdraw(self, window_id: int, path: str, text: str) -> bool:
         if self.windows is None or self.is_over:
             return False
-        return TextWithdrawal(window_id, path, text).look_up(self.windows)
+        return TextWithdrawal(window_id, path, text).find_answer(self.windows)
 
     def call(self, name: str, call: Callable[[Windows], Any]) -> None:
         self._queue.append((name, call))

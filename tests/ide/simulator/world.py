@@ -224,7 +224,7 @@ class World:
         words = WordsForCli(diff.window_id, diff.session_id, diff.path, text, is_accepted)
 
         def take(windows: Windows) -> None:
-            if words.look_up(windows):
+            if words.find_answer(windows):
                 self.note("taken for {}: {!r}", process, text)
                 self.ledger.hooks.taken(text, process)
 
