@@ -66,13 +66,15 @@ class ChatService(User):
         agent: str = "",
         conversation_id: str = "",
         tools: Sequence[ToolServer] = (),
+        folders: Sequence[str] = (),
     ) -> ChatUpdate:
         """Follow a conversation; gives its first update, whose state is STARTING. Without an id it
         is a new one. With the id of one that does not exist (any more) it is a new one with this
         id, in the workspace (an absolute path of a folder) and with the agent (its id; empty is the
-        usual one). `tools` are servers of ours, which its agent may use."""
+        usual one). `tools` are servers of ours, which its agent may use; `folders` are those of its
+        window (absolute paths), which its agent gets too, if it takes several."""
         id = conversation_id or secrets.token_hex(16)
-        wanted = WantedChat(id, agent, workspace, tuple(tools))
+        wanted = WantedChat(id, agent, workspace, tuple(tools), tuple(folders))
         with self._door:
             self._wanted[wanted.id] = wanted
         self.ask(Open(wanted))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from typing import Sequence
 
 from ..agent.agent import Agent, Conversation, folder_of
 from ..agent.failure import CLIENT_NOT_INITIALIZED, VALIDATION_ERROR, AgentError
@@ -24,12 +25,13 @@ KEYS_INSIDE = sentence(
 class WantedChat:
     """What a front end wants to be open. `agent` and `workspace` are for a conversation that does
     not exist yet; an empty `agent` is the usual one. `tools` are servers of ours, which its agent
-    may use."""
+    may use. `folders` are those of its window (absolute paths)."""
 
     id: str
     agent: str
     workspace: str
     tools: tuple[ToolServer, ...] = ()
+    folders: tuple[str, ...] = ()
 
     @property
     def first_update(self) -> ChatUpdate:
@@ -62,6 +64,17 @@ async def folder_for(agent: Agent, workspace: str) -> str:
     return folder_of(workspace)
 
 
+async def folders_beside(agent: Agent, workspace: str, folders: Sequence[str]) -> tuple[str, ...]:
+    """The folders of a window that belong to a conversation in the workspace: all of a window that
+    has the workspace, but those that have the agents' keys in them."""
+
+    def find() -> tuple[str, ...]:
+        real = dict.fromkeys(map(os.path.realpath, folders))
+        return tuple(each for each in real if workspace in real and not _has_keys(agent, each))
+
+    return await in_thread(find) if folders else ()
+
+
 async def check_folder(conversation: Conversation) -> None:
     """Raises AgentError if its agent would work in a folder that is not there any more."""
     if conversation.workspace:
@@ -77,6 +90,11 @@ async def _check_there(folder: str) -> None:
 async def _check_apart(agent: Agent, workspace: str) -> None:
     """Raises AgentError if the model could read the credentials: without asking, it reads all that
     is in its workspace."""
-    is_within, state = private_files.is_within, agent.state
-    if await in_thread(lambda: is_within(state, workspace) or is_within(workspace, state)):
+    if await in_thread(lambda: _has_keys(agent, workspace)):
         raise AgentError(VALIDATION_ERROR, KEYS_INSIDE.with_values(workspace=workspace))
+
+
+def _has_keys(agent: Agent, folder: str) -> bool:
+    """Whether the folder has the agents' keys in it, or is among them. Blocks."""
+    is_within, state = private_files.is_within, agent.state
+    return is_within(state, folder) or is_within(folder, state)

@@ -164,6 +164,8 @@ class OpenChat:
         found = await finding.find_conversation(self._agent, wanted)
         self.unsaid = Unsaid(found)
         found.session.lend_servers(wanted.tools)
+        beside = finding.folders_beside(self._agent, found.workspace, wanted.folders)
+        found.session.lend_folders(await beside)
         self._hear_undos(found)
         await self._follow_conversation(found)
         found.set_attended(True)

@@ -51,6 +51,9 @@ def content(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text}
 
 
+PLACE = messages.SessionPlace("/w")
+
+
 class BesideTheProtocol(unittest.TestCase):
     def test_a_request_names_its_session_as_a_text_or_none(self) -> None:
         for params, session in (({"sessionId": "s"}, "s"), ({"sessionId": 1}, ""), ({}, "")):
@@ -193,10 +196,10 @@ class Requests(unittest.TestCase):
 class Answers(unittest.TestCase):
     def test_a_session_without_an_id_is_not_opened(self) -> None:
         with self.assertRaises(Unreadable):
-            messages.new_session("/w", ()).read({"models": {}})
+            messages.new_session(PLACE).read({"models": {}})
 
     def test_what_a_session_offers_is_read_and_the_operators_model_is_among_it(self) -> None:
-        told = messages.reopen_session(messages.LOAD, "s", "/w", ()).read(
+        told = messages.reopen_session(messages.LOAD, "s", PLACE).read(
             {
                 "models": {"availableModels": [{"modelId": "a"}, {}], "currentModelId": "b"},
                 "modes": {"availableModes": [{"id": "plan"}, 5], "currentModeId": "plan"},
@@ -207,7 +210,8 @@ class Answers(unittest.TestCase):
         self.assertEqual((mode.values, mode.current, mode.is_made), (("plan",), "plan", True))
         nothing = messages.OpenedSession("s")
         self.assertEqual(
-            messages.reopen_session(messages.RESUME, "s", "/w", ()).read({"models": None}), nothing
+            messages.reopen_session(messages.RESUME, "s", PLACE).read({"models": None}),
+            nothing,
         )
 
     def test_another_version_of_the_protocol_is_not_understood(self) -> None:
@@ -296,7 +300,7 @@ class OverAProcess(unittest.IsolatedAsyncioTestCase):
 
     async def test_the_agent_is_told_that_nobody_waits_for_an_answer(self) -> None:
         client, _heard = await self.heard()
-        client.send_request(messages.new_session("/w", ())).cancel()
+        client.send_request(messages.new_session(PLACE)).cancel()
         await until(lambda: "cancel_request" in client.process.last_errors)
         last = json.loads(client.process.last_errors.split("\n")[-1])
         self.assertEqual((last["method"], last["params"]), ("$/cancel_request", {"requestId": 1}))
@@ -304,6 +308,6 @@ class OverAProcess(unittest.IsolatedAsyncioTestCase):
     async def test_an_answer_that_is_not_read_is_an_error_of_its_request(self) -> None:
         client, _heard = await self.heard(line(id=1, result={"sessionId": 5}), after=1)
         with self.assertRaises(AgentError) as caught:
-            await asyncio.wait_for(client.request(messages.new_session("/w", ())), PATIENCE)
+            await asyncio.wait_for(client.request(messages.new_session(PLACE)), PATIENCE)
         self.assertEqual(caught.exception.code, GEMINI_ERROR)
         self.assertTrue(client.is_running)

@@ -51,7 +51,8 @@ def update(**members: Any) -> Any:
 
 
 def opened(**members: Any) -> ConfigOptions:
-    return messages.new_session("/w", ()).read({"sessionId": "s", **members}).options
+    asked = messages.new_session(messages.SessionPlace("/w"))
+    return asked.read({"sessionId": "s", **members}).options
 
 
 class Read(unittest.TestCase):

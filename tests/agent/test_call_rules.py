@@ -28,8 +28,8 @@ from .test_lasting_answers import Case, command, of_server
 class Rules(Case):
     def decided(self, call: Call, **rules: Any) -> str:
         given = AgentRules(**{name: tuple(it) for name, it in rules.items()})
-        coverage = coverage_of(call, self.folder)
-        return verdict_of(call, given, self.folder, coverage).decision
+        coverage = coverage_of(call, (self.folder,))
+        return verdict_of(call, given, (self.folder,), coverage).decision
 
     def reading(self, name: str) -> Call:
         path = self.path(name)
@@ -47,7 +47,7 @@ class Rules(Case):
 
     def test_the_rule_that_decided_is_named(self) -> None:
         rules = AgentRules(allow=("command:ls", "command:make *", "command:make test"))
-        found = verdict_of(command(), rules, self.folder, coverage_of(command(), self.folder))
+        found = verdict_of(command(), rules, (self.folder,), coverage_of(command(), (self.folder,)))
         self.assertEqual(found.rule, "command:make *")
 
     def test_a_path_is_denied_by_any_of_its_names_and_allowed_by_where_it_leads(self) -> None:
@@ -137,7 +137,7 @@ class Rules(Case):
 
     def written(self, *running: Call, **rules: Any) -> str:
         given = AgentRules(**{name: tuple(it) for name, it in rules.items()})
-        return verdict_of_write(self.path("a"), running, given, self.folder).decision
+        return verdict_of_write(self.path("a"), running, given, (self.folder,)).decision
 
     def test_a_write_without_a_question_is_that_of_the_tool_that_runs_for_its_file(self) -> None:
         call = replace(self.edit("a"), name="write_file")
@@ -251,8 +251,18 @@ class Rules(Case):
         linked = os.path.join(self.top, "linked")
         os.symlink(self.folder, linked)
         rules = AgentRules(deny=("edit:/src/",))
-        found = verdict_of(self.edit("src/a.py"), rules, linked, NOTHING)
+        found = verdict_of(self.edit("src/a.py"), rules, (linked,), NOTHING)
         self.assertEqual(found.decision, DENY)
+
+    def test_a_rule_from_a_folder_on_counts_in_each_folder_of_the_session(self) -> None:
+        roots, call = (self.folder, os.path.join(self.top, "lib")), self.edit("../lib/src/a.py")
+        for decision, rules in (
+            (ALLOW, AgentRules(allow=("edit:/src/",))),
+            (DENY, AgentRules(deny=("edit:/src/",), allow=("edit:**",))),
+        ):
+            found = verdict_of(call, rules, roots, coverage_of(call, roots))
+            self.assertEqual(found.decision, decision)
+        self.assertEqual(self.decided(call, allow=["edit:/src/", "edit:**"]), "")
 
     def test_a_tool_is_meant_by_its_name_but_not_for_commands_and_edits(self) -> None:
         self.assertEqual(self.decided(of_server(), allow=["tool:mcp_sums_*"]), ALLOW)

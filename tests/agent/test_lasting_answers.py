@@ -52,17 +52,17 @@ class Case(unittest.TestCase):
         )
 
     def labels(self, call: Call) -> dict[str, str]:
-        coverage = coverage_of(call, self.folder)
+        coverage = coverage_of(call, (self.folder,))
         return {outcome: str(it.label) for outcome, it in coverage.answers.items()}
 
     def approved(self, call: Call, outcome: str = ALWAYS) -> Approvals:
         approvals = Approvals()
-        approvals.remember_answer(coverage_of(call, self.folder).answers[outcome])
+        approvals.remember_answer(coverage_of(call, (self.folder,)).answers[outcome])
         self.assertTrue(self.covers(approvals, call))
         return approvals
 
     def covers(self, approvals: Approvals, call: Call) -> bool:
-        return approvals.covers_all(coverage_of(call, self.folder))
+        return approvals.covers_all(coverage_of(call, (self.folder,)))
 
     def assert_asked(self, *calls: Call) -> None:
         """Nothing lasting is offered for these calls, and an approval of all edits in the workspace
@@ -320,13 +320,53 @@ class Tools(Case):
         )
 
 
+class TwoFolders(Case):
+    """A session with a second folder beside the workspace."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.second = os.path.join(self.top, "lib")
+        os.makedirs(os.path.join(self.second, "deep"))
+        self.roots = (self.folder, self.second)
+
+    def test_a_file_of_the_second_folder_is_approved_as_one_of_the_workspace(self) -> None:
+        approvals = Approvals()
+        found = coverage_of(self.edit("../lib/a.py"), self.roots)
+        name = os.path.join(self.second, "").replace(os.sep, "/")
+        self.assertEqual(
+            {outcome: str(it.label) for outcome, it in found.answers.items()},
+            {
+                ALWAYS: "Allow edits of this file for this conversation",
+                ALWAYS_TOOL: IN_FOLDER.format(name if len(name) <= 31 else "…" + name[-30:]),
+            },
+        )
+        approvals.remember_answer(found.answers[ALWAYS_TOOL])
+        inner = coverage_of(self.edit("../lib/deep/b.py"), self.roots)
+        self.assertTrue(approvals.covers_all(inner))
+        for other in ("a.py", "../lib/.git/hooks/x", "../lib/.envrc", "../libs/a.py"):
+            coverage = coverage_of(self.edit(other), self.roots)
+            self.assertFalse(approvals.covers_all(coverage), other)
+
+    def test_files_of_both_folders_are_approved_one_by_one(self) -> None:
+        call = self.edit("a.py", "../lib/a.py")
+        self.assertEqual([*coverage_of(call, self.roots).answers], [ALWAYS])
+
+    def test_without_the_second_folder_its_files_are_asked_about(self) -> None:
+        self.assertEqual(self.labels(self.edit("../lib/a.py")), {})
+
+    def test_a_search_in_the_second_folder_is_approved_like_one_in_the_workspace(self) -> None:
+        call = read_call(ToolCallUpdate("1", "Grep", "search"), "Grep", {"path": self.second})
+        self.assertEqual([*coverage_of(call, self.roots).answers], [ALWAYS])
+        self.assertEqual(self.labels(call), {})
+
+
 class Many(Case):
     def test_thousands_of_approvals_cover_what_each_of_them_says(self) -> None:
         approvals = Approvals()
         for number in range(5000):
             name = f"src/deep/{number}/{number}.py"
             approvals.remember_answer(
-                coverage_of(self.edit(name), self.folder).answers[ALWAYS_TOOL]
+                coverage_of(self.edit(name), (self.folder,)).answers[ALWAYS_TOOL]
             )
         self.assertTrue(self.covers(approvals, self.edit("src/deep/7/x/y.py")))
         for other in ("src/deep/a.py", "src/deep/5000/a.py", "src/deep/77777/a.py"):

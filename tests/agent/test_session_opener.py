@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 import unittest
+from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Sequence
 
 from GeminiCompanion.companion.agent import tool_servers
 from GeminiCompanion.companion.agent.acp.messages import AgentCapabilities, OpenedSession
@@ -51,3 +53,70 @@ class ToldServers(unittest.IsolatedAsyncioTestCase):
             with self.subTest(id):
                 told = await self.told(CLIS[id]("", False))
                 self.assertEqual(told, ["own", "editor", "plain"])
+
+
+class Folders(unittest.IsolatedAsyncioTestCase):
+    """What an agent is told of the folders of the window."""
+
+    def setUp(self) -> None:
+        made = tempfile.TemporaryDirectory()
+        self.addCleanup(made.cleanup)
+        self.top = os.path.realpath(made.name)
+        for name in ("work", "work/inner", "lib", "lib/deep"):
+            os.mkdir(self.path(name))
+        self.warnings: Sequence[Any] = ()
+
+    def path(self, name: str) -> str:
+        return os.path.join(self.top, *name.split("/"))
+
+    async def told(
+        self, *folders: str, cli: str = "claude", takes: bool = True, trusted: Sequence[str] = ()
+    ) -> Any:
+        """The folders beside the workspace that it is told."""
+        agent, asked = CLIS[cli]("", False), []
+        agent.trusted_folders = tuple(map(self.path, trusted))
+        opener = SessionOpener(agent, self.path("work"))
+        opener.lent_folders = tuple(map(self.path, folders))
+
+        async def begin(request: Any, timeout: float) -> OpenedSession:
+            asked.append(request.params)
+            return OpenedSession("session")
+
+        client: Any = SimpleNamespace(
+            capabilities=AgentCapabilities(takes_folders=takes), request=begin
+        )
+        opened = await opener.open_session(client, "", "", None)
+        self.warnings = [str(each) for each in opener.others.warnings]
+        told = asked[0].get("additionalDirectories")
+        self.assertEqual(opened.session.roots, (self.path("work"), *(told or ())))
+        return told
+
+    async def test_an_agent_that_takes_them_gets_all_folders_of_the_window(self) -> None:
+        self.assertEqual(await self.told("work", "lib"), (self.path("lib"),))
+        self.assertIsNone(await self.told("work"))
+
+    async def test_an_agent_that_does_not_offer_it_is_told_of_none(self) -> None:
+        self.assertIsNone(await self.told("work", "lib", takes=False))
+
+    async def test_a_folder_within_another_and_one_that_is_gone_are_not_told(self) -> None:
+        told = await self.told("work", "work/inner", "lib/deep", "lib", "gone")
+        self.assertEqual(told, (self.path("lib"),))
+        self.assertEqual(self.warnings, [])
+
+    async def test_a_folder_beside_a_trusted_workspace_has_to_be_trusted(self) -> None:
+        self.assertIsNone(await self.told("work", "lib", trusted=["work"]))
+        (warning,) = self.warnings
+        self.assertIn(self.path("lib"), warning)
+        self.assertIn("not trusted", warning)
+        self.assertEqual(
+            await self.told("work", "lib", trusted=["work", "lib"]), (self.path("lib"),)
+        )
+
+    async def test_a_folder_whose_settings_would_count_unasked_is_left_out(self) -> None:
+        rules = Path(self.path("lib"), ".codex", "rules", "default.rules")
+        rules.parent.mkdir(parents=True)
+        rules.write_text('prefix_rule(["touch"], allow)\n')
+        self.assertIsNone(await self.told("work", "lib", cli="codex"))
+        self.assertIn(self.path("lib"), self.warnings[0])
+        trusted = await self.told("work", "lib", cli="codex", trusted=["lib"])
+        self.assertEqual(trusted, (self.path("lib"),))

@@ -73,7 +73,8 @@ class Agent:
     `mode` is the one in which its conversations begin, and `writes_as` what its calls that write
     are named by it. Whether its model `reads_tabs`, with what is not saved; it
     `begins_before_it_asks`, as it tells its calls; it `tells_pieces` of a file for an edit, not all
-    of it; and it `keeps_commands` that last longer until it ends itself."""
+    of it; and it `keeps_commands` that last longer until it ends itself. Whether a session
+    `takes_folders` beside its own."""
 
     id: str
     key: Callable[[str], Credentials]
@@ -96,6 +97,7 @@ class Agent:
     begins_before_it_asks: bool = False
     tells_pieces: bool = False
     keeps_commands: bool = False
+    takes_folders: bool = False
     server: Callable[[], Any] = AnyModelServer
     tokens: tuple[int, int] = TOKENS
 
@@ -219,6 +221,7 @@ ROWS = (
         unasking="acceptEdits",
         writes_as="Write",
         tells_pieces=True,
+        takes_folders=True,
     ),
     Agent(
         "opencode",
@@ -250,6 +253,7 @@ ROWS = (
         begins_before_it_asks=True,
         sees_skills=True,
         keeps_commands=True,
+        takes_folders=True,
         asks_editor=in_code("mcp__editor__open_files", {}),
     ),
 )

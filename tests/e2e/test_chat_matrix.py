@@ -298,6 +298,29 @@ class InTab(unittest.TestCase):
         self.editor.do("command", "gemini_companion_undo_turn")
         until(lambda: self.all_hold(paths, "old\n"))
 
+    def test_a_file_of_the_second_folder_of_the_window_is_one_of_the_workspace(self) -> None:
+        if not self.row.takes_folders:
+            self.skipTest(f"{self.row.name} takes one folder")
+        second = os.path.join(self.root, "second")
+        os.mkdir(second)
+        self.path, kept = (os.path.join(second, it) for it in ("fruit.txt", "kept.txt"))
+        with open(kept, "w", encoding="utf-8") as file:
+            file.write("a ripe plum\n")
+        self.editor.do("close_chats")
+        self.addCleanup(self.editor.do, "set_folders", self.folder)
+        self.editor.do("set_folders", self.folder, second)
+        until(lambda: self.editor.do("choose_in_palette", "Gemini Companion: New Chat"))
+        reads = self.row.edit(kept, "", "")[:-1]
+        if reads:
+            # Without a question.
+            self.say("read it", list(reads), ["It was read."])
+            self.until_over("▏ ✓ ", "a ripe plum", "It was read.")
+        self.propose("write it", REVIEWED, "Written.")
+        self.until_shown("[Allow edits of this file", "[Allow edits of all files in ", "second/")
+        self.editor.do("command", "gemini_companion_accept_diff")
+        self.until_over("Written.")
+        self.assertEqual(self.read(), REVIEWED)
+
     def accept_in_sheet(self) -> None:
         """All that waits now: some agents ask about one file after the other."""
         self.editor.do("command", "gemini_companion_show_changes", {"show": "tab"})

@@ -388,12 +388,14 @@ def _error_object(code: int, text: str) -> Mapping[str, Any]:
 
 
 class AcpSession:
-    """One session of the agent, by the agent's id for it, in a folder (a real path)."""
+    """One session of the agent, by the agent's id for it, in a folder (a real path). Its `roots`
+    are that and the `others` that it was opened with."""
 
-    def __init__(self, client: AcpClient, id: str, folder: str) -> None:
+    def __init__(self, client: AcpClient, id: str, folder: str, others: Sequence[str] = ()) -> None:
         self.client = client
         self.id = id
         self.folder = folder
+        self.roots = (folder, *others)
 
     def prompt(self, blocks: Sequence[messages.Block]) -> asyncio.Future[messages.TurnEnd]:
         """A turn. The future is done when the turn is over, or gets its AgentError."""

@@ -240,7 +240,8 @@ class Withdrawal:
 @dataclass(frozen=True)
 class AgentCapabilities:
     """What the agent accepts: images and embedded resources in a message, tool servers over HTTP,
-    and LOAD or RESUME of a session. Whether it `lists` its sessions."""
+    LOAD or RESUME of a session, and folders beside that of a session. Whether it `lists` its
+    sessions."""
 
     image: bool = False
     embedded_context: bool = False
@@ -248,6 +249,7 @@ class AgentCapabilities:
     load: bool = False
     resume: bool = False
     lists: bool = False
+    takes_folders: bool = False
 
 
 @dataclass(frozen=True)
@@ -328,30 +330,39 @@ def authenticate_request(method: str, meta: Meta | None = None) -> OutgoingReque
     return OutgoingRequest("authenticate", params, _read_nothing)
 
 
-def new_session(
-    folder: str, servers: Sequence[Mapping[str, Any]], meta: Meta | None = None
-) -> OutgoingRequest[OpenedSession]:
-    """`servers` are the parameters made by `tool_servers`; `meta` is the agent's own."""
-    params = {"cwd": folder, "mcpServers": servers, **({"_meta": meta} if meta else {})}
+@dataclass(frozen=True)
+class SessionPlace:
+    """What a session is opened with: its `folder`, those beside it for an agent that
+    `takes_folders`, the parameters of its tool servers, and what is the agent's own (`meta`)."""
+
+    folder: str
+    servers: Sequence[Mapping[str, Any]] = ()
+    meta: Meta = field(default_factory=dict)
+    others: tuple[str, ...] = ()
+
+    @property
+    def params(self) -> Mapping[str, Any]:
+        return {
+            "cwd": self.folder,
+            **({"additionalDirectories": self.others} if self.others else {}),
+            "mcpServers": self.servers,
+            **({"_meta": self.meta} if self.meta else {}),
+        }
+
+
+def new_session(place: SessionPlace) -> OutgoingRequest[OpenedSession]:
     return OutgoingRequest(
-        "session/new", params, lambda result: _read_opened_session(result, _read_session_id(result))
+        "session/new",
+        place.params,
+        lambda result: _read_opened_session(result, _read_session_id(result)),
     )
 
 
 def reopen_session(
-    method: str,
-    session: str,
-    folder: str,
-    servers: Sequence[Mapping[str, Any]],
-    meta: Meta | None = None,
+    method: str, session: str, place: SessionPlace
 ) -> OutgoingRequest[OpenedSession]:
     """LOAD or RESUME."""
-    params = {
-        "sessionId": session,
-        "cwd": folder,
-        "mcpServers": servers,
-        **({"_meta": meta} if meta else {}),
-    }
+    params = {"sessionId": session, **place.params}
     return OutgoingRequest(method, params, lambda result: _read_opened_session(result, session))
 
 
@@ -427,6 +438,7 @@ def read_initialized(result: Mapping[str, Any]) -> Initialized:
         bool(told.get("loadSession")),
         isinstance(sessions.get("resume"), dict),
         isinstance(sessions.get("list"), dict),
+        isinstance(sessions.get("additionalDirectories"), dict),
     )
     methods = tuple(
         AuthMethod(text_of(each, "id"), clean_surrogates(text_of(each, "name")))

@@ -51,6 +51,8 @@ class HeldSession:
         self.choices = Choices(record, self.state)
         self._opener = SessionOpener(cli, record.workspace)
         self._opener.servers = record.state.servers
+        # What the user should know of folders that the session does not have.
+        self._left_out: Sequence[Words] = ()
         # The agent's id of the newest session.
         self._opened: str | None = None
         # Held while a session is opened.
@@ -76,10 +78,16 @@ class HeldSession:
         """Use these, too, from the next session on, as long as this server runs; not saved."""
         self._opener.lent = tuple(servers)
 
+    def lend_folders(self, folders: Sequence[str]) -> None:
+        """Open the next sessions with these folders (absolute paths) beside the workspace, if their
+        agent takes them, as long as this server runs; not saved."""
+        self._opener.lent_folders = tuple(folders)
+
     def continue_after(self, before: HeldSession) -> None:
         """Another server has gone on with the conversation, of which `before` knows nothing."""
         self.left = before.agent or before.left
         self.lend_servers(before._opener.lent)
+        self.lend_folders(before._opener.lent_folders)
 
     async def ensure_session(self, client: AcpClient) -> None:
         """Make sure that there is a session in this process; a turn needs it. Raises AgentError."""
@@ -114,7 +122,8 @@ class HeldSession:
     def take_warnings(self) -> tuple[Words, ...]:
         """What the user should know before the next turn; each warning once."""
         reminded = (REMINDED,) if self.reminder else ()
-        return (*self._version_warnings(), *reminded, *self.choices.take_refusals())
+        left_out, self._left_out = self._left_out, ()
+        return (*self._version_warnings(), *reminded, *left_out, *self.choices.take_refusals())
 
     def forget_session(self) -> None:
         """The conversation was deleted."""
@@ -150,6 +159,7 @@ class HeldSession:
             known = "" if self._is_left(client, last) else last
             opened = await self._opener.open_session(client, loading, known, turns)
         session, self.reminder = opened.session, opened.reminder
+        self._left_out = self._opener.others.warnings
         self._opened = session.id
         self.state.take_opened_session(opened.options, client.early.take_updates(session.id))
         record.begin_file()

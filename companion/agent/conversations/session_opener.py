@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Mapping, Sequence, TypeVar
+from typing import Sequence, TypeVar
 
 from ...base.background import in_thread
 from ...base.log import logger
@@ -18,6 +18,7 @@ from ..sentence import sentence
 from ..session_state import ConfigOptions
 from ..tool_servers import ToolServer
 from ..turn_events import PastTurn
+from .other_folders import OtherFolders, find_other_folders
 from .reminder import as_text
 
 # Seconds to open a session, which starts the user's tool servers.
@@ -48,18 +49,21 @@ class Opened:
 
 class SessionOpener:
     """`servers` are the tool servers of the sessions beside the CLI's own; `lent` are ours, and an
-    agent that cannot use them, or would show their secrets, does without. `loading` is the id of
-    the session that is being loaded; its updates go to `take_repeated_update`."""
+    agent that cannot use them, or would show their secrets, does without. `lent_folders` are the
+    folders that a session gets beside the workspace, as far as its agent takes them; `others` are
+    those of the newest one. `loading` is the id of the session that is being loaded; its updates go
+    to `take_repeated_update`."""
 
     def __init__(self, cli: AgentCli, workspace: str) -> None:
         self.loading = ""
         self._cli = cli
         self.servers: tuple[ToolServer, ...] = ()
         self.lent: tuple[ToolServer, ...] = ()
+        self.lent_folders: tuple[str, ...] = ()
+        self.others = OtherFolders()
         self._workspace = workspace
         self._used: tuple[ToolServer, ...] = ()
-        # What the agent is told of its own with the session.
-        self._meta: messages.Meta = {}
+        self._place = messages.SessionPlace(workspace)
         self._left = 0
         self._has_repeated = asyncio.Event()
 
@@ -72,14 +76,16 @@ class SessionOpener:
         hides = not self._cli.shows_headers
         lent = [server for server in self.lent if hides or not server.has_headers]
         self._used = tool_servers.joined_servers(self.servers, lent, client.capabilities)
-        self._meta = await in_thread(partial(self._cli.session_meta, self._workspace))
+        meta = await in_thread(partial(self._cli.session_meta, self._workspace))
+        find = partial(find_other_folders, self._cli, self._workspace, self.lent_folders)
+        self.others = await in_thread(partial(find, client.capabilities))
+        servers = [server.params for server in self._used]
+        self._place = messages.SessionPlace(self._workspace, servers, meta, self.others.given)
         if turns is not None:
             loaded = await self._resume_session(client, id, last, turns)
             if loaded is not None:
                 return loaded
-        told = await self._send_request(
-            client, messages.new_session(self._workspace, self._server_params, self._meta)
-        )
+        told = await self._send_request(client, messages.new_session(self._place))
         return self._opened_session(client, told, "" if turns is None else as_text(turns))
 
     def take_repeated_update(self, update: messages.SessionUpdate) -> None:
@@ -89,14 +95,10 @@ class SessionOpener:
         if self._left <= 0:
             self._has_repeated.set()
 
-    @property
-    def _server_params(self) -> list[Mapping[str, Any]]:
-        return [server.params for server in self._used]
-
     def _opened_session(
         self, client: AcpClient, told: messages.OpenedSession, reminder: str = ""
     ) -> Opened:
-        session = AcpSession(client, told.id, self._workspace)
+        session = AcpSession(client, told.id, self._workspace, self.others.given)
         return Opened(session, told.options, reminder)
 
     async def _send_request(self, client: AcpClient, request: messages.OutgoingRequest[T]) -> T:
@@ -141,10 +143,7 @@ class SessionOpener:
             self._left = found.updates
             self._has_repeated.clear()
             told = await self._send_request(
-                client,
-                messages.reopen_session(
-                    found.method, id, self._workspace, self._server_params, self._meta
-                ),
+                client, messages.reopen_session(found.method, id, self._place)
             )
             if found.updates:
                 # Later updates would count as the answer to the next message.

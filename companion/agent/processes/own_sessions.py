@@ -121,7 +121,8 @@ async def _repeat_session(
     try:
         told = client.capabilities
         if told.load:
-            asked = messages.reopen_session(messages.LOAD, session, folder, (), meta)
+            place = messages.SessionPlace(folder, meta=meta)
+            asked = messages.reopen_session(messages.LOAD, session, place)
             await client.request(asked, REPEATING)
         elif not told.resume:
             raise AgentError(VALIDATION_ERROR, CANNOT_OPEN.with_values(cli=cli.name))

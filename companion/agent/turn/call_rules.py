@@ -48,24 +48,25 @@ class Verdict:
 NO_VERDICT = Verdict()
 
 
-def verdict_of(call: Call, rules: AgentRules, workspace: str, coverage: Coverage) -> Verdict:
-    """`coverage` is that of lasting answers: without any, nothing is allowed. Asks the disk."""
+def verdict_of(call: Call, rules: AgentRules, roots: Sequence[str], coverage: Coverage) -> Verdict:
+    """`roots` are the session's folders, the workspace first. `coverage` is that of lasting
+    answers: without any, nothing is allowed. Asks the disk."""
     names = _tool_names(call)
-    places = [absolute_path(call, file, workspace) for file in files_of(call)]
+    places = [absolute_path(call, file, roots[0]) for file in files_of(call)]
     paths = [spelling for place in places for spelling in _path_spellings(place)]
     for decision, those in ((DENY, rules.deny), (ASK, rules.ask)):
         for rule in those:
-            if _rule_fits(rule, call, names, paths, workspace):
+            if _rule_fits(rule, call, names, paths, roots):
                 return Verdict(decision, rule)
     for rule in (*rules.deny, *rules.ask):
         if _may_fit(rule, call):
             return Verdict(ASK, rule)
-    allowed = _allowing_rules(call, rules.allow, places, workspace) if coverage.needs else []
+    allowed = _allowing_rules(call, rules.allow, places, roots) if coverage.needs else []
     return Verdict(ALLOW, ", ".join(dict.fromkeys(allowed))) if allowed else NO_VERDICT
 
 
 def verdict_of_write(
-    path: str, running: Iterable[Call], rules: AgentRules, workspace: str
+    path: str, running: Iterable[Call], rules: AgentRules, roots: Sequence[str]
 ) -> Verdict:
     """What the rules say of a write about which the agent does not ask, while these calls run.
     Where the agent names no tool, it may be any but a server's, which writes by itself."""
@@ -76,14 +77,14 @@ def verdict_of_write(
     ]
     is_told = bool(writes) and not any(call.name in (EDIT, *UNNAMED) for call in writes)
     writes = writes or [Call("", "", kind=EDIT, path=path)]
-    found = [verdict_of(call, rules, workspace, NOTHING) for call in writes]
+    found = [verdict_of(call, rules, roots, NOTHING) for call in writes]
     if not is_told:
         found += [Verdict(ASK, rule) for rule in (*rules.deny, *rules.ask) if _is_of_own_tool(rule)]
     return min(found, key=lambda verdict: (DENY, ASK, "").index(verdict.decision))
 
 
 def _rule_fits(
-    rule: str, call: Call, names: Iterable[str], paths: Iterable[str], workspace: str
+    rule: str, call: Call, names: Iterable[str], paths: Iterable[str], roots: Sequence[str]
 ) -> bool:
     kind, pattern = split_rule(rule)
     if kind == TOOL:
@@ -91,10 +92,10 @@ def _rule_fits(
     if kind == COMMAND:
         return call.is_command and is_named(call.shell_line, pattern)
     is_meant = kind in OF_PATHS and _may_act_on_files(kind, call)
-    roots = (workspace, _real_path(workspace))
+    spellings = (*roots, *map(_real_path, roots))
     # Each may be a folder.
     places = [os.path.join(path, "") for path in paths]
-    return is_meant and any(is_matched(place, roots, (pattern,), True) for place in places)
+    return is_meant and any(is_matched(place, spellings, (pattern,), True) for place in places)
 
 
 def _may_fit(rule: str, call: Call) -> bool:
@@ -130,7 +131,7 @@ def may_write(call: Call) -> bool:
 
 
 def _allowing_rules(
-    call: Call, rules: Sequence[str], places: Sequence[str], workspace: str
+    call: Call, rules: Sequence[str], places: Sequence[str], roots: Sequence[str]
 ) -> list[str]:
     """The rules by which all of the call is allowed; none if a part of it is not."""
     by_kind = {
@@ -146,7 +147,7 @@ def _allowing_rules(
     if call.kind == tool_call.EDIT or (call.kind in READING and places):
         kind = EDIT if call.kind == tool_call.EDIT else READ
         patterns = [rule for rule in rules if split_rule(rule)[0] == kind]
-        fitting = [_first_match(patterns, _real_path(place), workspace) for place in places]
+        fitting = [_first_match(patterns, _real_path(place), roots) for place in places]
         if all(fitting):
             return fitting
     if call.kind == tool_call.EDIT or call.name in UNNAMED:
@@ -154,12 +155,8 @@ def _allowing_rules(
     return [rule for rule in by_kind[TOOL] if is_like(call.name, split_rule(rule)[1])][:1]
 
 
-def _first_match(rules: Sequence[str], path: str, workspace: str) -> str:
-    found = (
-        rule
-        for rule in rules
-        if is_matched(path, (workspace,), (split_rule(rule)[1],), IGNORE_CASE)
-    )
+def _first_match(rules: Sequence[str], path: str, roots: Sequence[str]) -> str:
+    found = (rule for rule in rules if is_matched(path, roots, (split_rule(rule)[1],), IGNORE_CASE))
     return next(found, "")
 
 

@@ -32,18 +32,16 @@ class Consent:
         rule wants each to be asked about. ALLOW, without a rule, also of what such an answer
         covers."""
         coverage = await self._find_coverage(call, choices)
-        folder = self._agent.session.folder
-        verdict = await self._find_verdict(lambda rules: verdict_of(call, rules, folder, coverage))
+        roots = self._agent.session.roots
+        verdict = await self._find_verdict(lambda rules: verdict_of(call, rules, roots, coverage))
         if not verdict.decision and self._agent.approvals.covers_all(coverage):
             verdict = Verdict(ALLOW)
         return verdict, NOTHING if verdict.decision == ASK else coverage
 
     async def verdict_on_write(self, path: str, running: Iterable[Call]) -> Verdict:
         """What is said about a write about which the agent does not ask, while these calls run."""
-        folder = self._agent.session.folder
-        return await self._find_verdict(
-            lambda rules: verdict_of_write(path, running, rules, folder)
-        )
+        roots = self._agent.session.roots
+        return await self._find_verdict(lambda rules: verdict_of_write(path, running, rules, roots))
 
     async def _find_verdict(self, judge: Callable[[AgentRules], Verdict]) -> Verdict:
         """What it says of the rules, which takes a thread: it asks the disk."""
@@ -59,7 +57,7 @@ class Consent:
         once = choices.get(ONCE)
         if once is None or not is_known(once, self._agent.cli.options):
             return NOTHING
-        look = partial(coverage_of, call, self._agent.session.folder)
+        look = partial(coverage_of, call, self._agent.session.roots)
         with suppress(OSError, asyncio.TimeoutError):
             found = await in_thread(look, WRITING)
             if found.needs and not await self._writes.excludes_any(found.files):

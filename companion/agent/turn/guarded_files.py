@@ -1,5 +1,5 @@
 """Files about which the user is asked each time, whatever they have allowed for good: those outside
-of the workspace, those of version control, and those that start programs.
+of the session's folders, those of version control, and those that start programs.
 
 The list is in docs/agents.md 2; it says there what is left out, and why.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import unicodedata
+from typing import Sequence
 
 from ...base.path_patterns import is_matched
 
@@ -48,34 +49,42 @@ STARTING = (
 UNSHOWN = ("Cc", "Cs", "Zl", "Zp")
 
 
-def inner_file(path: str, workspace: str) -> str:
-    """The file that an absolute path leads to through all links, if that is in the workspace and a
-    lasting answer may cover it; else "". Asks the disk."""
+def inner_file(path: str, roots: Sequence[str]) -> str:
+    """The file that an absolute path leads to through all links, if that is in one of the session's
+    folders and a lasting answer may cover it; else "". Asks the disk."""
     if not os.path.isabs(path) or not _is_plain(path):
         return ""
     try:
-        root = os.path.realpath(workspace)
         real = os.path.realpath(path)
+        root = root_of(real, roots)
         # Another name of the file may be one of those.
         has_names = os.path.isfile(real) and os.stat(real).st_nlink > 1
     except (OSError, ValueError):
         return ""
-    if has_names or not real.startswith(os.path.join(root, "")):
+    if has_names or not root:
         return ""
     # A link of such a name may be read by it, wherever it leads.
     names = (os.path.abspath(path), real)
     return "" if any(_is_guarded(_part_below(name, root)) for name in names) else real
 
 
-def inner_folder(path: str, workspace: str) -> str:
+def inner_folder(path: str, roots: Sequence[str]) -> str:
     """The folder that an absolute path leads to, under the conditions of `inner_file`; it may be
-    the workspace itself."""
+    one of the session's folders itself."""
     try:
-        if _is_plain(path) and os.path.realpath(path) == os.path.realpath(workspace):
-            return os.path.realpath(workspace)
+        real = os.path.realpath(path) if _is_plain(path) else ""
+        if real in map(os.path.realpath, roots):
+            return real
     except (OSError, ValueError):
         return ""
-    return inner_file(path, workspace)
+    return inner_file(path, roots)
+
+
+def root_of(file: str, roots: Sequence[str]) -> str:
+    """The outermost of the session's folders that the file is in (a real path, as `file` is), else
+    "". Asks the disk. Raises OSError, ValueError."""
+    found = (root for root in map(os.path.realpath, roots) if _part_below(file, root) != file)
+    return min(found, key=len, default="")
 
 
 def _part_below(path: str, root: str) -> str:

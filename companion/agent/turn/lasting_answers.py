@@ -14,7 +14,7 @@ from typing import Any, Iterable, Mapping, Sequence, Tuple
 from ..events.tool_call import EDIT, SWITCH_MODE, UNNAMED, Call
 from ..sentence import Words, sentence
 from ..turn_events import ALWAYS, ALWAYS_SERVER, ALWAYS_TOOL
-from .guarded_files import inner_file, inner_folder
+from .guarded_files import inner_file, inner_folder, root_of
 
 # The kinds of calls that are allowed one by one: what else they do to files is not told.
 ONE_BY_ONE = (SWITCH_MODE, "delete", "move")
@@ -93,25 +93,26 @@ def files_of(call: Call) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, told)))
 
 
-def coverage_of(call: Call, workspace: str) -> Coverage:
-    """Asks the disk. Which files the user's settings exclude is for the caller to see."""
+def coverage_of(call: Call, roots: Sequence[str]) -> Coverage:
+    """`roots` are the session's folders, the workspace first. Asks the disk. Which files the user's
+    settings exclude is for the caller to see."""
     if call.is_attachment or call.kind in ONE_BY_ONE:
         return NOTHING
     named = (*call.locations, *_named_texts(call, FOLDERS)) if call.is_command else files_of(call)
-    places = tuple(absolute_path(call, path, workspace) for path in named)
+    places = tuple(absolute_path(call, path, roots[0]) for path in named)
     is_of_folder = call.is_command or call.kind in READING
     look = inner_folder if is_of_folder else inner_file
-    files = [look(place, workspace) for place in places]
-    return replace(_inner_coverage(call, files, workspace), files=places) if all(files) else NOTHING
+    files = [look(place, roots) for place in places]
+    return replace(_inner_coverage(call, files, roots), files=places) if all(files) else NOTHING
 
 
-def _inner_coverage(call: Call, files: Sequence[str], workspace: str) -> Coverage:
+def _inner_coverage(call: Call, files: Sequence[str], roots: Sequence[str]) -> Coverage:
     """What lasting answers to a call cover that names only these files."""
     if call.is_command:
         return _exact_coverage(call, THIS_COMMAND)
     if call.kind == EDIT:
         is_told = bool(call.diffs) and _is_told_whole(call)
-        return _edit_coverage(files, os.path.realpath(workspace)) if is_told else NOTHING
+        return _edit_coverage(files, roots) if is_told else NOTHING
     if call.is_of_server:
         return _of_server(call) if call.has_args else NOTHING
     if call.name in UNNAMED or call.kind == FETCH:
@@ -119,23 +120,35 @@ def _inner_coverage(call: Call, files: Sequence[str], workspace: str) -> Coverag
     return _coverage_of({ALWAYS: Lasting(THIS_TOOL, (("tool", call.name),))})
 
 
-def _edit_coverage(files: Sequence[str], workspace: str) -> Coverage:
-    """One answer for the files, one for all in the folder that has them."""
-    top = os.path.commonpath([os.path.dirname(file) for file in files])
-    inner = os.path.relpath(top, workspace).replace(os.sep, "/")
-    name = WORKSPACE if top == workspace else _shortened_folder(inner) + "/"
+def _edit_coverage(files: Sequence[str], roots: Sequence[str]) -> Coverage:
+    """One answer for the files, one for all in the folder that has them, if one of the session's
+    folders has them all."""
+    tops = {root_of(file, roots) for file in files}
     label = THIS_FILE if len(set(files)) == 1 else THESE_FILES
-    answers = {
-        ALWAYS: Lasting(label, tuple(("file", file) for file in files)),
-        ALWAYS_TOOL: Lasting(ALL_FILES.with_values(folder=name), (("folder", top),)),
-    }
-    needs = (frozenset([("file", file), *_enclosing_folders(file, workspace)]) for file in files)
+    answers = {ALWAYS: Lasting(label, tuple(("file", file) for file in files))}
+    if len(tops) == 1:
+        folder = os.path.commonpath([os.path.dirname(file) for file in files])
+        name = _folder_name(folder, os.path.realpath(roots[0]))
+        answers[ALWAYS_TOOL] = Lasting(ALL_FILES.with_values(folder=name), (("folder", folder),))
+    needs = (
+        frozenset([("file", file), *_enclosing_folders(file, root_of(file, roots))])
+        for file in files
+    )
     return Coverage(answers, tuple(needs))
 
 
-def _enclosing_folders(file: str, workspace: str) -> Iterable[Scope]:
-    """The folders that have the file, up to the workspace."""
-    while len(file) > len(workspace):
+def _folder_name(folder: str, workspace: str) -> Words:
+    """As it is seen from the workspace; whole if it is not in that."""
+    if folder == workspace:
+        return WORKSPACE
+    is_inner = folder.startswith(os.path.join(workspace, ""))
+    name = os.path.relpath(folder, workspace) if is_inner else folder
+    return _shortened_folder(name.replace(os.sep, "/")) + "/"
+
+
+def _enclosing_folders(file: str, root: str) -> Iterable[Scope]:
+    """The folders that have the file, up to this one."""
+    while len(file) > len(root):
         file = os.path.dirname(file)
         yield "folder", file
 

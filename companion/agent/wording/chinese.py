@@ -258,6 +258,10 @@ CHINESE_SENTENCES: Mapping[str, str] = {
     "This agent cannot use tool servers over HTTP, such as {name}.": (
         "代理不支持通过 HTTP 连接工具服务器 {name}。"
     ),
+    "The agent does not get the folder {path} of the window. {reason}": (
+        "代理得不到窗口中的文件夹 {path}。{reason}"
+    ),
+    "It is not trusted, as the workspace is.": "它不像工作区那样受信任。",
     "The tool servers of the conversation did not start within {seconds} seconds.": (
         "会话的工具服务器未能在 {seconds} 秒内启动。"
     ),

@@ -11,6 +11,7 @@ from ...base.answer import Answer
 from ...chat.attached import Attached
 from ...chat.chat_update import FAILED, ChatUpdate
 from ...chat.rendered import ANSWER, DECIDE, DECLINE, OPEN_EDIT, SHOW_OUTPUT, Link
+from .. import views
 from ..review import open_diffs
 from ..stories import Stories
 from . import chat_places, link_actions
@@ -177,7 +178,8 @@ class ChatActions:
             self._opened.add(chat.conversation)
             agent, workspace = self.drafts.start_options(chat.conversation)
             folder = workspace or folder_of(window)
-            chat.show_update(service.open_chat(folder, agent, chat.conversation, tools))
+            folders = views.window_folders(window)
+            chat.show_update(service.open_chat(folder, agent, chat.conversation, tools, folders))
         return service
 
     def leave_chat(self, chat: ChatView) -> None:
