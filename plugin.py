@@ -78,7 +78,7 @@ class GeminiCompanionListener(sublime_plugin.EventListener):
             _host.running.messages.unseen.refresh_view(view)
             _host.running.base.notices.note_activated()
             _host.running.diffs.next_edit.activated(view)
-            _host.running.changes.sheets.activated(view)
+            _host.running.changes.sheets.activate_view(view)
             _host.running.chat.actions.tabs.activate_view(view)
             _host.running.chat.actions.composing.texts.add_view(view)
 
@@ -125,7 +125,7 @@ class GeminiCompanionListener(sublime_plugin.EventListener):
             running.review.typed_texts.modified(view)
             running.diffs.resting.modified(view)
             running.review.conflicts.modified(view)
-            running.changes.sheets.modified(view)
+            running.changes.sheets.take_typed_soon(view)
 
     def on_pre_close(self, view: sublime.View) -> None:
         if _host.running is not None:

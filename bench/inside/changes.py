@@ -69,22 +69,22 @@ class ManyFiles:
     def _changes(self, id: str) -> FileChanges:
         return FileChanges(id, id, compare_rows(*self.texts), made_of=id)
 
-    def view(self, id: str) -> sublime.View:
+    def review_view(self, id: str) -> sublime.View:
         return self._review
 
-    async def open(self, window: sublime.Window, id: str) -> sublime.View:
+    async def open_review(self, window: sublime.Window, id: str) -> sublime.View:
         return self._review
 
-    def kept(self, id: str) -> FrozenSet[str]:
+    def kept_changes(self, id: str) -> FrozenSet[str]:
         return frozenset()
 
     def set_kept(self, id: str, keys: FrozenSet[str]) -> bool:
         return False
 
-    async def accept(self, window: sublime.Window, id: str, asks: bool = True) -> None:
+    async def accept_changes(self, window: sublime.Window, id: str, asks: bool = True) -> None:
         return None
 
-    reject = accept
+    reject_changes = accept_changes
 
 
 def main(report: str) -> None:
@@ -99,7 +99,7 @@ def main(report: str) -> None:
     sources, sheets._sources = sheets._sources, (source,)
     held = watched(running.current().queues.ui)
     found, view = _opened(window, held)
-    sheet = sheets.of(view)
+    sheet = sheets.sheet_of(view)
     if sheet is None:
         raise RuntimeError("no sheet is shown")
     keystrokes = _keystrokes(sheet, view)

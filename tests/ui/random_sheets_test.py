@@ -92,7 +92,7 @@ class RandomSheet:
         # What this thread saw was perhaps seen amid a command: a text before its change count.
         self.turn()
         until(self.are_known, "the changes are known")
-        sheet = running.changes.sheets.of(self.view)
+        sheet = running.changes.sheets.sheet_of(self.view)
         answers: list[Any] = []
         sublime.set_timeout(lambda: answers.append(sheet.refresh()))
         until(lambda: answers and answers[0].is_there, "the sheet is drawn")

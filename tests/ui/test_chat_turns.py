@@ -200,7 +200,7 @@ class InTheSheet(SheetCase):
         yield from self.show()
         sheet = yield from self.sheet()
         (edit,) = self.running().review.ledger.turns.of_window(self.window.id())
-        found = self.running().changes.sheets.of(sheet)
+        found = self.running().changes.sheets.sheet_of(sheet)
         arguments = {"sheet": str(sheet.buffer_id()), "action": "reject_file"}
         self.assertIsNotNone(found)
         self.run_command("decide_changes", file=f"edit {edit.id}", **arguments)

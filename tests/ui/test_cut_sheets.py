@@ -76,12 +76,12 @@ class Proposed(CutSheet):
             ("reject_all", "ide/diffRejected", "rejected"),
         ):
             go = self.decided(action, method, done)
-            yield from self.each_await("SheetCommands.decide", go, 3, [0])
+            yield from self.each_await("SheetCommands.decide_by_link", go, 3, [0])
 
     def test_an_acceptance_that_fails_leaves_the_others_to_be_undone(self) -> Steps:
         rights = yield from self.propose_files((OLD, NEW), (OLD, NEW), (OLD, NEW))
         view = yield from self.show()
-        accept = ProposalSource.accept
+        accept = ProposalSource.accept_changes
 
         async def fail(self: ProposalSource, window: sublime.Window, id: str, *more: Any) -> Any:
             if id == failing:
@@ -89,7 +89,9 @@ class Proposed(CutSheet):
             return await accept(self, window, id, *more)
 
         failing = self.id(rights[2])
-        with mock.patch.object(ProposalSource, "accept", fail), self.assertLogs("GeminiCompanion"):
+        with mock.patch.object(ProposalSource, "accept_changes", fail), self.assertLogs(
+            "GeminiCompanion"
+        ):
             self.decide(view, "accept_all")
             yield lambda: self.panels_open.open
             self.panels_open.answer(0)
@@ -114,7 +116,7 @@ class Proposed(CutSheet):
 
         for action, answers in (("keep_all", ()), ("drop_all", (0,))):
             go = partial(decided, action)
-            yield from self.each_await("SheetCommands.decide", go, 1, answers)
+            yield from self.each_await("SheetCommands.decide_by_link", go, 1, answers)
 
     def test_undoing_a_rejection(self) -> Steps:
         def go(cut: Cut) -> Steps:
@@ -132,7 +134,7 @@ class Proposed(CutSheet):
             self.assertEqual(self.undoable(view), left, f"after await {cut.at}")
             yield from self.away()
 
-        yield from self.each_await("SheetCommands.decide", go, 4, [0])
+        yield from self.each_await("SheetCommands.decide_by_link", go, 4, [0])
 
     def returned(self) -> Steps:
         """`self.view` shows two proposals whose rejection is taken back; the user has typed into
@@ -183,7 +185,7 @@ class Unasked(CutSheet, UnaskedCase):
             self.assertIn(TYPED, kept, f"after await {cut.at}")
             yield from self.forgotten()
 
-        yield from self.each_await("TypedEdits._open", go, 2)
+        yield from self.each_await("TypedEdits._open_review", go, 2)
 
     def test_undoing_and_keeping_one(self) -> Steps:
         def decided(action: str, text: str, cut: Cut) -> Steps:
@@ -198,7 +200,7 @@ class Unasked(CutSheet, UnaskedCase):
 
         for action, text in (("reject_file", OLD), ("accept_file", NEW)):
             go = partial(decided, action, text)
-            yield from self.each_await("SheetCommands.decide", go, 1)
+            yield from self.each_await("SheetCommands.decide_by_link", go, 1)
 
     def pressed_again(self, view: sublime.View, action: str, id: str) -> Steps:
         """What a cut decision left undone is done then."""

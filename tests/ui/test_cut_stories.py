@@ -148,10 +148,10 @@ class Reviews(CuttingCase):
         running, tell = self.running(), plugin._host.tell_user
         window = self.window
         for begin in (
-            lambda it: running.changes.list.choose(window),
-            lambda it: running.changes.list.choose(window, "waiting"),
+            lambda it: running.changes.list.choose_edit(window),
+            lambda it: running.changes.list.choose_edit(window, "waiting"),
             lambda it: cli_list.choose_cli(running.companion, window, tell),
-            lambda it: running.changes.list.choose(window, "unwritten"),
+            lambda it: running.changes.list.choose_edit(window, "unwritten"),
         ):
             yield from self.cut_everywhere(begin, [-1, -1], 1)
 
@@ -159,7 +159,7 @@ class Reviews(CuttingCase):
         right = yield from self.proposed_and_accepted()
         self.assertFalse(record.is_diff(right))
         for action in (0, 1):
-            begin = lambda it: self.running().changes.list.choose(self.window, "accepted")  # noqa: E731
+            begin = lambda it: self.running().changes.list.choose_edit(self.window, "accepted")  # noqa: E731
             yield from self.cut_everywhere(begin, [0, action], 3)
 
     def proposed_and_accepted(self) -> Generator[Any, Any, sublime.View]:

@@ -254,7 +254,7 @@ def listing(
     running = case.running()
     kinds = {"accepted": ListedKind(ACCEPTED, found)}
     listed = ChangeList(kinds, running.changes.sheets, running.diffs.reviews, tell)
-    return listed.choose(case.window, kind)
+    return listed.choose_edit(case.window, kind)
 
 
 class Saving(HistoryCase):

@@ -203,7 +203,7 @@ class Closing(UnaskedCase):
             return {}
 
         self.replace(WrittenReviews, "views", views)
-        self.assertEqual((len(self.sheet(view).undecided()), searched), (5, []))
+        self.assertEqual((len(self.sheet(view).undecided_changes()), searched), (5, []))
 
     def test_keys_go_through_edits_made_without_asking_though_no_proposal_waits(self) -> Steps:
         self.made("a.py", OLD, NEW)
@@ -379,11 +379,11 @@ class SameFile(CommandCase):
         folders = [os.path.join(self.folder, it) for it in ("one", "two")]
         self.replace(sublime.Window, "folders", lambda _window: folders)
         paths = [os.path.join(it, "src", "a.py") for it in folders]
-        titles = [sources.title(it, self.window) for it in paths]
+        titles = [sources.file_title(it, self.window) for it in paths]
         self.assertEqual(titles, [os.path.join(it, "src", "a.py") for it in ("one", "two")])
         folders[:] = [os.path.join(it, "app") for it in folders]
         paths = [os.path.join(it, "a.py") for it in folders]
-        self.assertEqual([sources.title(it, self.window) for it in paths], paths)
+        self.assertEqual([sources.file_title(it, self.window) for it in paths], paths)
         yield from self.until_turn()
 
 

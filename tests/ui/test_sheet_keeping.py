@@ -112,7 +112,7 @@ class Files(KeepingCase):
 
         self.begin(press_before())
         id = self.id(first)
-        key = sheet.section(id).file.comparison.keys[0]  # type: ignore[union-attr]
+        key = sheet.find_section(id).file.comparison.keys[0]  # type: ignore[union-attr]
         self.decide(self.view, "keep_change", id, key)
         first.run_command("append", {"characters": "more\n"})
         yield from self.until_in("more\n", lambda: text_of(self.view))
@@ -154,7 +154,7 @@ class Listed(KeepingCase):
         view.sel().add(sublime.Region(text_of(view).index("LINE 3")))
         self.run_command("decide_on_changes")
         yield lambda: self.asked
-        title = self.sheet(view).section(self.id(first)).file.title  # type: ignore[union-attr]
+        title = self.sheet(view).find_section(self.id(first)).file.title  # type: ignore[union-attr]
         of_all = [f"{it} all" for it in ("Keep", "Drop", "Accept", "Reject")]
         of_file = [f"{it} {title}" for it in ("Keep", "Drop", "Accept", "Reject")]
         self.assertEqual(self.words(), [*of_file, *of_all])
@@ -211,7 +211,7 @@ class Unasked(KeepingCase, UnaskedCase):
         first = self.made("a.py", OLD, NEW)
         self.made("b.py", OLD, "b\n" + OLD)
         view = yield from self.show()
-        key = self.sheet(view).section(first).file.comparison.keys[0]  # type: ignore[union-attr]
+        key = self.sheet(view).find_section(first).file.comparison.keys[0]  # type: ignore[union-attr]
         self.decide(view, "keep_change", first, key)
         yield from self.until_in("1 of 3 changes kept", lambda: self.head(view))
         self.decide(view, "keep_all")

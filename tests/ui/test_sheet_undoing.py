@@ -42,8 +42,8 @@ class UndoingCase(SheetCase):
         """Until the sheet shows them: before that there is no link to press."""
 
         def is_shown() -> bool:
-            sheet = self.running().changes.sheets.of(view)
-            return sheet is not None and all(sheet.source(it) is not None for it in ids)
+            sheet = self.running().changes.sheets.sheet_of(view)
+            return sheet is not None and all(sheet.find_source(it) is not None for it in ids)
 
         yield is_shown
 

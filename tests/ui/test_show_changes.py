@@ -51,7 +51,7 @@ class SheetCase(ReviewCase):
         return view
 
     def sheet(self, view: sublime.View) -> ChangeSheet:
-        found = self.running().changes.sheets.of(view)
+        found = self.running().changes.sheets.sheet_of(view)
         self.assertIsNotNone(found)
         return found  # type: ignore[return-value]
 
@@ -470,9 +470,9 @@ class Unasked(UnaskedCase):
     def test_what_is_typed_is_in_a_tab_where_the_review_has_another_text(self) -> Steps:
         id = self.made("a.py", OLD, "added\n" + OLD)
         view, told = (yield from self.show()), self.told()
-        source = self.sheet(view).source(id)
+        source = self.sheet(view).find_source(id)
         assert source is not None
-        open_review = source.open
+        open_review = source.open_review
 
         async def open_and_type(window: sublime.Window, id: str) -> sublime.View | None:
             right = await open_review(window, id)
@@ -482,7 +482,7 @@ class Unasked(UnaskedCase):
             right.run_command("insert", {"characters": "typed\n"})
             return right
 
-        self.replace(source, "open", open_and_type)
+        self.replace(source, "open_review", open_and_type)
         self.type(view, "\nadded", " here")
         yield lambda: any(IN_A_TAB in it for it in told)
         ((right, _),) = open_diffs.diffs(self.window)
@@ -528,7 +528,7 @@ class Unasked(UnaskedCase):
     def test_a_change_of_one_is_dropped_in_its_review(self) -> Steps:
         id = self.made("a.py", OLD, "a\n" + OLD + "z\n")
         view = yield from self.show()
-        section = self.sheet(view).section(id)
+        section = self.sheet(view).find_section(id)
         self.decide(view, "drop_change", id, section.file.comparison.keys[0])  # type: ignore[union-attr]
         yield lambda: list(open_diffs.diffs(self.window))
         ((right, _),) = open_diffs.diffs(self.window)
@@ -598,7 +598,7 @@ class Lasting(SheetCase):
         plugin._host.stop()
         plugin._host.start()
         yield lambda: plugin._host.is_running
-        yield lambda: self.running().changes.sheets.of(view) is not None
+        yield lambda: self.running().changes.sheets.sheet_of(view) is not None
         yield from self.until_equal(lambda: text_of(view), before)
 
     def test_what_a_sheet_showed_before_a_restart_is_not_taken_for_typed(self) -> Steps:
@@ -645,7 +645,7 @@ class Lasting(SheetCase):
         with mock.patch.object(Windows, "run", run_late):
             plugin._host.start()
             yield lambda: plugin._host.is_running
-            yield lambda: self.running().changes.sheets.of(view) is not None
+            yield lambda: self.running().changes.sheets.sheet_of(view) is not None
             answer = self.sheet(view).refresh()
             yield lambda: answer.is_there
             self.assertEqual(text_of(right), "added too\n" + OLD)
@@ -674,7 +674,7 @@ class Lasting(SheetCase):
         self.type(view, "\nadded", " at last")
         view.close()
         yield from self.until_equal(lambda: text_of(right), "added at last\n" + OLD)
-        self.running().changes.sheets.look()
+        self.running().changes.sheets.forget_closed()
         self.assertIsNone(self.running().changes.sheets.with_id(str(id)))
         self.assertTrue(is_diff(right))
 

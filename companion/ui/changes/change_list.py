@@ -64,7 +64,7 @@ class ChangeList:
         self._reviews = reviews
         self._tell = tell
 
-    async def choose(self, window: sublime.Window, kind: str = "") -> None:
+    async def choose_edit(self, window: sublime.Window, kind: str = "") -> None:
         """Let the user choose one of the window's edits, of all kinds or of one, and act on it. If
         there are none at all, the sheet is shown, which follows what comes."""
         row = None
@@ -78,34 +78,34 @@ class ChangeList:
             self._tell(NO_LIST.format(kind))
             return
         else:
-            rows, caption = await self._all(window), CAPTION
+            rows, caption = await self._all_rows(window), CAPTION
             row = rows[0] if len(rows) == 1 else None
         if row is None:
-            row = await self._chosen(window, rows, caption)
+            row = await self._choose_row(window, rows, caption)
         if row is not None:
             await row.act()
 
-    async def _all(self, window: sublime.Window) -> list[EditRow]:
+    async def _all_rows(self, window: sublime.Window) -> list[EditRow]:
         found = []
         for name, kind in self._kinds.items():
             rows = await kind.edits.rows(window)
             if name == "waiting":
                 # The open reviews among them are rows of another kind.
                 rows = [row for row in rows if row.view is None or not is_written(row.view)]
-            found += [_marked(row, kind.mark) for row in rows]
+            found += [_mark_row(row, kind.mark) for row in rows]
         item = sublime.QuickPanelItem(ALL, ABOUT_ALL)
         return [EditRow(item, partial(self._show_sheet, window)), *found]
 
     async def _show_sheet(self, window: sublime.Window) -> None:
-        self._sheets.show(window)
+        self._sheets.show_sheet(window)
 
-    async def _chosen(
+    async def _choose_row(
         self, window: sublime.Window, rows: list[EditRow], caption: str
     ) -> EditRow | None:
         """The row that the user chooses; the highlighted one is previewed."""
         preview = Preview(window, self._reviews)
 
-        def highlighted(index: int) -> None:
+        def preview_row(index: int) -> None:
             view = rows[index].view if 0 <= index < len(rows) else None
             if view is not None:
                 preview.show(view)
@@ -113,7 +113,7 @@ class ChangeList:
         options: dict[str, Any] = {}
         if any(row.view is not None for row in rows):
             # A preview takes the keyboard for a moment.
-            options = {"flags": sublime.KEEP_OPEN_ON_FOCUS_LOST, "on_highlight": highlighted}
+            options = {"flags": sublime.KEEP_OPEN_ON_FOCUS_LOST, "on_highlight": preview_row}
         row = None
         try:
             number = await panels.ask_choice(window, [row.item for row in rows], caption, **options)
@@ -124,7 +124,7 @@ class ChangeList:
         return row
 
 
-def _marked(row: EditRow, kind: RowMark) -> EditRow:
+def _mark_row(row: EditRow, kind: RowMark) -> EditRow:
     item = copy.copy(row.item)
     details = [item.details] if isinstance(item.details, str) else item.details
     item.kind, item.details = kind.mark, [kind.words, *details]

@@ -38,12 +38,12 @@ class ChangeSheets:
         # The view of a sheet that is new here.
         self.adoptions = ValueSignal[sublime.View]()
 
-    def show(self, window: sublime.Window) -> None:
+    def show_sheet(self, window: sublime.Window) -> None:
         """Bring the window's sheet to the front, or open one."""
         for view in window.views():
             if _is_sheet(view):
                 window.focus_view(view)
-                self.activated(view)
+                self.activate_view(view)
                 return
         window.focus_group(open_diffs.group_without_diff(window))
         view = window.new_file()
@@ -56,9 +56,9 @@ class ChangeSheets:
         }
         for name, value in {**values, CHANGES: True}.items():
             view.settings().set(name, value)
-        self._adopt(view)
+        self._adopt_view(view)
 
-    def of(self, view: sublime.View) -> ChangeSheet | None:
+    def sheet_of(self, view: sublime.View) -> ChangeSheet | None:
         """The sheet in the view, or in the one of which it is a clone."""
         return self._sheets.get(view.buffer_id())
 
@@ -67,15 +67,15 @@ class ChangeSheets:
         sheet = self._sheets.get(int(buffer_id)) if buffer_id.isdigit() else None
         return sheet if sheet is not None and sheet.views else None
 
-    def views(self) -> list[sublime.View]:
+    def all_views(self) -> list[sublime.View]:
         """The views of all sheets, and their clones."""
         return [view for sheet in self._sheets.values() for view in sheet.views]
 
-    def resume(self) -> None:
+    def resume_sheets(self) -> None:
         """Fill the sheets that came back with their windows."""
         for window in sublime.windows():
             for view in window.views():
-                self.activated(view)
+                self.activate_view(view)
 
     def stop(self) -> None:
         """Leave the views as they are for the next start."""
@@ -83,51 +83,51 @@ class ChangeSheets:
             sheet.marking.stop()
         self._sheets.clear()
 
-    def look(self) -> None:
+    def forget_closed(self) -> None:
         """Forget sheets that are closed; to be called from time to time."""
         for id, sheet in list(self._sheets.items()):
             if sheet.views:
-                sheet.marking.follow()
+                sheet.marking.follow_scrolling()
                 self._undoing.show_undo(sheet)
             else:
                 del self._sheets[id]
-                self._undoing.forget(id)
+                self._undoing.forget_sheet(id)
 
     def refresh_all(self) -> None:
         """Reviews or edits have changed."""
         for sheet in self._sheets.values():
             sheet.refresh()
 
-    def activated(self, view: sublime.View) -> None:
+    def activate_view(self, view: sublime.View) -> None:
         """The view has got the keyboard."""
         if not _is_sheet(view):
             return
-        sheet = self.of(view)
+        sheet = self.sheet_of(view)
         if sheet is None:
-            self._adopt(view)
+            self._adopt_view(view)
         else:
             sheet.refresh()
 
-    def closing(self, view: sublime.View) -> None:
+    def handle_close(self, view: sublime.View) -> None:
         """The user closes a view: the last keystroke counts as well."""
-        sheet = self.of(view)
+        sheet = self.sheet_of(view)
         if sheet is not None and len(sheet.views) > 1:
             sheet.take_typed()
-            sheet.marking.leave(view)
+            sheet.marking.leave_view(view)
         elif sheet is not None:
             sheet.close(view)
 
-    def modified(self, view: sublime.View) -> None:
+    def take_typed_soon(self, view: sublime.View) -> None:
         """The text of a view has changed; called on the worker."""
         if _is_sheet(view):
             queues.on_ui_thread(partial(self._take_typed, view))
 
     def _take_typed(self, view: sublime.View) -> None:
-        sheet = self.of(view) if view.is_valid() else None
+        sheet = self.sheet_of(view) if view.is_valid() else None
         if sheet is not None:
             sheet.take_typed()
 
-    def _adopt(self, view: sublime.View) -> None:
+    def _adopt_view(self, view: sublime.View) -> None:
         """Draw the sheet anew: it was opened just now, or before a restart."""
         sheet = ChangeSheet(view, self._sources, self._stories, self._tell)
         self._sheets[view.buffer_id()] = sheet

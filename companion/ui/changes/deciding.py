@@ -17,7 +17,7 @@ from .. import panels
 from ..review.reviews import Reviews
 from .keeping import DECIDED, NOTHING
 from .sheet import HEAD, ChangeSheet
-from .sheet_files import extent, lines
+from .sheet_files import extent_words, line_counts
 from .sources import Source, UndoStep
 from .undoing import SheetDecision, Undoing
 
@@ -87,26 +87,28 @@ class Deciding:
         # The buffers of the sheets in which all is being decided.
         self._busy: set[int] = set()
 
-    async def file(self, sheet: ChangeSheet, id: str, accept: bool) -> None:
+    async def decide_file(self, sheet: ChangeSheet, id: str, accept: bool) -> None:
         """Accept or reject the changes of one file."""
         sheet.take_typed()
         async with self._reviews.presses.take_place(sheet.line):
-            await self._file(sheet, id, accept)
+            await self._decide_file(sheet, id, accept)
 
-    async def _file(self, sheet: ChangeSheet, id: str, accept: bool) -> None:
-        source, window = sheet.source(id), sheet.window
-        waits = source is not None and window is not None and _waits(source, window, id)
+    async def _decide_file(self, sheet: ChangeSheet, id: str, accept: bool) -> None:
+        source, window = sheet.find_source(id), sheet.window
+        waits = source is not None and window is not None and _is_waiting(source, window, id)
         if source is None or window is None or not waits:
             self._tell(DECIDED)
         else:
-            take = await (source.accept(window, id) if accept else source.reject(window, id))
-            if take is None and not accept and not _waits(source, window, id):
+            take = await (
+                source.accept_changes(window, id) if accept else source.reject_changes(window, id)
+            )
+            if take is None and not accept and not _is_waiting(source, window, id):
                 # Somebody else has decided while this waited.
                 self._tell(DECIDED)
-            self.undoing.decided(sheet, SheetDecision(accept, [] if take is None else [take]))
+            self.undoing.note_decision(sheet, SheetDecision(accept, [] if take is None else [take]))
         sheet.refresh()
 
-    async def all(self, sheet: ChangeSheet, accept: bool) -> None:
+    async def decide_all(self, sheet: ChangeSheet, accept: bool) -> None:
         """Say what there is to accept or reject; do so if the user wants that."""
         window = sheet.window
         if window is None:
@@ -117,13 +119,13 @@ class Deciding:
         self._busy.add(sheet.buffer_id)
         try:
             async with self._reviews.presses.take_place(sheet.line):
-                await self._all(sheet, window, accept)
+                await self._decide_all(sheet, window, accept)
         finally:
             self._busy.discard(sheet.buffer_id)
 
-    async def _all(self, sheet: ChangeSheet, window: sublime.Window, accept: bool) -> None:
-        await sheet.settled(self._reviews)
-        counted, others = self._counted(sheet), 0
+    async def _decide_all(self, sheet: ChangeSheet, window: sublime.Window, accept: bool) -> None:
+        await sheet.wait_until_settled(self._reviews)
+        counted, others = self._count_files(sheet), 0
         if accept:
             counted, others = _one_for_each_file(counted)
             accept = not all(counted_file.is_dropped for counted_file in counted)
@@ -131,33 +133,33 @@ class Deciding:
             self._tell(NOTHING)
             return
         with self._reviews.presses.announce_question("all files"):
-            more = [*_hidden(sheet), *_others(others)]
+            more = [*_hidden_note(sheet), *_others_note(others)]
             is_wanted = await _is_wanted(window, counted, accept, more)
         if is_wanted:
-            await self._decide(sheet, window, counted, accept)
+            await self._decide_counted(sheet, window, counted, accept)
 
-    def _counted(self, sheet: ChangeSheet) -> list[Counted]:
+    def _count_files(self, sheet: ChangeSheet) -> list[Counted]:
         """What cannot be compared is not among them: nobody has seen it here."""
         found = []
         for section in sheet.model.sections:
             id = section.file.id
-            source = sheet.source(id)
+            source = sheet.find_source(id)
             if source is not None and section.file.comparison is not None:
-                view = source.view(id)
+                view = source.review_view(id)
                 count = view.change_count() if view is not None else None
                 counted = Counted(section, source, count)
                 found += [counted] if self._is_as_counted(counted) else []
         return found
 
     def _is_as_counted(self, counted: Counted) -> bool:
-        view = counted.source.view(counted.section.file.id)
+        view = counted.source.review_view(counted.section.file.id)
         if view is None or counted.change_count is None:
             return view is None and counted.change_count is None
         review = self._reviews.of(view)
         is_drawn = review is not None and review.comparison is counted.section.file.comparison
         return is_drawn and view.change_count() == counted.change_count
 
-    async def _decide(
+    async def _decide_counted(
         self, sheet: ChangeSheet, window: sublime.Window, counted: Sequence[Counted], accept: bool
     ) -> None:
         known = set(sheet.model.numbers)
@@ -174,8 +176,10 @@ class Deciding:
         files = [section.file for section in sheet.model.sections if section.file.id != HEAD]
         came = sum(1 for file in files if file.id not in known)
         hidden = sum(1 for file in files if file.id in known and file.comparison is None)
-        said = _decided(accept, counted, press.takes) + _left_said(changed, came, hidden)
-        self._tell(" ".join([*said, *_not_decided(same)]))
+        said = _decision_sentences(accept, counted, press.takes) + _left_sentences(
+            changed, came, hidden
+        )
+        self._tell(" ".join([*said, *_undecided_sentences(same)]))
 
     async def _decide_each(
         self, press: Press, order: Sequence[Counted], asks: bool
@@ -192,7 +196,7 @@ class Deciding:
         finally:
             for is_accepted, done in takes.items():
                 press.takes[is_accepted] += done
-                self.undoing.decided(press.sheet, SheetDecision(is_accepted, done, press))
+                self.undoing.note_decision(press.sheet, SheetDecision(is_accepted, done, press))
         return left
 
     async def _decide_one(
@@ -201,12 +205,12 @@ class Deciding:
         if not self._is_as_counted(each):
             return None
         if accept and not each.is_dropped:
-            return await each.source.accept(window, each.id, asks)
+            return await each.source.accept_changes(window, each.id, asks)
         # What cannot be undone now cannot be undone a moment later.
-        return await each.source.reject(window, each.id) if not asks else None
+        return await each.source.reject_changes(window, each.id) if not asks else None
 
 
-def _waits(source: Source, window: sublime.Window, id: str) -> bool:
+def _is_waiting(source: Source, window: sublime.Window, id: str) -> bool:
     """Whether the user can decide on it still."""
     return any(entry.id == id for entry in source.entries(window))
 
@@ -225,14 +229,14 @@ def _one_for_each_file(counted: Sequence[Counted]) -> tuple[list[Counted], int]:
     return found, len(counted) - len(found)
 
 
-def _hidden(sheet: ChangeSheet) -> list[str]:
+def _hidden_note(sheet: ChangeSheet) -> list[str]:
     """About those that are not counted."""
     files = [section.file for section in sheet.model.sections if section.file.id != HEAD]
     count = sum(1 for file in files if file.comparison is None)
     return [HIDDEN.format(count)] if count else []
 
 
-def _others(count: int) -> list[str]:
+def _others_note(count: int) -> list[str]:
     return [OTHERS.format(count)] if count else []
 
 
@@ -242,7 +246,7 @@ async def _is_wanted(
     meant = [counted_file for counted_file in counted if not (accept and counted_file.is_dropped)]
     files = [counted_file.section.file for counted_file in meant]
     titles = [(counted_file.section.file.title, counted_file.source) for counted_file in meant]
-    what = f"{extent(titles)}, {lines(files)}"
+    what = f"{extent_words(titles)}, {line_counts(files)}"
     name, detail = ALL[accept]
     dropped = len(counted) - len(meant)
     detail = " ".join([*more, *([DROPPED.format(dropped)] if dropped else []), detail])
@@ -250,14 +254,14 @@ async def _is_wanted(
     return await panels.ask_choice(window, [[f"{name}: {what}", detail], STAY], asked) == 0
 
 
-def _not_decided(files: Sequence[Counted]) -> list[str]:
+def _undecided_sentences(files: Sequence[Counted]) -> list[str]:
     """Which ones are as they were: there is a doubt about them, or they could not be undone."""
     names = [os.path.basename(counted_file.section.file.title) for counted_file in files]
     more = f" and {len(names) - NAMED} more" if names[NAMED:] else ""
     return [NOT_DECIDED.format(", ".join(names[:NAMED]) + more)] if names else []
 
 
-def _decided(
+def _decision_sentences(
     accept: bool, counted: Sequence[Counted], takes: Mapping[bool, Sequence[UndoStep]]
 ) -> list[str]:
     """What was decided. Of what is accepted, that which was dropped is rejected."""
@@ -267,7 +271,7 @@ def _decided(
     return said + ([f"{len(takes[False])} rejected, because all was dropped."] if dropped else [])
 
 
-def _left_said(changed: int, came: int, left: int) -> list[str]:
+def _left_sentences(changed: int, came: int, left: int) -> list[str]:
     """What was not decided."""
     said = [f"{changed} changed meanwhile and can be decided on now."] if changed else []
     said += [f"{came} came meanwhile and can be decided on now."] if came else []

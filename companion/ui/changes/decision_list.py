@@ -32,29 +32,29 @@ class ListedDecision(NamedTuple):
     file: str = ""
 
 
-async def choose(commands: SheetCommands, window: sublime.Window) -> None:
+async def choose_decision(commands: SheetCommands, window: sublime.Window) -> None:
     """Let the user choose; if no sheet has the keyboard, it is shown first."""
-    if _sheet(commands, window) is None:
-        commands.sheets.show(window)
-    sheet = _sheet(commands, window)
+    if _sheet_in_front(commands, window) is None:
+        commands.sheets.show_sheet(window)
+    sheet = _sheet_in_front(commands, window)
     if sheet is None:
         return
     await sheet.refresh()
-    choices = [*_of_file(commands.at_caret(window)), *_of_all(sheet)]
+    choices = [*_file_decisions(commands.at_caret(window)), *_sheet_decisions(sheet)]
     if choices:
         items = [[choice.words, choice.detail] for choice in choices]
         number = await panels.ask_choice(window, items, CAPTION)
         if number >= 0:
             chosen = choices[number]
-            await commands.decide(sheet, chosen.action, chosen.file, "")
+            await commands.decide_by_link(sheet, chosen.action, chosen.file, "")
 
 
-def _sheet(commands: SheetCommands, window: sublime.Window) -> ChangeSheet | None:
+def _sheet_in_front(commands: SheetCommands, window: sublime.Window) -> ChangeSheet | None:
     view = window.active_view()
-    return commands.sheets.of(view) if view is not None else None
+    return commands.sheets.sheet_of(view) if view is not None else None
 
 
-def _of_file(found: AtCaret | None) -> list[ListedDecision]:
+def _file_decisions(found: AtCaret | None) -> list[ListedDecision]:
     if found is None:
         return []
     file = found.file
@@ -68,7 +68,7 @@ def _of_file(found: AtCaret | None) -> list[ListedDecision]:
     ]
 
 
-def _of_all(sheet: ChangeSheet) -> list[ListedDecision]:
+def _sheet_decisions(sheet: ChangeSheet) -> list[ListedDecision]:
     names = (
         ("Keep", "Drop", diff_kinds.ACCEPT, diff_kinds.REJECT) if sheet.model.sections[1:] else ()
     )

@@ -31,7 +31,7 @@ class EarlierText:
         self._signature = view.settings().get(SIGNATURE)
         self._deadline = time.monotonic() + PATIENCE
 
-    def typed(self, view: sublime.View) -> str | None:
+    def typed_text(self, view: sublime.View) -> str | None:
         """What stands below the head, if the user has typed in it; else None."""
         text = _below_head(texts.text_of(view))
         is_typed = self._signature and text_digest(text) != self._signature
@@ -41,9 +41,9 @@ class EarlierText:
         """Where the text below the head begins."""
         return view.text_point(HEAD, 0)
 
-    def fits(self, sections: Sequence[Section]) -> bool:
+    def fits_sections(self, sections: Sequence[Section]) -> bool:
         """Whether these are the changes among which it was typed."""
-        return _signature(sections) == self._signature
+        return _sections_signature(sections) == self._signature
 
     def may_begin(
         self, view: sublime.View, sections: Sequence[Section], is_restoring: bool
@@ -51,16 +51,16 @@ class EarlierText:
         """Whether what stands there need not wait: for other changes, or, if it `is_restoring`, for
         reviews that may get a newer text yet."""
         is_late = time.monotonic() > self._deadline
-        is_known = self.typed(view) is None or self.fits(sections)
+        is_known = self.typed_text(view) is None or self.fits_sections(sections)
         return is_late or (is_known and not is_restoring)
 
 
-def sign(view: sublime.View, sections: Sequence[Section]) -> None:
+def write_signature(view: sublime.View, sections: Sequence[Section]) -> None:
     """The view shows these."""
-    view.settings().set(SIGNATURE, _signature(sections))
+    view.settings().set(SIGNATURE, _sections_signature(sections))
 
 
-def _signature(sections: Sequence[Section]) -> str:
+def _sections_signature(sections: Sequence[Section]) -> str:
     return text_digest("".join(section.text for section in sections[1:]))
 
 

@@ -42,12 +42,18 @@ class Keeping:
         self._changes = changes
         self._tell = tell
 
-    async def change(self, sheet: ChangeSheet, id: str, key: str, is_kept: bool) -> None:
+    async def keep_or_drop_change(
+        self, sheet: ChangeSheet, id: str, key: str, is_kept: bool
+    ) -> None:
         """Keep or drop one change, and go on to the next one."""
         sheet.take_typed()
-        shown, count = sheet.section(id), sheet.edits.typed_count
+        shown, count = sheet.find_section(id), sheet.edits.typed_count
         async with self._reviews.presses.take_place(sheet.line):
-            now, at, source = sheet.section(id), sheet.change_of(id, key), sheet.source(id)
+            now, at, source = (
+                sheet.find_section(id),
+                sheet.change_of(id, key),
+                sheet.find_source(id),
+            )
             if shown is None or now is None or source is None:
                 self._tell(DECIDED)
             elif shown.file.comparison is not now.file.comparison:
@@ -56,10 +62,10 @@ class Keeping:
             elif at is None:
                 self._tell(DECIDED)
             else:
-                await self._change(sheet, source, at, key, is_kept, count)
+                await self._keep_or_drop_change(sheet, source, at, key, is_kept, count)
             sheet.refresh()
 
-    async def _change(
+    async def _keep_or_drop_change(
         self,
         sheet: ChangeSheet,
         source: Source,
@@ -72,48 +78,50 @@ class Keeping:
         if is_kept:
             step = await self._keep_one(sheet, source, file, key)
         else:
-            step = await self._drop(sheet, source, file, key)
+            step = await self._drop_changes(sheet, source, file, key)
         if step is not None:
-            sheet.edits.did(step)
-        await self._go_on(sheet, source.view(file.id), at, count)
+            sheet.edits.note_step(step)
+        await self._go_on(sheet, source.review_view(file.id), at, count)
 
-    async def file(self, sheet: ChangeSheet, id: str, is_kept: bool) -> None:
+    async def keep_or_drop_file(self, sheet: ChangeSheet, id: str, is_kept: bool) -> None:
         """Keep or drop all changes of the file, and go on to those of the next one."""
         async with self._reviews.presses.take_place(sheet.line):
-            await self._file(sheet, id, is_kept)
+            await self._keep_or_drop_file(sheet, id, is_kept)
 
-    async def _file(self, sheet: ChangeSheet, id: str, is_kept: bool) -> None:
-        await sheet.settled(self._reviews)
+    async def _keep_or_drop_file(self, sheet: ChangeSheet, id: str, is_kept: bool) -> None:
+        await sheet.wait_until_settled(self._reviews)
         count, number = sheet.edits.typed_count, sheet.model.numbers.get(id)
         starts = [start for start in sheet.model.change_starts if start.section == number]
         if not starts:
             self._tell(NOTHING if number is not None else DECIDED)
-        elif await self._several(sheet, [id], is_kept):
-            source = sheet.source(id)
-            view = source.view(id) if source is not None else None
+        elif await self._keep_or_drop_files(sheet, [id], is_kept):
+            source = sheet.find_source(id)
+            view = source.review_view(id) if source is not None else None
             await self._go_on(sheet, view, starts[-1], count)
         sheet.refresh()
 
-    async def all(self, sheet: ChangeSheet, is_kept: bool) -> None:
+    async def keep_or_drop_all(self, sheet: ChangeSheet, is_kept: bool) -> None:
         """Keep all changes; or drop them, after the user is told what that counts."""
         async with self._reviews.presses.take_place(sheet.line):
-            await self._all(sheet, is_kept)
+            await self._keep_or_drop_all(sheet, is_kept)
 
-    async def _all(self, sheet: ChangeSheet, is_kept: bool) -> None:
-        await sheet.settled(self._reviews)
+    async def _keep_or_drop_all(self, sheet: ChangeSheet, is_kept: bool) -> None:
+        await sheet.wait_until_settled(self._reviews)
         starts = sheet.model.change_starts
         sections = list(dict.fromkeys(start.section for start in starts))
         ids = [sheet.model.sections[number].file.id for number in sections]
         if not ids:
             self._tell(NOTHING)
         elif is_kept or await self._may_drop(sheet, ids, len(starts)):
-            changes = await self._several(sheet, ids, is_kept)
+            changes = await self._keep_or_drop_files(sheet, ids, is_kept)
             self._tell((KEPT if is_kept else DROPPED).format(count_text(changes, "change")))
         sheet.refresh()
 
     async def _may_drop(self, sheet: ChangeSheet, ids: Sequence[str], changes: int) -> bool:
-        sources = [(id, sheet.source(id)) for id in ids]
-        closed = [id for id, source in sources if source is not None and source.view(id) is None]
+        sources = [(id, sheet.find_source(id)) for id in ids]
+        closed = [
+            id for id, source in sources if source is not None and source.review_view(id) is None
+        ]
         what = f"{count_text(changes, 'change')} in {count_text(len(ids), 'file')}"
         opens = OPENS.format(count_text(len(closed), "edit")) if closed else ""
         items = [[f"Drop all: {what}", DROP_ALL + opens], STAY]
@@ -123,7 +131,9 @@ class Keeping:
         with self._reviews.presses.announce_question(f"dropping {what}"):
             return await panels.ask_choice(window, items, f"Drop {what}?") == 0
 
-    async def _several(self, sheet: ChangeSheet, ids: Sequence[str], is_kept: bool) -> int:
+    async def _keep_or_drop_files(
+        self, sheet: ChangeSheet, ids: Sequence[str], is_kept: bool
+    ) -> int:
         """Gives how many changes are kept or dropped that were not before."""
         steps: list[Step] = []
         changes = 0
@@ -135,40 +145,40 @@ class Keeping:
                     changes += count
         finally:
             if steps:
-                sheet.edits.did(Steps(steps))
+                sheet.edits.note_step(Steps(steps))
         return changes
 
     async def _all_of(self, sheet: ChangeSheet, id: str, is_kept: bool) -> tuple[Step | None, int]:
         """The step of one file, and how many changes are meant."""
-        source, section = sheet.source(id), sheet.section(id)
+        source, section = sheet.find_source(id), sheet.find_section(id)
         comparison = section.file.comparison if section is not None else None
         if source is None or section is None or comparison is None:
             return None, 0
         keys = frozenset(comparison.keys) - comparison.dropped
         if not is_kept:
-            return await self._drop(sheet, source, section.file), len(keys)
-        keys -= source.kept(id)
-        step = self._keep(sheet, source, section.file, keys) if keys else None
+            return await self._drop_changes(sheet, source, section.file), len(keys)
+        keys -= source.kept_changes(id)
+        step = self._keep_changes(sheet, source, section.file, keys) if keys else None
         return step, len(keys)
 
     async def _keep_one(
         self, sheet: ChangeSheet, source: Source, file: FileChanges, key: str
     ) -> Step | None:
-        view, before = source.view(file.id), source.kept(file.id)
+        view, before = source.review_view(file.id), source.kept_changes(file.id)
         if view is None:
-            return self._keep(sheet, source, file, frozenset([key]))
+            return self._keep_changes(sheet, source, file, frozenset([key]))
         if not self._is_shown(sheet, file, view):
             self._tell(AGAIN)
             return None
         # As in the review, which finds the change again in what was typed a moment ago.
         await self._changes.keep(view, key, goes_on=False)
-        return KeepStep(source, file.id, before, source.kept(file.id))
+        return KeepStep(source, file.id, before, source.kept_changes(file.id))
 
-    def _keep(
+    def _keep_changes(
         self, sheet: ChangeSheet, source: Source, file: FileChanges, keys: frozenset[str]
     ) -> Step | None:
         """The step of it; None if the user has to decide again."""
-        view, before = source.view(file.id), source.kept(file.id)
+        view, before = source.review_view(file.id), source.kept_changes(file.id)
         if view is not None and not self._is_shown(sheet, file, view):
             self._tell(AGAIN)
             return None
@@ -177,13 +187,13 @@ class Keeping:
             return None
         return KeepStep(source, file.id, before, before | keys)
 
-    async def _drop(
+    async def _drop_changes(
         self, sheet: ChangeSheet, source: Source, file: FileChanges, key: str | None = None
     ) -> Step | None:
         """Drop one change of a file, or without a key all of them. Gives the step; None if the user
         has to decide again."""
         window = sheet.window
-        view = await source.open(window, file.id) if window is not None else None
+        view = await source.open_review(window, file.id) if window is not None else None
         if view is None:
             self._tell(DECIDED)
             return None
@@ -223,7 +233,7 @@ class Keeping:
         view = window.active_view()
         if view not in sheet.views or view is None or sheet.edits.typed_count != count:
             return
-        undecided = sheet.undecided()
+        undecided = sheet.undecided_changes()
         if not undecided:
             self._tell(ALL_DECIDED)
             return

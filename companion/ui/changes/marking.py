@@ -51,10 +51,10 @@ class Marking:
         # What undoes the last decision in the sheet, empty for none.
         self.undoable = ""
 
-    def draw(self, model: Sheet) -> None:
+    def draw_sections(self, model: Sheet) -> None:
         """Draw what has changed, in all views; each step blocks the thread only for a moment."""
         self.model = model
-        for view in self._views():
+        for view in self._sheet_views():
             for start in range(0, max(len(model.sections), *self._coloured_to(view)), BLOCK):
                 sections = model.sections[start : start + BLOCK]
                 place = view.id(), start
@@ -62,14 +62,16 @@ class Marking:
                 is_same = len(before) == len(sections) and all(map(is_, before, sections))
                 if not is_same:
                     self._coloured[place] = sections
-                    queues.on_ui_thread(partial(self._colour, view, start, sections))
-        self.links()
-        self.follow()
+                    queues.on_ui_thread(partial(self._colour_sections, view, start, sections))
+        self.draw_links()
+        self.follow_scrolling()
 
     def _coloured_to(self, view: sublime.View) -> list[int]:
         return [0, *(start + 1 for id, start in self._coloured if id == view.id())]
 
-    def _colour(self, view: sublime.View, start: int, sections: tuple[Section, ...]) -> None:
+    def _colour_sections(
+        self, view: sublime.View, start: int, sections: tuple[Section, ...]
+    ) -> None:
         model = self.model
         now = model.sections[start : start + BLOCK]
         if view.size() != model.points[-1] or not all(map(is_, now, sections)):
@@ -86,43 +88,43 @@ class Marking:
                 scope, flags = marks.style(view, style, part)
                 view.add_regions(name, regions, scope, flags=flags)
 
-    def links(self) -> None:
+    def draw_links(self) -> None:
         """Draw the links again: what they say may have changed."""
-        views = self._views()
+        views = self._sheet_views()
         first = next((view for view in views if view.is_primary()), None)
         if first is not None:
-            self._link(first, views)
+            self._draw_links_in(first, views)
 
-    def leave(self, view: sublime.View) -> None:
+    def leave_view(self, view: sublime.View) -> None:
         """The user closes the view, and others stay: they would keep its phantoms, which react to
         nothing then."""
         if self._links.pop(view.id(), None) is not None:
             view.erase_phantoms(KEY)
-            queues.on_ui_thread(self.links)
+            queues.on_ui_thread(self.draw_links)
 
-    def follow(self) -> None:
+    def follow_scrolling(self) -> None:
         """Follow the user's scrolling as long as the sheet is in front."""
         if not self._is_following:
-            self._look()
+            self._look_at_views()
 
     def stop(self) -> None:
         """Erase what does not survive a restart."""
         self._links.clear()
         self._coloured.clear()
 
-    def _look(self) -> None:
-        views = [view for view in self._views() if _is_in_front(view)]
+    def _look_at_views(self) -> None:
+        views = [view for view in self._sheet_views() if _is_in_front(view)]
         self._is_following = bool(views)
         if views:
             # The next look comes also if this one fails.
-            queues.on_ui_thread(self._look, INTERVAL)
+            queues.on_ui_thread(self._look_at_views, INTERVAL)
         if any(rows_in_sight(view) != self._seen.get(view.id()) for view in views):
-            self.links()
+            self.draw_links()
 
-    def _views(self) -> list[sublime.View]:
+    def _sheet_views(self) -> list[sublime.View]:
         return [view for view in sublime.Buffer(self._buffer_id).views() if view.is_valid()]
 
-    def _link(self, view: sublime.View, views: Sequence[sublime.View]) -> None:
+    def _draw_links_in(self, view: sublime.View, views: Sequence[sublime.View]) -> None:
         """Draw the links in sight of all the views in the first one: phantoms belong to the buffer
         (docs/sublime.md 7.11)."""
         model = self.model
@@ -132,7 +134,7 @@ class Marking:
         self._seen = {each.id(): rows_in_sight(each) for each in views}
         texts: dict[int, str] = {}
         for rows in self._seen.values():
-            texts.update(self._texts(rows[0] - BEYOND, rows[-1] + BEYOND))
+            texts.update(self._link_rows(rows[0] - BEYOND, rows[-1] + BEYOND))
         found = []
         for row, text in sorted(texts.items()):
             point = model.point_at(row + 1) - 1
@@ -143,7 +145,7 @@ class Marking:
             self._links[view.id()] = sublime.PhantomSet(view, KEY)
         self._links[view.id()].update(found)
 
-    def _texts(self, start: int, end: int) -> Iterator[tuple[int, str]]:
+    def _link_rows(self, start: int, end: int) -> Iterator[tuple[int, str]]:
         """The rows from `start` to `end` that have links, and the links as HTML."""
         model = self.model
         if not model.rows[-1]:
@@ -151,10 +153,10 @@ class Marking:
         first, last = (model.section_at(max(point, 0)) for point in (start, end))
         for number in range(first, last + 1):
             section, above = model.sections[number], model.rows[number]
-            texts = self._of_head() if number == 0 else self._of_file(section)
+            texts = self._head_links() if number == 0 else self._file_links(section)
             yield from ((above + row, text) for row, text in texts if start <= above + row <= end)
 
-    def _of_head(self) -> Iterator[tuple[int, str]]:
+    def _head_links(self) -> Iterator[tuple[int, str]]:
         names = [f"{verb} all" for verb in ("Keep", "Drop", "Accept", "Reject")]
         links = [self._link_to(name, name.lower().replace(" ", "_")) for name in names]
         found = links if self.model.sections[1:] else []
@@ -162,7 +164,7 @@ class Marking:
             found.append(self._link_to(self.undoable, "undo_all"))
         yield 0, "&nbsp; ".join(found)
 
-    def _of_file(self, section: Section) -> Iterator[tuple[int, str]]:
+    def _file_links(self, section: Section) -> Iterator[tuple[int, str]]:
         file, kept = section.file, self._kept(section.file.id)
         linked: set[int] = set()
         for run in section.runs:
@@ -170,12 +172,12 @@ class Marking:
                 second = diff_kinds.UNDO if file.is_written else diff_kinds.REJECT
                 names = {diff_kinds.ACCEPT: "accept_file", second: "reject_file"}
                 links = [self._link_to(*pair, file=file.id) for pair in names.items()]
-                yield run.start, "&nbsp; ".join([*self._of_changes(file, kept), *links])
+                yield run.start, "&nbsp; ".join([*self._all_changes_links(file, kept), *links])
             elif _is_changed(run) and run.change is not None and run.change not in linked:
                 linked.add(run.change)
-                yield run.start, self._of_change(section, run.change, kept)
+                yield run.start, self._change_links(section, run.change, kept)
 
-    def _of_changes(self, file: FileChanges, kept: frozenset[str]) -> list[str]:
+    def _all_changes_links(self, file: FileChanges, kept: frozenset[str]) -> list[str]:
         """The links of all changes of the file."""
         comparison = file.comparison
         left = set(comparison.keys) - comparison.dropped if comparison is not None else set()
@@ -184,7 +186,7 @@ class Marking:
         keep = "kept" if left <= kept else self._link_to("Keep", "keep_file", file=file.id)
         return [keep, self._link_to("Drop", "drop_file", file=file.id)]
 
-    def _of_change(self, section: Section, change: int, kept: frozenset[str]) -> str:
+    def _change_links(self, section: Section, change: int, kept: frozenset[str]) -> str:
         comparison = section.file.comparison
         key = comparison.keys[change] if comparison is not None else ""
         to = partial(self._link_to, file=section.file.id, change=key)

@@ -15,7 +15,7 @@ from ..review.open_diffs import diffs
 from ..review.record import seen, waiting
 from ..review.returned import Returned, rejected
 from ..review.reviews import Reviews
-from .sources import SheetEntry, UndoStep, entry_of, of_accepted
+from .sources import SheetEntry, UndoStep, entry_of, undo_of_accepted
 
 
 class ProposalSource:
@@ -48,7 +48,7 @@ class ProposalSource:
             self._views[record.id] = view
             yield entry_of(record.id, view, record, review)
 
-    def view(self, id: str) -> sublime.View | None:
+    def review_view(self, id: str) -> sublime.View | None:
         """The right view; None if it is decided."""
         view = self._views.get(id)
         record = waiting(view) if view is not None else None
@@ -57,32 +57,34 @@ class ProposalSource:
             return None
         return view
 
-    async def open(self, window: sublime.Window, id: str) -> sublime.View | None:
+    async def open_review(self, window: sublime.Window, id: str) -> sublime.View | None:
         """It is open as long as it waits."""
-        return self.view(id)
+        return self.review_view(id)
 
-    def kept(self, id: str) -> frozenset[str]:
+    def kept_changes(self, id: str) -> frozenset[str]:
         """The keys of the changes that the user has kept in the proposal's review."""
-        view = self.view(id)
+        view = self.review_view(id)
         return seen(view) if view is not None else frozenset()
 
     def set_kept(self, id: str, keys: frozenset[str]) -> bool:
-        view = self.view(id)
+        view = self.review_view(id)
         if view is not None:
             self._reviews.set_seen(view, keys)
         return view is not None
 
-    async def accept(self, window: sublime.Window, id: str, asks: bool = True) -> UndoStep | None:
+    async def accept_changes(
+        self, window: sublime.Window, id: str, asks: bool = True
+    ) -> UndoStep | None:
         """Accept the proposal, as *Accept* in its review does."""
-        view = self.view(id)
+        view = self.review_view(id)
         edit = (
             await self._accepting.accept_proposal(window, view, asks) if view is not None else None
         )
-        return of_accepted(self._history, edit.id) if edit is not None else None
+        return undo_of_accepted(self._history, edit.id) if edit is not None else None
 
-    async def reject(self, window: sublime.Window, id: str) -> UndoStep | None:
+    async def reject_changes(self, window: sublime.Window, id: str) -> UndoStep | None:
         """Reject the proposal, as *Reject* in its review does."""
-        view = self.view(id)
+        view = self.review_view(id)
         record = waiting(view) if view is not None else None
         if view is None or record is None:
             return None

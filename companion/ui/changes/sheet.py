@@ -19,7 +19,7 @@ from .. import queues, texts
 from ..review.record import waiting
 from ..review.reviews import FAILED, Reviews
 from ..stories import Stories, run_in_thread, sleep
-from .earlier_text import EarlierText, sign
+from .earlier_text import EarlierText, write_signature
 from .marking import Marking
 from .sheet_files import SheetFiles
 from .sources import SheetEntry, Source
@@ -55,11 +55,11 @@ class ChangeSheet:
         self.line = f"sheet {self.buffer_id}"
         self.model = Sheet((plain_section(HEAD, ()),))
         self._files = SheetFiles(sources)
-        self.marking = Marking(view.buffer_id(), self._files.kept)
+        self.marking = Marking(view.buffer_id(), self._files.kept_changes)
         self._view = view
         self._stories = stories
         self._tell = tell
-        self.edits = TypedEdits(self._files.source_of, stories, self._came_back, self.section)
+        self.edits = TypedEdits(self._files.source_of, stories, self._end_typing, self.find_section)
         # That of the view when its text was the model's.
         self._change_count = -1
         self._refreshing: Answer[None] | None = None
@@ -78,11 +78,11 @@ class ChangeSheet:
         views = self.views
         return views[0].window() if views else None
 
-    def source(self, id: str) -> Source | None:
+    def find_source(self, id: str) -> Source | None:
         """Where the changes of the file come from; None if the sheet does not show it."""
         return self._files.source_of.get(id) if id in self.model.numbers else None
 
-    def undecided(self) -> list[ChangeStart]:
+    def undecided_changes(self) -> list[ChangeStart]:
         """The changes that are neither kept nor dropped."""
         decided: dict[int, frozenset[str]] = {}
         found = []
@@ -90,7 +90,9 @@ class ChangeSheet:
             file = self.model.sections[start.section].file
             if file.comparison is not None:
                 if start.section not in decided:
-                    decided[start.section] = self._files.kept(file.id) | file.comparison.dropped
+                    decided[start.section] = (
+                        self._files.kept_changes(file.id) | file.comparison.dropped
+                    )
                 if file.comparison.keys[start.change] not in decided[start.section]:
                     found.append(start)
         return found
@@ -103,7 +105,7 @@ class ChangeSheet:
                 return start
         return None
 
-    def section(self, id: str) -> Section | None:
+    def find_section(self, id: str) -> Section | None:
         number = self.model.numbers.get(id)
         return self.model.sections[number] if number is not None else None
 
@@ -114,16 +116,16 @@ class ChangeSheet:
         self._is_old = True
         if self._refreshing is None:
             answer = self._refreshing = Answer[None]()
-            self._stories.begin(self._refresh(answer))
+            self._stories.begin(self._refresh_all(answer))
             return answer
         return self._refreshing
 
-    async def settled(self, reviews: Reviews) -> None:
+    async def wait_until_settled(self, reviews: Reviews) -> None:
         """Wait until all is drawn as it is now."""
         self.take_typed()
         for section in self.model.sections:
-            source = self.source(section.file.id)
-            view = source.view(section.file.id) if source is not None else None
+            source = self.find_source(section.file.id)
+            view = source.review_view(section.file.id) if source is not None else None
             record = waiting(view) if view is not None else None
             if record is not None:
                 await reviews.presses.wait_for_all(record.id)
@@ -131,7 +133,7 @@ class ChangeSheet:
                 await reviews.comparison(view)
         await self.refresh()
 
-    async def _refresh(self, answer: Answer[None]) -> None:
+    async def _refresh_all(self, answer: Answer[None]) -> None:
         try:
             # What happens at the same time is shown together.
             await sleep()
@@ -141,8 +143,8 @@ class ChangeSheet:
                     return
                 self._is_old = False
                 # What is typed from here on may not be in what is found.
-                self.edits.begin()
-                await self._follow(await self._files.entries(window))
+                self.edits.begin_round()
+                await self._show_entries(await self._files.collect_entries(window))
                 if self._is_old:
                     # Hundreds are decided one after the other.
                     await sleep(PAUSE)
@@ -150,22 +152,22 @@ class ChangeSheet:
             self._refreshing = None
             answer.give(None)
 
-    async def _follow(self, entries: Sequence[SheetEntry]) -> None:
+    async def _show_entries(self, entries: Sequence[SheetEntry]) -> None:
         kept = {section.file.id: section for section in self.model.sections}
         todo = [
             entry
             for entry in entries
             if entry.is_current and not _is_same(entry, kept.get(entry.id))
         ]
-        made = await run_in_thread(partial(_made, todo)) if todo else {}
+        made = await run_in_thread(partial(_make_sections, todo)) if todo else {}
         if made is None:
             self._tell(FAILED)
             made = {}
         counts = {entry.id: entry.change_count for entry in todo}
         shown = [made.get(entry.id) or kept.get(entry.id) for entry in entries]
         sections = [section for section in shown if section is not None]
-        head = plain_section(HEAD, [await self._files.summary(sections), ""])
-        await self._draw([head, *sections], counts)
+        head = plain_section(HEAD, [await self._files.summary_line(sections), ""])
+        await self._draw_sections([head, *sections], counts)
 
     def _is_begun(self, wanted: Sequence[Section], counts: dict[str, int | None]) -> bool:
         """Whether the sheet is drawn from now on: what was typed before waits for its files."""
@@ -176,18 +178,20 @@ class ChangeSheet:
             queues.on_ui_thread(self.refresh, AGAIN)
             return False
         self._earlier = None
-        mine = earlier.typed(view)
+        mine = earlier.typed_text(view)
         self.model = Sheet(tuple(wanted))
         # The command that replaces the text has what is typed taken first: that is no such text.
         self._change_count = view.change_count()
         self.edits.show_anew(counts)
-        if earlier.fits(wanted) and _is_typed_in_rows(self.model, mine):
+        if earlier.fits_sections(wanted) and _is_typed_in_rows(self.model, mine):
             # What is below the head stays as it is, with the carets in it.
-            self._replace([(0, earlier.head_size(view), self.model.text[: self.model.points[1]])])
+            self._replace_parts(
+                [(0, earlier.head_size(view), self.model.text[: self.model.points[1]])]
+            )
             if mine is not None:
                 self._change_count = -1
             return True
-        self._replace([(0, view.size(), self.model.text)])
+        self._replace_parts([(0, view.size(), self.model.text)])
         texts.select_ranges(view, [(0, 0)])
         if mine is not None:
             self._give_back(mine, view)
@@ -199,16 +203,18 @@ class ChangeSheet:
 
     def close(self, view: sublime.View) -> None:
         """The user closes the last view: what was typed counts as well."""
-        mine = self._earlier.typed(view) if self._earlier is not None else None
+        mine = self._earlier.typed_text(view) if self._earlier is not None else None
         if mine is not None:
             queues.on_ui_thread(partial(self._give_back, mine, view))
         self.take_typed()
 
-    def _sign(self) -> None:
+    def _sign_views(self) -> None:
         for view in self.views:
-            sign(view, self.model.sections)
+            write_signature(view, self.model.sections)
 
-    async def _draw(self, wanted: Sequence[Section], counts: dict[str, int | None]) -> None:
+    async def _draw_sections(
+        self, wanted: Sequence[Section], counts: dict[str, int | None]
+    ) -> None:
         if not self._is_begun(wanted, counts):
             return
         while True:
@@ -216,26 +222,26 @@ class ChangeSheet:
             if view is None:
                 return
             self.take_typed()
-            busy = self.edits.busy
+            busy = self.edits.busy_files
             now = [
-                self.section(section.file.id) if section.file.id in busy else section
+                self.find_section(section.file.id) if section.file.id in busy else section
                 for section in wanted
             ]
             update = self.model.update_toward([section for section in now if section is not None])
             if update is None:
                 break
             before = {id(section) for section in self.model.sections}
-            self._replace(update.parts)
+            self._replace_parts(update.parts)
             self.model = update.sheet
             drawn = [
                 section.file.id for section in self.model.sections if id(section) not in before
             ]
             self.edits.show_anew({id: counts[id] for id in drawn if id in counts})
             await sleep()
-        self._sign()
-        self.marking.draw(self.model)
+        self._sign_views()
+        self.marking.draw_sections(self.model)
 
-    def _replace(self, parts: Sequence[tuple[int, int, str]]) -> None:
+    def _replace_parts(self, parts: Sequence[tuple[int, int, str]]) -> None:
         view = self._view_of_text()
         if view is not None and parts:
             regions = [(sublime.Region(start, end), text) for start, end, text in parts]
@@ -278,15 +284,15 @@ class ChangeSheet:
         if self.model.text != text:
             if not refused:
                 self._tell(NOT_HERE)
-            self._replace([_difference(text, self.model.text)])
+            self._replace_parts([_text_difference(text, self.model.text)])
             self.refresh()
         self.marking.model = self.model
-        self._sign()
+        self._sign_views()
 
     def _tell_changed(self, section: Section, is_aside: bool) -> None:
         self._tell((ASIDE if is_aside else CHANGED).format(section.file.title))
 
-    def _came_back(self, id: str, is_done: bool, is_aside: bool) -> None:
+    def _end_typing(self, id: str, is_done: bool, is_aside: bool) -> None:
         """The file's review has opened, and has what was typed; or not."""
         number = self.model.numbers.get(id)
         if not is_done and number is not None:
@@ -298,7 +304,7 @@ class ChangeSheet:
         self.refresh()
 
 
-def _made(entries: Sequence[SheetEntry]) -> dict[str, Section]:
+def _make_sections(entries: Sequence[SheetEntry]) -> dict[str, Section]:
     """Runs in a thread."""
     found = {}
     for entry in entries:
@@ -313,7 +319,7 @@ def _is_same(entry: SheetEntry, section: Section | None) -> bool:
     return section is not None and section.file.made_of == entry.made_of
 
 
-def _difference(old: str, new: str) -> tuple[int, int, str]:
+def _text_difference(old: str, new: str) -> tuple[int, int, str]:
     """One part that makes the new text of the old one."""
     start, after = equal_ends(old, new)
     return start, len(old) - after, new[start : len(new) - after]

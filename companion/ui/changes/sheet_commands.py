@@ -41,7 +41,7 @@ class AtCaret(NamedTuple):
     @property
     def view(self) -> sublime.View | None:
         """The right view of the file's own review; None if that is not open."""
-        return self.source.view(self.file.id)
+        return self.source.review_view(self.file.id)
 
     @property
     def key(self) -> str:
@@ -77,19 +77,19 @@ class SheetCommands:
         """The command to run instead of this one: Enter goes to the file's own review where nothing
         can be typed, saving means accepting all, and what was changed last is undone in the review
         that has the text."""
-        sheet, window = self.sheets.of(view), view.window()
+        sheet, window = self.sheets.sheet_of(view), view.window()
         if sheet is None or window is None:
             return None
         if name == "save" and settings.current_settings(window).accept_on_save:
             arguments = {"sheet": str(sheet.buffer_id), "action": "accept_all"}
-            return _later(window, "decide_changes", arguments)
+            return _run_soon(window, "decide_changes", arguments)
         sheet.take_typed()
         if name in UNDOING:
             queues.on_ui_thread(partial(self._go_back, sheet, UNDOING[name]))
             return ("noop", {})
         is_enter = name == "insert" and dict(arguments or {}).get("characters") == "\n"
         if is_enter and not self._can_type(sheet, view):
-            return _later(window, "go_to_change", {})
+            return _run_soon(window, "go_to_change", {})
         return None
 
     def _go_back(self, sheet: ChangeSheet, is_undo: bool) -> None:
@@ -99,28 +99,28 @@ class SheetCommands:
         sheet.refresh()
 
     def _can_type(self, sheet: ChangeSheet, view: sublime.View) -> bool:
-        place = self._place(sheet, view)
+        place = self._caret_place(sheet, view)
         return place.run.kind == ADDED and sheet.model.sections[place.section].file.can_type
 
-    def _place(self, sheet: ChangeSheet, view: sublime.View) -> RowPlace:
+    def _caret_place(self, sheet: ChangeSheet, view: sublime.View) -> RowPlace:
         sheet.take_typed()
         return sheet.model.place_of(sight.caret_row(view))
 
     def at_caret(self, window: sublime.Window) -> AtCaret | None:
         """If a sheet has the keyboard: what is at its caret; None if that is no file."""
         view = window.active_view()
-        sheet = self.sheets.of(view) if view is not None else None
+        sheet = self.sheets.sheet_of(view) if view is not None else None
         if sheet is None or view is None:
             return None
-        place = self._place(sheet, view)
+        place = self._caret_place(sheet, view)
         file = sheet.model.sections[place.section].file
-        source = sheet.source(file.id)
+        source = sheet.find_source(file.id)
         return AtCaret(sheet, source, file, place) if source is not None else None
 
     def has_keyboard(self, window: sublime.Window) -> bool:
         """Whether a sheet does."""
         view = window.active_view()
-        return view is not None and self.sheets.of(view) is not None
+        return view is not None and self.sheets.sheet_of(view) is not None
 
     def decide_at_caret(self, window: sublime.Window, action: str) -> None:
         """Do what the link of that action would, on the file or the change at the caret; if there
@@ -131,7 +131,7 @@ class SheetCommands:
         elif action in (KEEP, DROP) and not found.key:
             self._tell(NO_CHANGE)
         else:
-            story = self.decide(found.sheet, action, found.file.id, found.key)
+            story = self.decide_by_link(found.sheet, action, found.file.id, found.key)
             self._stories.begin(story, window)
 
     def review_at_caret(self, window: sublime.Window) -> sublime.View | None:
@@ -144,11 +144,11 @@ class SheetCommands:
             self._tell(NOT_OPEN if found.file.is_written else DECIDED)
         return view
 
-    def step(self, window: sublime.Window, step: int) -> bool:
+    def go_to_change(self, window: sublime.Window, step: int) -> bool:
         """If a sheet has the keyboard, go to the next change in it, or with -1 to the previous one,
         and from the last one to the first."""
         view = window.active_view()
-        sheet = self.sheets.of(view) if view is not None else None
+        sheet = self.sheets.sheet_of(view) if view is not None else None
         if sheet is None or view is None:
             return False
         sheet.take_typed()
@@ -163,17 +163,17 @@ class SheetCommands:
             self._tell(NOWHERE)
         return True
 
-    async def go(self, view: sublime.View) -> None:
+    async def go_to_review(self, view: sublime.View) -> None:
         """Show the line at the caret in the file's own review."""
-        sheet, window = self.sheets.of(view), view.window()
+        sheet, window = self.sheets.sheet_of(view), view.window()
         if sheet is None or window is None:
             return
-        place = self._place(sheet, view)
+        place = self._caret_place(sheet, view)
         id = sheet.model.sections[place.section].file.id
-        source = sheet.source(id)
+        source = sheet.find_source(id)
         if source is None:
             return
-        right = await source.open(window, id)
+        right = await source.open_review(window, id)
         if right is None:
             self._tell(DECIDED)
             return
@@ -181,28 +181,28 @@ class SheetCommands:
         if self._reviews.is_compared(right):
             comparison = await self._reviews.comparison(right)
             if comparison is not None:
-                _show(right, comparison, place)
+                _show_change(right, comparison, place)
 
-    async def decide(self, sheet: ChangeSheet, action: str, file: str, change: str) -> None:
+    async def decide_by_link(self, sheet: ChangeSheet, action: str, file: str, change: str) -> None:
         """What a link of the sheet says."""
         what, _, of = action.partition("_")
         if of == "change":
-            await self._keeping.change(sheet, file, change, what == "keep")
+            await self._keeping.keep_or_drop_change(sheet, file, change, what == "keep")
         elif what == "undo":
             async with self._reviews.presses.take_place(sheet.line):
-                await self._deciding.undoing.undo(sheet)
+                await self._deciding.undoing.undo_last(sheet)
         elif what in ("keep", "drop"):
             if of == "file":
-                await self._keeping.file(sheet, file, what == "keep")
+                await self._keeping.keep_or_drop_file(sheet, file, what == "keep")
             else:
-                await self._keeping.all(sheet, what == "keep")
+                await self._keeping.keep_or_drop_all(sheet, what == "keep")
         elif of == "file":
-            await self._deciding.file(sheet, file, what == "accept")
+            await self._deciding.decide_file(sheet, file, what == "accept")
         else:
-            await self._deciding.all(sheet, what == "accept")
+            await self._deciding.decide_all(sheet, what == "accept")
 
 
-def _later(
+def _run_soon(
     window: sublime.Window, name: str, arguments: dict[str, Any]
 ) -> tuple[str, dict[str, Any]]:
     """Runs the command of ours soon, because it is one of the window; nothing is done at once."""
@@ -210,7 +210,7 @@ def _later(
     return ("noop", {})
 
 
-def _show(right: sublime.View, comparison: Comparison, place: RowPlace) -> None:
+def _show_change(right: sublime.View, comparison: Comparison, place: RowPlace) -> None:
     """Put the caret on the line, or on the change that has removed it."""
     number = place.run.change
     if not comparison.changes:

@@ -27,7 +27,7 @@ class SheetFiles:
         self._sources = sources
         self.source_of: dict[str, Source] = {}
 
-    async def entries(self, window: sublime.Window) -> list[SheetEntry]:
+    async def collect_entries(self, window: sublime.Window) -> list[SheetEntry]:
         """What there is now of all files."""
         found: list[SheetEntry] = []
         for source in self._sources:
@@ -38,41 +38,41 @@ class SheetFiles:
                     await sleep()
         return found
 
-    def kept(self, id: str) -> frozenset[str]:
+    def kept_changes(self, id: str) -> frozenset[str]:
         """The keys of the changes of the file that the user has kept."""
         source = self.source_of.get(id)
-        return source.kept(id) if source is not None else frozenset()
+        return source.kept_changes(id) if source is not None else frozenset()
 
     def are_restoring(self, sections: Sequence[Section]) -> bool:
         """Whether a review of these may get the text yet that the companion has of it: it has none
         but those of proposals."""
         for section in sections:
             source = self.source_of.get(section.file.id)
-            view = source.view(section.file.id) if source is not None else None
+            view = source.review_view(section.file.id) if source is not None else None
             record = waiting(view) if view is not None else None
             if record is not None and record.is_restored and kind_of(record) is SESSION:
                 return True
         return False
 
-    async def summary(self, sections: Sequence[Section]) -> str:
+    async def summary_line(self, sections: Sequence[Section]) -> str:
         """How many changes they have, and how many of these the user has kept."""
         if not sections:
             return NOTHING
         found = [(section.file.title, self.source_of.get(section.file.id)) for section in sections]
         known = [(title, source) for title, source in found if source is not None]
-        said = f"{extent(known)}: {lines([section.file for section in sections])}"
+        said = f"{extent_words(known)}: {line_counts([section.file for section in sections])}"
         changes = kept = 0
         slices = Slices()
         for section in sections:
             if section.file.comparison is not None:
                 keys = section.file.comparison.keys
                 changes += len(keys)
-                kept += len(self.kept(section.file.id).intersection(keys))
+                kept += len(self.kept_changes(section.file.id).intersection(keys))
                 await slices.yield_when_due()
         return f"{said}, {kept:,} of {changes:,} changes kept" if kept else said
 
 
-def extent(found: Sequence[tuple[str, Source]]) -> str:
+def extent_words(found: Sequence[tuple[str, Source]]) -> str:
     """How many changes of each kind, in how many files: "5 proposals in 4 files"."""
     kinds = list(dict.fromkeys(source.names for _title, source in found))
     said = []
@@ -83,7 +83,7 @@ def extent(found: Sequence[tuple[str, Source]]) -> str:
     return f"{' and '.join(said)} in {count_text(files, 'file')}"
 
 
-def lines(files: Sequence[FileChanges]) -> str:
+def line_counts(files: Sequence[FileChanges]) -> str:
     """How many lines they add and remove."""
     added = sum(file.counts[0] for file in files)
     removed = sum(file.counts[1] for file in files)

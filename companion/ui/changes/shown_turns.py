@@ -42,23 +42,23 @@ class ShownTurns:
         self._come_back = come_back
         # Those that are still to come back, with the ids of their windows.
         self._missing: list[tuple[int, ShownTurn]] = []
-        edits.changes.subscribe(self.changed)
-        sheets.adoptions.subscribe(self.adopted)
+        edits.changes.subscribe(self.note_in_sheets)
+        sheets.adoptions.subscribe(self.restore_turns)
 
-    def changed(self) -> None:
+    def note_in_sheets(self) -> None:
         """There are other edits."""
-        for view in self._sheets.views():
-            self._note(view)
+        for view in self._sheets.all_views():
+            self._note_turns(view)
 
-    def adopted(self, view: sublime.View) -> None:
+    def restore_turns(self, view: sublime.View) -> None:
         """The sheet was opened just now, or before a restart."""
         window = view.window()
         if window is None:
             return
-        there = {shown.turn for shown in self._all(window)}
-        missing = [shown for shown in _kept(view) if shown.turn not in there]
+        there = {shown.turn for shown in self._all_turns(window)}
+        missing = [shown for shown in _stored_turns(view) if shown.turn not in there]
         self._missing += [(window.id(), shown) for shown in missing]
-        self._note(view)
+        self._note_turns(view)
         for shown in missing:
             self._stories.begin(self._bring_back(window, shown), window)
 
@@ -73,26 +73,26 @@ class ShownTurns:
         self._edits.show(found)
         self._come_back()
 
-    def _note(self, view: sublime.View) -> None:
+    def _note_turns(self, view: sublime.View) -> None:
         window = view.window()
         if window is not None:
-            values = [asdict(shown) for shown in self._all(window)]
+            values = [asdict(shown) for shown in self._all_turns(window)]
             if values or view.settings().has(TURNS):
                 view.settings().set(TURNS, values)
 
-    def _all(self, window: sublime.Window) -> list[ShownTurn]:
+    def _all_turns(self, window: sublime.Window) -> list[ShownTurn]:
         missing = [shown for id, shown in self._missing if id == window.id()]
         return [*self._edits.shown_turns(window.id()), *missing]
 
 
-def _kept(view: sublime.View) -> list[ShownTurn]:
+def _stored_turns(view: sublime.View) -> list[ShownTurn]:
     """The turns that the view has kept, without damaged ones."""
     stored = view.settings().get(TURNS)
-    found = (_shown(value) for value in (stored if isinstance(stored, (list, tuple)) else ()))
+    found = (_parse_turn(value) for value in (stored if isinstance(stored, (list, tuple)) else ()))
     return [shown for shown in found if shown is not None]
 
 
-def _shown(stored: Any) -> ShownTurn | None:
+def _parse_turn(stored: Any) -> ShownTurn | None:
     values = stored if isinstance(stored, Mapping) else {}
     turn, client, paths = (values.get(key) for key in ("turn", "client", "paths"))
     texts = [turn, client, *(paths if isinstance(paths, (list, tuple)) else [None])]

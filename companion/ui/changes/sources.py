@@ -55,24 +55,26 @@ class Source(Protocol):
     def entries(self, window: sublime.Window) -> Iterable[SheetEntry]:
         """The files of the window, in their order; not all of them are fetched at once."""
 
-    def view(self, id: str) -> sublime.View | None:
+    def review_view(self, id: str) -> sublime.View | None:
         """The right view of the file's own review; None if it is not open."""
 
-    async def open(self, window: sublime.Window, id: str) -> sublime.View | None:
+    async def open_review(self, window: sublime.Window, id: str) -> sublime.View | None:
         """The right view of the file's own review, opened if need be; the keyboard stays where it
         is."""
 
-    def kept(self, id: str) -> frozenset[str]:
+    def kept_changes(self, id: str) -> frozenset[str]:
         """The keys of the changes of the file that the user has kept."""
 
     def set_kept(self, id: str, keys: frozenset[str]) -> bool:
         """They have kept these and no others; False if it is decided."""
 
-    async def accept(self, window: sublime.Window, id: str, asks: bool = True) -> UndoStep | None:
+    async def accept_changes(
+        self, window: sublime.Window, id: str, asks: bool = True
+    ) -> UndoStep | None:
         """Accept what the review shows; None if it is not decided. If there are doubts, the user is
         asked about them; or nothing is done if it does not ask."""
 
-    async def reject(self, window: sublime.Window, id: str) -> UndoStep | None:
+    async def reject_changes(self, window: sublime.Window, id: str) -> UndoStep | None:
         """Reject it, or undo the edit."""
 
 
@@ -90,10 +92,10 @@ def entry_of(id: str, view: sublime.View, record: DiffRecord, review: Review) ->
     made_of = id, id_of(comparison), note
     found = FileChanges(
         id,
-        title(record.path, sublime.Window(record.window_id)),
+        file_title(record.path, sublime.Window(record.window_id)),
         comparison,
         note,
-        state(kind.sheet_state(record), record.original_state.startswith("new file")),
+        maker_words(kind.sheet_state(record), record.original_state.startswith("new file")),
         can_type=comparison is not None and review.digest is None,
         is_written=kind.is_made,
         is_dropped=is_dropped and not kind.is_made,
@@ -111,23 +113,23 @@ def _is_dropped(view: sublime.View, record: DiffRecord, comparison: Comparison |
     return is_typed or bool(comparison.dropped)
 
 
-def of_accepted(history: EditHistory, id: str) -> UndoStep:
+def undo_of_accepted(history: EditHistory, id: str) -> UndoStep:
     """The step that undoes the edit with the id, which the user has accepted."""
 
-    async def back(window: sublime.Window) -> str:
+    async def take_back(window: sublime.Window) -> str:
         edit = history.find(id)
         if edit is not None:
             await history.undo(window, edit)
         return NOT_UNDONE if history.find(id) is not None else ""
 
-    return UndoStep(back, id)
+    return UndoStep(take_back, id)
 
 
 def id_of(value: object) -> int:
     return id(value)
 
 
-def title(path: str, window: sublime.Window) -> str:
+def file_title(path: str, window: sublime.Window) -> str:
     """The path as a heading has it: from a folder of the window on, if it is in one; with the
     folder's name if there are several."""
     folders = window.folders() if window.is_valid() else []
@@ -140,6 +142,6 @@ def title(path: str, window: sublime.Window) -> str:
     return shown_line(path)
 
 
-def state(who: str, is_new: bool) -> str:
+def maker_words(who: str, is_new: bool) -> str:
     """Who made the changes, behind the counts."""
     return shown_line(f"new file, {who}" if is_new else who)

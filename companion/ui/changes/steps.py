@@ -14,7 +14,7 @@ from .sources import Source
 
 
 class Step(Protocol):
-    def go(self, is_undo: bool) -> list[sublime.View] | None:
+    def undo_or_redo(self, is_undo: bool) -> list[sublime.View] | None:
         """Undo it, or do it again; gives the right views whose texts have changed, None if all of
         it is decided by now."""
 
@@ -25,7 +25,7 @@ class EditStep(Step):
 
     view: sublime.View
 
-    def go(self, is_undo: bool) -> list[sublime.View] | None:
+    def undo_or_redo(self, is_undo: bool) -> list[sublime.View] | None:
         if waiting(self.view) is None:
             return None
         self.view.run_command("undo" if is_undo else "redo")
@@ -42,7 +42,7 @@ class DropStep(Step):
     before: frozenset[str]
     after: frozenset[str]
 
-    def go(self, is_undo: bool) -> list[sublime.View] | None:
+    def undo_or_redo(self, is_undo: bool) -> list[sublime.View] | None:
         if waiting(self.view) is None:
             return None
         self.reviews.set_dropped(self.view, self.before if is_undo else self.after)
@@ -59,7 +59,7 @@ class KeepStep(Step):
     before: frozenset[str]
     after: frozenset[str]
 
-    def go(self, is_undo: bool) -> list[sublime.View] | None:
+    def undo_or_redo(self, is_undo: bool) -> list[sublime.View] | None:
         is_there = self.source.set_kept(self.id, self.before if is_undo else self.after)
         return [] if is_there else None
 
@@ -70,7 +70,9 @@ class Steps(Step):
 
     steps: Sequence[Step]
 
-    def go(self, is_undo: bool) -> list[sublime.View] | None:
-        found = [step.go(is_undo) for step in (self.steps[::-1] if is_undo else self.steps)]
+    def undo_or_redo(self, is_undo: bool) -> list[sublime.View] | None:
+        found = [
+            step.undo_or_redo(is_undo) for step in (self.steps[::-1] if is_undo else self.steps)
+        ]
         done = [views for views in found if views is not None]
         return [view for each in done for view in each] if done else None

@@ -57,16 +57,16 @@ class TypedEdits:
         for id in counts:
             self._passed_on.pop(id, None)
 
-    def begin(self) -> None:
+    def begin_round(self) -> None:
         """What is made from now on knows what was typed so far."""
         self._typed.clear()
 
     @property
-    def busy(self) -> set[str]:
+    def busy_files(self) -> set[str]:
         """The files in which something was typed since then, or waits."""
         return self._typed.union(self._waiting)
 
-    def did(self, step: Step) -> None:
+    def note_step(self, step: Step) -> None:
         """The user has done this in the sheet."""
         self._done.append(step)
         self._undone.clear()
@@ -79,7 +79,7 @@ class TypedEdits:
             some, others = others, some
         while some:
             step = some.pop()
-            views = step.go(is_undo)
+            views = step.undo_or_redo(is_undo)
             if views is not None:
                 others.append(step)
                 return views
@@ -102,30 +102,30 @@ class TypedEdits:
         if edit.file in self._waiting:
             self._waiting[edit.file].append(edit)
             return True
-        view, count = source.view(edit.file), self.counts.get(edit.file)
+        view, count = source.review_view(edit.file), self.counts.get(edit.file)
         if view is None and count is None:
             self._waiting[edit.file] = [edit]
-            self._stories.begin(self._open(edit.file, source, sheet))
+            self._stories.begin(self._open_review(edit.file, source, sheet))
             return True
         is_as_shown = view is not None and view.change_count() == count
-        return is_as_shown and view is not None and self._put(view, edit)
+        return is_as_shown and view is not None and self._put_edit(view, edit)
 
-    def _put(self, view: sublime.View, edit: TypedEdit) -> bool:
+    def _put_edit(self, view: sublime.View, edit: TypedEdit) -> bool:
         if view.is_read_only():
             return False
         region = sublime.Region(edit.start, edit.start + len(edit.old))
         texts.replace_parts(view, [(region, edit.new)])
-        self.did(EditStep(view))
+        self.note_step(EditStep(view))
         self.counts[edit.file] = view.change_count()
         self._typed.add(edit.file)
         return True
 
-    async def _open(self, id: str, source: Source, sheet: sublime.View) -> None:
+    async def _open_review(self, id: str, source: Source, sheet: sublime.View) -> None:
         view, window, is_over = None, sheet.window(), False
         shown = _text_of(self._section(id))
         try:
             if window is not None:
-                view = await source.open(window, id)
+                view = await source.open_review(window, id)
             is_over = True
         finally:
             edits = self._waiting.pop(id)
@@ -135,7 +135,7 @@ class TypedEdits:
         # The user may have typed in it before the sheet heard that it is open.
         is_as_shown = view is not None and texts.text_of(view) == shown
         is_done = (
-            is_as_shown and view is not None and all([self._put(view, edit) for edit in edits])
+            is_as_shown and view is not None and all([self._put_edit(view, edit) for edit in edits])
         )
         is_aside = not is_done and self.put_aside(window, self._section(id))
         self._opened(id, is_done, is_aside)

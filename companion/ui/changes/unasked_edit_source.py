@@ -21,7 +21,7 @@ from ..review import head, large
 from ..review.record import seen, waiting
 from ..review.reviews import Reviews
 from ..review.written_reviews import WrittenReviews
-from .sources import SheetEntry, UndoStep, entry_of, state, title
+from .sources import SheetEntry, UndoStep, entry_of, file_title, maker_words
 
 # In front of the id of an edit: it is not that of a diff.
 PREFIX = "edit "
@@ -57,58 +57,62 @@ class UnaskedEditSource:
             entry = (
                 None
                 if edit.state is EditState.KEPT and view is None
-                else self._entry(window, edit, view)
+                else self._sheet_entry(window, edit, view)
             )
             if entry is not None:
                 yield entry
 
-    def _entry(
+    def _sheet_entry(
         self, window: sublime.Window, edit: Edit, view: sublime.View | None
     ) -> SheetEntry | None:
         id = PREFIX + edit.id
         if view is None:
             # That of an earlier run has other ids of windows.
-            return SheetEntry(id, id, partial(_changes, id, title(edit.path, window), edit))
+            return SheetEntry(
+                id, id, partial(_file_changes, id, file_title(edit.path, window), edit)
+            )
         record, review = waiting(view), self._reviews.of(view)
         if record is None or review is None:
             return None
         return entry_of(id, view, record, review)
 
-    def view(self, id: str) -> sublime.View | None:
+    def review_view(self, id: str) -> sublime.View | None:
         """The right view of its review, if that is open."""
         view = self._open.get(id[len(PREFIX) :])
         record = waiting(view) if view is not None else None
         return view if record is not None and PREFIX + record.edit_id == id else None
 
-    async def open(self, window: sublime.Window, id: str) -> sublime.View | None:
+    async def open_review(self, window: sublime.Window, id: str) -> sublime.View | None:
         """Opens its review; None if the edit is not known any more."""
-        edit = self._edit(id)
+        edit = self._find_edit(id)
         if edit is not None and not self._written.is_open(edit):
             await self._written.open(window, edit, take_focus=False)
-        return self._found(id)
+        return self._find_view(id)
 
-    def kept(self, id: str) -> frozenset[str]:
+    def kept_changes(self, id: str) -> frozenset[str]:
         """The keys of the changes that the user has kept in the edit's review, and of those that
         were kept while that was not open."""
-        view, own = self.view(id), self._kept.get(id, frozenset())
+        view, own = self.review_view(id), self._kept.get(id, frozenset())
         return own | seen(view) if view is not None else own
 
     def set_kept(self, id: str, keys: frozenset[str]) -> bool:
-        view = self.view(id)
+        view = self.review_view(id)
         self._kept[id] = keys
         if view is not None:
             self._reviews.set_seen(view, keys)
-        return view is not None or self._edit(id) is not None
+        return view is not None or self._find_edit(id) is not None
 
-    async def accept(self, window: sublime.Window, id: str, asks: bool = True) -> UndoStep | None:
+    async def accept_changes(
+        self, window: sublime.Window, id: str, asks: bool = True
+    ) -> UndoStep | None:
         """Keep it; without a review there is nothing to write."""
-        return await self._once(id, self._accept(window, id))
+        return await self._decide_once(id, self._accept_edit(window, id))
 
-    async def reject(self, window: sublime.Window, id: str) -> UndoStep | None:
+    async def reject_changes(self, window: sublime.Window, id: str) -> UndoStep | None:
         """Undo it."""
-        return await self._once(id, self._reject(window, id))
+        return await self._decide_once(id, self._reject_edit(window, id))
 
-    async def _once(self, id: str, decision: Decision) -> UndoStep | None:
+    async def _decide_once(self, id: str, decision: Decision) -> UndoStep | None:
         """None if it is being decided on: a link can be pressed twice."""
         if id in self._pressed:
             decision.close()
@@ -119,8 +123,8 @@ class UnaskedEditSource:
         finally:
             self._pressed.discard(id)
 
-    async def _accept(self, window: sublime.Window, id: str) -> UndoStep | None:
-        edit, view = self._edit(id), self._found(id)
+    async def _accept_edit(self, window: sublime.Window, id: str) -> UndoStep | None:
+        edit, view = self._find_edit(id), self._find_view(id)
         if edit is None:
             return None
         present = await file_reading.read_content(edit.path)
@@ -130,8 +134,8 @@ class UnaskedEditSource:
             return None
         return UndoStep(partial(self._show_again, edit, present))
 
-    async def _reject(self, window: sublime.Window, id: str) -> UndoStep | None:
-        edit, view = self._edit(id), self._found(id)
+    async def _reject_edit(self, window: sublime.Window, id: str) -> UndoStep | None:
+        edit, view = self._find_edit(id), self._find_view(id)
         if edit is None:
             return None
         present = await file_reading.read_content(edit.path)
@@ -159,23 +163,23 @@ class UnaskedEditSource:
     async def _make_again(self, edit: Edit, present: Original, window: sublime.Window) -> str:
         return await self._written.redo(window, self._book, edit, present)
 
-    def _found(self, id: str) -> sublime.View | None:
+    def _find_view(self, id: str) -> sublime.View | None:
         """The view of the edit's review, also if it was opened a moment ago."""
         self._open = self._written.views()
-        return self.view(id)
+        return self.review_view(id)
 
-    def _edit(self, id: str) -> Edit | None:
+    def _find_edit(self, id: str) -> Edit | None:
         return self._book.find(id[len(PREFIX) :])
 
 
-def _changes(id: str, name: str, edit: Edit) -> FileChanges:
+def _file_changes(id: str, name: str, edit: Edit) -> FileChanges:
     """Runs in a thread."""
     before, after = edit.before.text, edit.after or ""
     made = FileChanges(
         id,
         name,
         None,
-        state=state(f"written by {name_of(edit.client)}", not edit.before.exists),
+        state=maker_words(f"written by {name_of(edit.client)}", not edit.before.exists),
         can_type=False,
         is_written=True,
         made_of=id,

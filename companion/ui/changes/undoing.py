@@ -16,7 +16,7 @@ from ..presses import Presses
 from ..review.history import EditHistory
 from ..stories import sleep
 from .sheet import ChangeSheet
-from .sources import UndoStep, of_accepted
+from .sources import UndoStep, undo_of_accepted
 
 NOTHING_TO_UNDO = "Nothing that was decided here can be undone any more."
 GO_BACK = ["Go back", "Nothing is undone."]
@@ -56,45 +56,45 @@ class Undoing:
         # Those in which the user is asked, or something is being undone.
         self._busy: set[int] = set()
 
-    def decided(self, sheet: ChangeSheet, decision: SheetDecision) -> None:
+    def note_decision(self, sheet: ChangeSheet, decision: SheetDecision) -> None:
         """The user has decided this in the sheet; one of the same press and kind is continued."""
         if not decision.takes:
             return
-        known = self._of(sheet)
-        at = _place(known, decision)
+        known = self._decisions_of(sheet)
+        at = _decision_place(known, decision)
         if at is None:
             known.append(decision)
             del known[:-MOST]
         else:
             known[at] = replace(decision, takes=(*known[at].takes, *decision.takes))
-        self._remember(sheet)
+        self._remember_accepted(sheet)
         self.show_undo(sheet)
 
     def show_undo(self, sheet: ChangeSheet) -> None:
         """Let the sheet say what can be undone."""
-        last, takes = self._last(sheet)
+        last, takes = self._last_decision(sheet)
         words = f"Undo {len(takes)} {NAMES[last.is_accepted]}" if last is not None else ""
         if sheet.marking.undoable != words:
             sheet.marking.undoable = words
-            sheet.marking.links()
+            sheet.marking.draw_links()
 
-    def forget(self, buffer_id: int) -> None:
+    def forget_sheet(self, buffer_id: int) -> None:
         """The sheet is closed."""
         self._decisions.pop(buffer_id, None)
 
-    async def undo(self, sheet: ChangeSheet) -> None:
+    async def undo_last(self, sheet: ChangeSheet) -> None:
         """Take the last decision back, as far as that is possible, if the user wants that."""
-        (last, takes), window = self._last(sheet), sheet.window
+        (last, takes), window = self._last_decision(sheet), sheet.window
         if last is None or window is None:
             self._tell(NOTHING_TO_UNDO)
         elif sheet.buffer_id not in self._busy:
             self._busy.add(sheet.buffer_id)
             try:
-                await self._undo(sheet, window, last, takes)
+                await self._undo_decision(sheet, window, last, takes)
             finally:
                 self._busy.discard(sheet.buffer_id)
 
-    async def _undo(
+    async def _undo_decision(
         self,
         sheet: ChangeSheet,
         window: sublime.Window,
@@ -119,22 +119,24 @@ class Undoing:
                 else:
                     over.append(take)
         finally:
-            self._remove(sheet, last, over)
+            self._remove_undone(sheet, last, over)
         self._tell(" ".join([f"{len(takes) - len(problems)} of {what} undone.", *problems[:1]]))
 
-    def _remove(self, sheet: ChangeSheet, last: SheetDecision, over: Sequence[UndoStep]) -> None:
+    def _remove_undone(
+        self, sheet: ChangeSheet, last: SheetDecision, over: Sequence[UndoStep]
+    ) -> None:
         """Nothing of this can be undone any more; what was decided meanwhile stays."""
-        known = self._of(sheet)
-        at = _place(known, last)
+        known = self._decisions_of(sheet)
+        at = _decision_place(known, last)
         if at is not None:
             left = [take for take in known[at].takes if take not in over]
             known[at : at + 1] = [replace(last, takes=left)] if left else []
-        self._remember(sheet)
+        self._remember_accepted(sheet)
         self.show_undo(sheet)
 
-    def _last(self, sheet: ChangeSheet) -> tuple[SheetDecision | None, Sequence[UndoStep]]:
+    def _last_decision(self, sheet: ChangeSheet) -> tuple[SheetDecision | None, Sequence[UndoStep]]:
         """The last decision of which something can be undone still, and what that is."""
-        for each in reversed(self._of(sheet)):
+        for each in reversed(self._decisions_of(sheet)):
             possible = [take for take in each.takes if self._is_possible(take)]
             if possible:
                 return each, possible
@@ -144,24 +146,24 @@ class Undoing:
         edit = self._history.find(take.edit_id) if take.edit_id else None
         return not take.edit_id or (edit is not None and not edit.problem)
 
-    def _of(self, sheet: ChangeSheet) -> list[SheetDecision]:
+    def _decisions_of(self, sheet: ChangeSheet) -> list[SheetDecision]:
         if sheet.buffer_id not in self._decisions:
             stored = [view.settings().get(ACCEPTED) for view in sheet.views[:1]]
             ids = stored[0] if stored and isinstance(stored[0], (list, tuple)) else ()
-            takes = [of_accepted(self._history, id) for id in ids if isinstance(id, str)]
+            takes = [undo_of_accepted(self._history, id) for id in ids if isinstance(id, str)]
             self._decisions[sheet.buffer_id] = [SheetDecision(True, takes)] if takes else []
         return self._decisions[sheet.buffer_id]
 
-    def _remember(self, sheet: ChangeSheet) -> None:
+    def _remember_accepted(self, sheet: ChangeSheet) -> None:
         """Keep in the sheet's views which edits can be undone after a restart."""
-        accepted = [decision for decision in self._of(sheet) if decision.is_accepted]
+        accepted = [decision for decision in self._decisions_of(sheet) if decision.is_accepted]
         ids = [take.edit_id for each in accepted[-1:] for take in each.takes if take.edit_id]
         for view in sheet.views:
             if ids or view.settings().has(ACCEPTED):
                 view.settings().set(ACCEPTED, ids)
 
 
-def _place(known: Sequence[SheetDecision], decision: SheetDecision) -> int | None:
+def _decision_place(known: Sequence[SheetDecision], decision: SheetDecision) -> int | None:
     """Where the decision of this press and kind stands; None if it is not known."""
     of = decision.press, decision.is_accepted
     return next((at for at, each in enumerate(known) if (each.press, each.is_accepted) == of), None)

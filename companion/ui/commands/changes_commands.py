@@ -22,9 +22,9 @@ class GeminiCompanionListChangesCommand(GeminiCompanionRunningCommand):
     def run_with_companion(self, running: Running, show: str = "") -> None:
         show = show or self.show
         if show == "tab":
-            running.changes.sheets.show(self.window)
+            running.changes.sheets.show_sheet(self.window)
         else:
-            running.stories.begin(running.changes.list.choose(self.window, show), self.window)
+            running.stories.begin(running.changes.list.choose_edit(self.window, show), self.window)
 
 
 class GeminiCompanionShowChangesCommand(GeminiCompanionListChangesCommand):
@@ -62,7 +62,7 @@ class GeminiCompanionDecideOnChangesCommand(GeminiCompanionRunningCommand):
     def run_with_companion(self, running: Running) -> None:
         from ..changes import decision_list
 
-        story = decision_list.choose(running.changes.commands, self.window)
+        story = decision_list.choose_decision(running.changes.commands, self.window)
         running.stories.begin(story, self.window)
 
 
@@ -72,7 +72,7 @@ class GeminiCompanionGoToChangeCommand(GeminiCompanionRunningCommand):
     def run_with_companion(self, running: Running) -> None:
         view = self.window.active_view()
         if view is not None:
-            running.stories.begin(running.changes.commands.go(view), self.window)
+            running.stories.begin(running.changes.commands.go_to_review(view), self.window)
 
 
 class GeminiCompanionDecideChangesCommand(sublime_plugin.WindowCommand):
@@ -82,5 +82,5 @@ class GeminiCompanionDecideChangesCommand(sublime_plugin.WindowCommand):
         running = host.running
         found = running.changes.sheets.with_id(sheet) if running is not None else None
         if running is not None and found is not None:
-            story = running.changes.commands.decide(found, action, file, change)
+            story = running.changes.commands.decide_by_link(found, action, file, change)
             running.stories.begin(story, found.window or self.window)

@@ -128,7 +128,7 @@ class GeminiCompanionNextChangeCommand(GeminiCompanionDiffCommand):
         if (
             id is not None
             or host.running is None
-            or not host.running.changes.commands.step(self.window, 1)
+            or not host.running.changes.commands.go_to_change(self.window, 1)
         ):
             super().run(id)
 
@@ -144,7 +144,7 @@ class GeminiCompanionPreviousChangeCommand(GeminiCompanionDiffCommand):
         if (
             id is not None
             or host.running is None
-            or not host.running.changes.commands.step(self.window, -1)
+            or not host.running.changes.commands.go_to_change(self.window, -1)
         ):
             super().run(id)
 

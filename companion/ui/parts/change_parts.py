@@ -50,17 +50,17 @@ class ChangeParts:
         self.commands = SheetCommands(self.sheets, deciding, keeping, reviews, base.stories, tell)
         listed = {kind.name: kind.listed for kind in kinds if kind.listed is not None}
         self.list = ChangeList(listed, self.sheets, reviews, tell)
-        self.looks = (self.sheets.look,)
+        self.looks = (self.sheets.forget_closed,)
 
     def start(self) -> None:
-        self.sheets.resume()
+        self.sheets.resume_sheets()
 
     def stop(self) -> None:
         self.sheets.stop()
 
     def handle_close(self, view: sublime.View) -> None:
         """The user closes a view."""
-        self.sheets.closing(view)
+        self.sheets.handle_close(view)
 
 
 def _edit_kinds(base: Foundation, diffs: DiffParts, review: ReviewParts) -> tuple[EditKind, ...]:

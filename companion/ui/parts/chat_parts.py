@@ -51,7 +51,7 @@ class ChatParts:
         self.turns = TurnActions(
             self.actions,
             review.ledger,
-            changes.sheets.show,
+            changes.sheets.show_sheet,
             review.written.open,
             tell,
         )

@@ -473,7 +473,9 @@ class World:
         running = plugin._host.running
         views = self.window.views()
         return [
-            it for it in views if running is not None and running.changes.sheets.of(it) is not None
+            it
+            for it in views
+            if running is not None and running.changes.sheets.sheet_of(it) is not None
         ]
 
     def _drop_in_sheet(self) -> None:
