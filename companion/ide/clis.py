@@ -11,9 +11,16 @@ import hmac
 import re
 from base64 import urlsafe_b64encode
 from dataclasses import dataclass, field
-from typing import Iterable, Mapping
+from typing import Iterable, Mapping, NamedTuple
 
 from .extension_forms import GEMINI_EXTENSION, QWEN_EXTENSION, ExtensionForm
+
+
+class CliSession(NamedTuple):
+    """A session as its CLI counts it, which has nothing to do with those of MCP."""
+
+    cli_id: str
+    id: str
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from .editor import EditorError
 
 # Seconds after a CLI was told at which its file is checked. Whoever changes the file again, such as
 # a formatter, comes after one of these checks. After the last one, a text that comes back does so.
-CHECKS = (0.1, 0.25, 0.5, 1.0, 2.0)
+CHECKED_AFTER = (0.1, 0.25, 0.5, 1.0, 2.0)
 # Hours for which a text is kept after its file has become something else. By then the CLI has
 # written it and somebody has changed it again, or the CLI never will. The hours are counted here,
 # because the clock may be set at any time.
@@ -73,8 +73,8 @@ class DiskCheck:
     def watch_text(self, number: int) -> None:
         """Check several times in the next seconds."""
         loop = asyncio.get_running_loop()
-        for seconds in CHECKS:
-            loop.call_later(seconds, self._begin_check, number, seconds == CHECKS[-1])
+        for seconds in CHECKED_AFTER:
+            loop.call_later(seconds, self._begin_check, number, seconds == CHECKED_AFTER[-1])
 
     def check_soon(self) -> None:
         """Check now what was written, before the next text is."""

@@ -9,7 +9,7 @@ from typing import Any, Mapping, TypeVar
 
 from ..base.jsonrpc import kind_of_value as kind_of
 from ..base.path_maps import is_of_windows
-from .clis import Cli
+from .clis import Cli, CliSession
 from .extension_forms import EDITS, ExtensionForm, Moment, ToolKind
 
 # Characters kept of a prompt, a command and a name: the user reads them in one line.
@@ -28,7 +28,7 @@ class BadHook(Exception):
 
 @dataclass(frozen=True)
 class HookEvent:
-    """`name` is the CLI's own name for the event. `session_id` is the CLI's, not that of an MCP
+    """`name` is the CLI's own name for the event. `cli_session_id` is the CLI's, not that of an MCP
     session. `pid` is the CLI's process, and `folder` is its folder. `prompt` is given at PROMPTED.
     `tool` is the name of the tool, empty if the event has none; `kind` is None for all tools that
     do not matter here. `subject` is the path that the tool writes, as the CLI knows it, or its
@@ -43,7 +43,7 @@ class HookEvent:
     cli: Cli
     name: str
     moment: Moment
-    session_id: str
+    cli_session_id: str
     pid: int
     folder: str = ""
     prompt: str = ""
@@ -58,6 +58,10 @@ class HookEvent:
     namespace: str = ""
     only_connected: bool = False
     replaces: bool = False
+
+    @property
+    def cli_session(self) -> CliSession:
+        return CliSession(self.cli.id, self.cli_session_id)
 
     @property
     def has_failed(self) -> bool:

@@ -10,6 +10,7 @@ from enum import Enum
 from typing import Callable, Collection
 
 from ..base.signal import Signal
+from .clis import CliSession
 from .extension_forms import Moment, ToolKind
 from .hook_events import HookEvent
 
@@ -29,7 +30,7 @@ class Activity(Enum):
 @dataclass(frozen=True)
 class LiveCli:
     """A CLI after its last hook. It has had this activity `since` then, in seconds since the epoch.
-    `session_id` is the CLI's own. `mcp_session` is the id of its MCP session with this window,
+    `cli_session_id` is the CLI's own. `mcp_session` is the id of its MCP session with this window,
     empty if it has none or it is not known. `prompt` is the prompt of the turn. `kind` and
     `subject` describe the tool that runs or is asked about: a path as the CLI knows it, or a
     command. `is_in_editor` says that the user can also decide in the editor. Its
@@ -38,7 +39,7 @@ class LiveCli:
 
     cli_id: str
     name: str
-    session_id: str
+    cli_session_id: str
     pid: int
     mcp_session: str = ""
     activity: Activity = Activity.IDLE
@@ -49,6 +50,10 @@ class LiveCli:
     is_in_editor: bool = False
     started: float = 0.0
 
+    @property
+    def cli_session(self) -> CliSession:
+        return CliSession(self.cli_id, self.cli_session_id)
+
 
 class LiveClis:
     """`clock` gives seconds since the epoch; `changes` says that a CLI has changed. None of it is
@@ -57,28 +62,28 @@ class LiveClis:
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self.changes = Signal()
-        self._known: dict[tuple[str, str], LiveCli] = {}
+        self._known: dict[CliSession, LiveCli] = {}
 
     def all(self) -> tuple[LiveCli, ...]:
         return tuple(self._known.values())
 
     def find(self, event: HookEvent) -> LiveCli | None:
-        return self._known.get(_session_key(event))
+        return self._known.get(event.cli_session)
 
     def apply_hook(self, event: HookEvent, mcp_session: str = "") -> None:
         """A hook ran."""
         if event.replaces and event.pid:
             # The hook of its end may be lost, and the process goes on.
             its = [cli for cli in self._known.values() if cli.pid == event.pid]
-            self.forget([cli for cli in its if cli.session_id != event.session_id])
-        known = self._known.pop(_session_key(event), None)
+            self.forget([cli for cli in its if cli.cli_session != event.cli_session])
+        known = self._known.pop(event.cli_session, None)
         if event.moment is not Moment.ENDED:
             before = known or self._new_cli(event)
             linked = replace(before, pid=event.pid, mcp_session=mcp_session or before.mcp_session)
-            self._known[_session_key(event)] = self._cli_after(linked, event)
+            self._known[event.cli_session] = self._cli_after(linked, event)
             while len(self._known) > MAX_CLIS:
                 del self._known[next(iter(self._known))]
-        if self._known.get(_session_key(event)) != known:
+        if self._known.get(event.cli_session) != known:
             self.changes.emit()
 
     def note_decision(self, mcp_session: str, is_accepted: bool) -> None:
@@ -92,12 +97,12 @@ class LiveClis:
 
     def note_answer(self, event: HookEvent, is_allowed: bool) -> None:
         """The user has answered in the terminal what the event asked."""
-        known = self._known.get(_session_key(event))
+        known = self._known.get(event.cli_session)
         if known is not None and known.activity is Activity.ASKS:
             now = self._with_activity(known, Activity.WORKING if is_allowed else Activity.DONE)
             if is_allowed:
                 now = replace(now, kind=known.kind, subject=known.subject)
-            self._known[_session_key(event)] = now
+            self._known[event.cli_session] = now
             self.changes.emit()
 
     def forget(self, gone: Collection[LiveCli]) -> None:
@@ -124,12 +129,8 @@ class LiveClis:
 
     def _new_cli(self, event: HookEvent) -> LiveCli:
         cli, now = event.cli, self._clock()
-        return LiveCli(cli.id, cli.name, event.session_id, event.pid, since=now, started=now)
+        return LiveCli(cli.id, cli.name, event.cli_session_id, event.pid, since=now, started=now)
 
     def _with_activity(self, known: LiveCli, activity: Activity) -> LiveCli:
         since = known.since if known.activity is activity else self._clock()
         return replace(known, activity=activity, since=since, kind=None, subject="")
-
-
-def _session_key(event: HookEvent) -> tuple[str, str]:
-    return event.cli.id, event.session_id

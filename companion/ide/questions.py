@@ -246,7 +246,7 @@ class WordsOnUnasked(Question[bool]):
         workspace = windows.workspaces.get(self.window_id)
         if workspace is None or not windows.saving.is_on:
             return False
-        key = workspace.unasked.makers.session_of(self.turn)
+        key = workspace.unasked.makers.cli_session_of(self.turn)
         return workspace.words.take_on_unasked(key, self.client, self.path, self.text)
 
 

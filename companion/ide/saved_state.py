@@ -1,4 +1,4 @@
-"""What is kept over a restart: ports, tokens, sessions and the books of decisions, as values.
+"""What is saved over a restart: ports, tokens, sessions and the books of decisions, as values.
 
 With it a CLI that comes back soon enough does not notice an upgrade of the package or a restart of
 the editor, and no decision is lost if its CLI does not come back. `state_file` writes and reads it.
@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import Callable
 
-from .clis import GEMINI_CLI
+from .clis import GEMINI_CLI, CliSession
 from .decisions import OPEN, TOLD, Entry
 
 
@@ -33,9 +33,9 @@ class SavedSession:
 @dataclass(frozen=True)
 class SavedWords:
     """Words that wait for a hook of a CLI (`hooks.words_for_model`): of the kind with the id, in
-    its own session, as that process. They go along with the result for `path`, or with the next
-    hook if that is empty, below a `heading` for the model. `about` is the path that they are about.
-    """
+    its own session `session_id`, as that process. They go along with the result for `path`, or with
+    the next hook if that is empty, below a `heading` for the model. `about` is the path that they
+    are about."""
 
     cli_id: str
     session_id: str
@@ -45,16 +45,25 @@ class SavedWords:
     about: str
     heading: str
 
+    @property
+    def cli_session(self) -> CliSession:
+        return CliSession(self.cli_id, self.session_id)
+
 
 @dataclass(frozen=True)
 class SavedTurn:
     """A turn in which a CLI made edits without asking (`hooks.edit_makers`): of the kind with the
-    `cli_id`, in its own session, as that process, 0 if this system does not know it."""
+    `cli_id`, in its own session `session_id`, as that process, 0 if this system does not know it.
+    """
 
     id: str
     cli_id: str
     session_id: str
     pid: int
+
+    @property
+    def cli_session(self) -> CliSession:
+        return CliSession(self.cli_id, self.session_id)
 
 
 @dataclass(frozen=True)

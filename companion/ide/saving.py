@@ -1,5 +1,5 @@
-"""Decides when the state that is kept over a restart is written: soon after each change, and at the
-end.
+"""Decides when the state that is saved over a restart is written: soon after each change, and at
+the end.
 
 Its folder belongs to one editor at a time. A second editor serves without saving and says so. Once
 the first one has ended, the second takes over its state.

@@ -38,8 +38,8 @@ ENDED = "It has stopped meanwhile; try again."
 
 class Companion:
     """The inbound port of the editor with which it is started. `pid` is the editor's process.
-    `state_path` is a file of this user for the state that is kept over a restart, None if nothing
-    is kept.
+    `state_path` is a file of this user for the state that is saved over a restart, None if nothing
+    is saved.
 
     Every method may be called from any thread and returns at once, except that `stop` waits for as
     long as it is told. After the end the methods do nothing. `environments` holds, by window id,

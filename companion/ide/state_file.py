@@ -1,4 +1,4 @@
-"""The file of the state that is kept over a restart, which only this user can read: how much is
+"""The file of the state that is saved over a restart, which only this user can read: how much is
 written, what is too old, and what happens to an unreadable file."""
 
 from __future__ import annotations

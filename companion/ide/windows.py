@@ -35,9 +35,9 @@ SAVING = "saving"
 class Windows:
     """`workspaces` has one for each window, by the window's id.
 
-    `on_environments` is that of StatusUpdates. `state_path` is the file for the state that is kept
+    `on_environments` is that of StatusUpdates. `state_path` is the file for the state that is saved
     over a restart; None keeps nothing. `stamps` are those of files that the editor asks for.
-    `saving` says whether the present state is kept.
+    `saving` says whether the present state is saved.
     """
 
     def __init__(

@@ -18,6 +18,7 @@ from ..base.child_processes import NO_WINDOW
 from ..base.log import logger
 from ..base.shown_text import shown_line
 from ..ide import live_words
+from ..ide.clis import CliSession
 from ..ide.editor import Status
 from . import settings
 from .stories import Stories, run_in_thread
@@ -60,7 +61,7 @@ class Notices:
         # Until an event says otherwise, the user sits before the editor.
         self._is_in_front = True
         # The questions that were shown: the CLI's session, and since when it asks.
-        self._asked: set[tuple[str, float]] = set()
+        self._asked: set[tuple[CliSession, float]] = set()
 
     def note_activated(self) -> None:
         self._is_in_front = True
@@ -80,7 +81,7 @@ class Notices:
         for status in statuses:
             for live in status.live:
                 if live.activity is live_words.Activity.ASKS and not live.is_in_editor:
-                    asked[live.session_id, live.since] = status.window_id, live
+                    asked[live.cli_session, live.since] = status.window_id, live
         for key in set(asked) - self._asked:
             window_id, live = asked[key]
             window = sublime.Window(window_id)

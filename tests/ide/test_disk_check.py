@@ -15,7 +15,7 @@ from GeminiCompanion.companion.base.background import in_thread
 from GeminiCompanion.companion.ide import disk_check
 from GeminiCompanion.companion.ide.decisions import TOLD, Book, Entry
 from GeminiCompanion.companion.ide.delivery import PATIENCE, Delivery
-from GeminiCompanion.companion.ide.disk_check import CHECKS, HOUR, SUPERSEDED, DiskCheck
+from GeminiCompanion.companion.ide.disk_check import CHECKED_AFTER, HOUR, SUPERSEDED, DiskCheck
 from GeminiCompanion.companion.ide.editor import EditorError
 from GeminiCompanion.companion.ide.sessions import Sessions
 
@@ -255,7 +255,7 @@ class WhatComesBack(DiskCheckTestCase):
     async def pass_by(self, seconds: float) -> None:
         """Let the time pass, and wait for the looks that were due."""
         with mock.patch.object(disk_check, "_read_state", wraps=disk_check._read_state) as look:
-            due = sum(self.passed < at <= self.passed + seconds for at in CHECKS)
+            due = sum(self.passed < at <= self.passed + seconds for at in CHECKED_AFTER)
             self.passed += seconds
             await self.clock.advance(seconds)
             await until(lambda: look.call_count >= due or not self.texts())
@@ -304,7 +304,7 @@ class WhatComesBack(DiskCheckTestCase):
     async def test_a_text_that_was_there_at_a_look_or_as_long_as_it_took_to_come_does_not(
         self,
     ) -> None:
-        looks = [(look - 0.05, 0.1) for look in CHECKS]
+        looks = [(look - 0.05, 0.1) for look in CHECKED_AFTER]
         for came, stood in (*looks, *((took, took) for took in (0.06, 0.13, 0.26, 0.51, 1.01))):
             with self.subTest(came=came):
                 self.write(b"old\n")

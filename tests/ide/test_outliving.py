@@ -448,7 +448,7 @@ class OtherWindows(OutlivingTestCase):
         self.run_with(step)
 
     def test_what_was_typed_into_a_diff_comes_back_in_a_window_with_other_folders(self) -> None:
-        patched(self, mock.patch.object(disk_check, "CHECKS", (0.0,)))
+        patched(self, mock.patch.object(disk_check, "CHECKED_AFTER", (0.0,)))
         typed = accepted("/a/b", "typed\n")._replace(state=OPEN, proposed="another")
         state_file.save_state(self.path, [self.saved("/a", proposals=(typed,))])
 

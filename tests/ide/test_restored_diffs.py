@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from GeminiCompanion.companion.ide.disk_check import CHECKS
+from GeminiCompanion.companion.ide.disk_check import CHECKED_AFTER
 
 from ..support import until
 from ..tables import rows, word
@@ -92,7 +92,7 @@ class RestoredDiffs(WithoutServer):
 
     @word("mine comes back")
     async def comes_back(self) -> None:
-        await self.clock.advance(CHECKS[-1] + 1)
+        await self.clock.advance(CHECKED_AFTER[-1] + 1)
         await until(lambda: self.editor.returned)
         self.assertEqual(self.editor.returned, [(WINDOW, PATH, "mine")])
 

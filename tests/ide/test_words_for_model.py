@@ -9,7 +9,7 @@ from unittest import mock
 from GeminiCompanion.companion.base import private_files
 from GeminiCompanion.companion.base.path_maps import PathMap, PathMaps
 from GeminiCompanion.companion.ide import hook_events
-from GeminiCompanion.companion.ide.clis import GEMINI_CLI, QWEN_CODE, Cli
+from GeminiCompanion.companion.ide.clis import GEMINI_CLI, QWEN_CODE, Cli, CliSession
 from GeminiCompanion.companion.ide.hooks import words_for_model
 from GeminiCompanion.companion.ide.hooks.hook_answers import CUT, MAX_CONTEXT, bound_context
 from GeminiCompanion.companion.ide.hooks.hook_desk import HookDesk
@@ -91,7 +91,7 @@ class WordsCase(InLoop):
 
     @word(r"(\S+) that (\w) wrote without asking is reviewed with (.+)")
     def reviewed(self, file: str, name: str, text: str) -> None:
-        key = (CLIS[name].id, name) if self.knows_turns else None
+        key = CliSession(CLIS[name].id, name) if self.knows_turns else None
         client = CLIS[name].name
         take = self.words_for_model.take_on_unasked
         self.taken = take(key, client, self.path(file), text)

@@ -18,7 +18,7 @@ from GeminiCompanion.companion.ide.clis import CLIS, GEMINI_CLI
 from GeminiCompanion.companion.ide.context import LONGEST_WAIT
 from GeminiCompanion.companion.ide.decisions import OPEN, TOLD
 from GeminiCompanion.companion.ide.diffs import MAX_OPEN_DIFFS, MAX_PATH, MAX_WINDOW_DIFFS
-from GeminiCompanion.companion.ide.disk_check import CHECKS
+from GeminiCompanion.companion.ide.disk_check import CHECKED_AFTER
 from GeminiCompanion.companion.ide.editor import EditorError, Proposal
 from GeminiCompanion.companion.ide.events import WindowSettingsChanged
 from GeminiCompanion.companion.ide.hooks import edit_makers, hook_desk, unasked_edits
@@ -497,7 +497,7 @@ class HandedOver(WithoutServer):
 
     async def wait(self) -> None:
         """Let the looks at the disk pass."""
-        for seconds in (0.0, *CHECKS):
+        for seconds in (0.0, *CHECKED_AFTER):
             await self.clock.advance(seconds)
 
     async def comes_back(self, text: str = "mine") -> None:

@@ -106,7 +106,9 @@ class RandomReview:
             yield mock.patch.multiple(digest_module, CONTEXT=1, MAX_CHANGE=6, MAX_ROW=60)
         if self.has_large and self.limit == large.LARGE:
             # On a busy machine the CLI needs longer for so much: else the text comes back to a tab.
-            yield mock.patch.object(disk_check, "CHECKS", (*disk_check.CHECKS, PATIENCE))
+            yield mock.patch.object(
+                disk_check, "CHECKED_AFTER", (*disk_check.CHECKED_AFTER, PATIENCE)
+            )
         if self.is_coarse:
             yield mock.patch.multiple(changes_module, MAX_PAIRS=3, MAX_ROUNDS=1, PIECE=7, ROWS=2)
             yield mock.patch.object(comparison_module, "ROWS", 2)

@@ -1,5 +1,5 @@
-"""Which session of a CLI made edits without asking, by the turn in which it did. Saved over a
-restart, so that nobody else is told what becomes of them.
+"""Which of a CLI's own sessions made edits without asking, by the turn in which it did. Saved over
+a restart, so that nobody else is told what becomes of them.
 
 The companion's loop owns it.
 """
@@ -12,6 +12,7 @@ from functools import partial
 from typing import Callable, Iterable
 
 from ...base.background import in_thread
+from ..clis import CliSession
 from ..hook_events import HookEvent
 from ..saved_state import SavedTurn
 from .hook_desk import SILENT, running_processes
@@ -24,9 +25,8 @@ RUNS = 24 * 3600.0
 
 
 class EditMakers:
-    """The sessions of one window that made edits without asking and have not ended. A session is
-    the CLI's id and its own. `on_change` is called whenever something has changed that must be
-    saved."""
+    """The CLIs' own sessions in one window that made edits without asking and have not ended.
+    `on_change` is called whenever something has changed that must be saved."""
 
     def __init__(self, on_change: Callable[[], None]) -> None:
         self._on_change = on_change
@@ -34,29 +34,29 @@ class EditMakers:
         self._turns: OrderedDict[str, SavedTurn] = OrderedDict()
         # Sessions from before a restart that were not heard of since: the process, and until when
         # one may be heard of, in seconds since the epoch.
-        self._expected: dict[tuple[str, str], tuple[int, float]] = {}
+        self._expected: dict[CliSession, tuple[int, float]] = {}
 
     def note_edit(self, turn: str, event: HookEvent) -> None:
         """The event's session has made an edit in the turn."""
         if turn not in self._turns:
-            self._turns[turn] = SavedTurn(turn, event.cli.id, event.session_id, event.pid)
+            self._turns[turn] = SavedTurn(turn, event.cli.id, event.cli_session_id, event.pid)
             if len(self._turns) > MAX_TURNS:
                 self._turns.popitem(last=False)
             self._on_change()
 
-    def session_of(self, turn: str) -> tuple[str, str] | None:
+    def cli_session_of(self, turn: str) -> CliSession | None:
         """The session that made edits in the turn; None if it has ended or is not known."""
         made = self._turns.get(turn)
-        return _session_key(made) if made is not None else None
+        return made.cli_session if made is not None else None
 
-    def confirm_session(self, session: tuple[str, str]) -> None:
+    def confirm_session(self, session: CliSession) -> None:
         """It is there, also after a restart."""
         self._expected.pop(session, None)
 
-    def forget_session(self, session: tuple[str, str]) -> None:
+    def forget_session(self, session: CliSession) -> None:
         """It has ended."""
         self._expected.pop(session, None)
-        ended = [turn for turn, made in self._turns.items() if _session_key(made) == session]
+        ended = [turn for turn, made in self._turns.items() if made.cli_session == session]
         for turn in ended:
             del self._turns[turn]
         if ended:
@@ -81,8 +81,4 @@ class EditMakers:
         for turn in saved:
             self._turns[turn.id] = turn
             until = time.time() + (RUNS if turn.pid else SILENT)
-            self._expected[_session_key(turn)] = turn.pid, until
-
-
-def _session_key(turn: SavedTurn) -> tuple[str, str]:
-    return turn.cli_id, turn.session_id
+            self._expected[turn.cli_session] = turn.pid, until

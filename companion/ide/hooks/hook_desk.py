@@ -15,7 +15,7 @@ from ...base import private_files
 from ...base.background import in_thread
 from ...base.log import logger
 from .. import hook_events, system_processes
-from ..clis import Cli
+from ..clis import Cli, CliSession
 from ..extension_forms import EDITS, Moment
 from ..hook_events import HookEvent
 from ..live_clis import LiveCli, LiveClis
@@ -73,7 +73,7 @@ class HookDesk:
         # CLIs of which a hook was for another window, if that has one for them.
         self._elsewhere: list[LiveCli] = []
         # Those of other systems that have been connected.
-        self._were_connected: set[tuple[str, str]] = set()
+        self._were_connected: set[CliSession] = set()
         self._proposing = proposing
 
     async def answer_hook(
@@ -173,11 +173,11 @@ class HookDesk:
         ended = [cli for cli in known if cli.pid in gone]
         self.live.forget([*ended, *(cli for cli in known if self._has_left(cli))])
         self._elsewhere = []
-        live = {(each.cli_id, each.session_id) for each in self.live.all()}
+        live = {each.cli_session for each in self.live.all()}
         self._were_connected &= live
         if len(self._local) > MAX_LOCAL:
             self._local &= {each.pid for each in self.live.all()}
-        return [cli for cli in ended if (cli.cli_id, cli.session_id) not in live]
+        return [cli for cli in ended if cli.cli_session not in live]
 
     def _has_left(self, cli: LiveCli) -> bool:
         """Whether it went to another window; or, of one whose process this system does not know,
@@ -187,7 +187,7 @@ class HookDesk:
         if cli.pid in self._local:
             return False
         present = [session for session in self._sessions if not self._sessions.is_absent(session)]
-        key, its = (cli.cli_id, cli.session_id), cli.mcp_session
+        key, its = cli.cli_session, cli.mcp_session
         if any(session.id == its if its else session.cli.id == cli.cli_id for session in present):
             self._were_connected.add(key)
             return False

@@ -22,6 +22,7 @@ from ...base.background import in_thread
 from ...base.file_content import Original, file_stamp, of_bytes, read_original, unix_line_ends
 from ...base.log import logger
 from ...base.path_maps import is_of_windows
+from ..clis import CliSession
 from ..context import ContextStore
 from ..editor import UnaskedEdit
 from ..extension_forms import EDITS, Moment
@@ -108,11 +109,11 @@ class UnaskedEdits:
         self.makers = EditMakers(on_change)
         self._command_changes = CommandChanges()
         self.shows, self.asks = True, False
-        # By the CLI's id and the session's, oldest first.
-        self._turns: OrderedDict[tuple[str, str], _Turn] = OrderedDict()
+        # Oldest first.
+        self._turns: OrderedDict[CliSession, _Turn] = OrderedDict()
         self._to_tell: list[SavedSentence] = []
-        # Of each tool that runs, the CLI's id and the session's, the turn's id, and the subject.
-        self._running: list[tuple[tuple[str, str], str, str]] = []
+        # Of each tool that runs, the session, the turn's id, and the subject.
+        self._running: list[tuple[CliSession, str, str]] = []
         # By path, the digest of the newest text that was shown.
         self._shown: OrderedDict[str, str | None] = OrderedDict()
         # How often files are being read now, and what is shown meanwhile: path, before and after.
@@ -120,7 +121,7 @@ class UnaskedEdits:
         self._moved: list[tuple[str, Original, Original]] = []
 
     async def answer_hook(self, event: HookEvent, session: Session | None) -> HookAnswer:
-        self.makers.confirm_session(_session_key(event))
+        self.makers.confirm_session(event.cli_session)
         turn = self._current_turn(event)
         answer = NOTHING
         if event.moment is Moment.ASKS and event.kind in EDITS:
@@ -135,7 +136,7 @@ class UnaskedEdits:
             if self.shows:
                 await self._compare_files(event, turn, is_unasked)
         elif event.moment is Moment.ENDED:
-            self._forget_session(_session_key(event))
+            self._forget_session(event.cli_session)
         return answer.with_more(self._telling_answer(event))
 
     def taken_back(self, turn: str, client: str, path: str, is_whole: bool) -> None:
@@ -155,12 +156,12 @@ class UnaskedEdits:
     def forget_clis(self, ended: Iterable[LiveCli]) -> None:
         """Forget the turns of CLIs that were killed, for no hook said so."""
         for each in ended:
-            self._forget_session((each.cli_id, each.session_id))
+            self._forget_session(each.cli_session)
 
     def _current_turn(self, event: HookEvent) -> _Turn:
         """The turn in which the CLI is. Qwen Code says an empty prompt before each request to the
         model, so that begins none."""
-        key = _session_key(event)
+        key = event.cli_session
         turn = self._turns.get(key)
         begins = event.moment is Moment.PROMPTED and (event.prompt or (turn and turn.is_over))
         if turn is None or begins:
@@ -172,7 +173,7 @@ class UnaskedEdits:
             self._turns.popitem(last=False)
         return turn
 
-    def _forget_session(self, key: tuple[str, str]) -> None:
+    def _forget_session(self, key: CliSession) -> None:
         """The session has ended: what it was to be told goes to the next one of its CLI."""
         self._turns.pop(key, None)
         self.makers.forget_session(key)
@@ -207,17 +208,17 @@ class UnaskedEdits:
         self._on_change()
 
     def _is_for(self, event: HookEvent, sentence: SavedSentence) -> bool:
-        session = self.makers.session_of(sentence.turn)
+        session = self.makers.cli_session_of(sentence.turn)
         its_kind = sentence.client == event.cli.name
-        return session == _session_key(event) if session is not None else its_kind
+        return session == event.cli_session if session is not None else its_kind
 
     def _remember_files(self, event: HookEvent, turn: _Turn, before: dict[str, Original]) -> None:
         """Keep what was before a tool that runs. Of a tool whose end is never told, as after a
         refused question, that is dropped when many others have run."""
         turn.before.pop(event.subject, None)
         turn.before[event.subject] = before
-        newest = _session_key(event), turn.id, event.subject
-        kept: list[tuple[tuple[str, str], str, str]] = []
+        newest = event.cli_session, turn.id, event.subject
+        kept: list[tuple[CliSession, str, str]] = []
         held = 0
         # The newest first, so that the oldest are dropped.
         for tool in [newest, *(tool for tool in reversed(self._running) if tool != newest)]:
@@ -277,7 +278,7 @@ class UnaskedEdits:
             if now.exists and _files_differ(then, now):
                 client, at = event.cli.name, time.time()
                 # Its session may have ended while the files were read.
-                if _session_key(event) in self._turns:
+                if event.cli_session in self._turns:
                     self.makers.note_edit(turn.id, event)
                 self._show(UnaskedEdit(path, then, now, client, turn.id, turn.prompt, at))
                 self._move_on(path, then, now)
@@ -421,7 +422,3 @@ def _add_newest(known: dict[K, T], key: K, value: T) -> None:
     if len(known) > MAX_FILES:
         del known[next(iter(known))]
         logger.info("a CLI writes many files in one turn: not all are looked at")
-
-
-def _session_key(event: HookEvent) -> tuple[str, str]:
-    return event.cli.id, event.session_id

@@ -14,6 +14,7 @@ from typing import Callable, Iterable
 
 from ...base.background import in_thread
 from ...base.path_maps import NO_MAPS
+from ..clis import CliSession
 from ..editor import Editor, EditorError
 from ..extension_forms import Moment
 from ..hook_events import HookEvent
@@ -57,8 +58,8 @@ class WordsForModel:
         self._count = 0
         # Those in an answer that is not given yet, or in a tab that opens.
         self._under_way: set[int] = set()
-        # Until when a CLI may be heard of again, by its id and session, in seconds since the epoch.
-        self._expected: dict[tuple[str, str], float] = {}
+        # Until when a CLI may be heard of again, by its session, in seconds since the epoch.
+        self._expected: dict[CliSession, float] = {}
 
     def take_words(self, mcp_session: str, path: str, is_accepted: bool | None, text: str) -> bool:
         """Take words of the user for the CLI with that MCP session, about its proposal for the
@@ -72,13 +73,13 @@ class WordsForModel:
         return self._queue_words(found[-1], path, HEADINGS[is_accepted], text, goes_with)
 
     def take_on_unasked(
-        self, session: tuple[str, str] | None, client: str, path: str, text: str
+        self, session: CliSession | None, client: str, path: str, text: str
     ) -> bool:
         """Take words of the user about an edit of the editor's path that a CLI of that name made
         without asking; it has its result already. If its session has ended, they go to the next one
         of its kind that was heard last, as what was undone does. False as in `take_words`."""
         live = self._live.all()
-        found = [cli for cli in live if (cli.cli_id, cli.session_id) == session]
+        found = [cli for cli in live if cli.cli_session == session]
         found = found or [cli for cli in live if session is None and cli.name == client]
         return bool(found) and self._queue_words(found[-1], path, HEADINGS[None], text, "")
 
@@ -86,17 +87,19 @@ class WordsForModel:
         self, live: LiveCli, path: str, heading: str, text: str, goes_with: str
     ) -> bool:
         heading = heading.format(self.path_maps.to_remote(path))
-        words = SavedWords(live.cli_id, live.session_id, live.pid, text, goes_with, path, heading)
+        words = SavedWords(
+            live.cli_id, live.cli_session_id, live.pid, text, goes_with, path, heading
+        )
         if (
             len(_text_for_model(words)) > MAX_CONTEXT
-            or len(self._waiting_numbers(_session_key(words))) >= MAX_WAITING
+            or len(self._waiting_numbers(words.cli_session)) >= MAX_WAITING
         ):
             return False
         self._add_words(words)
         return True
 
     async def answer_hook(self, event: HookEvent, session: Session | None) -> HookAnswer:
-        key = (event.cli.id, event.session_id)
+        key = event.cli_session
         self._expected.pop(key, None)
         if not takes_context(event):
             return NOTHING
@@ -138,7 +141,7 @@ class WordsForModel:
     def adopt_words(self, saved: Iterable[SavedWords]) -> None:
         """Take words from before a restart, or of a window that is closed."""
         for words in saved:
-            self._expected[_session_key(words)] = time.time() + RETURN
+            self._expected[words.cli_session] = time.time() + RETURN
             self._add_words(words)
 
     def _add_words(self, words: SavedWords) -> None:
@@ -154,8 +157,8 @@ class WordsForModel:
 
     async def _words_without_cli(self) -> list[tuple[int, SavedWords]]:
         """The words whose CLI has ended, each with its number."""
-        live = {(each.cli_id, each.session_id) for each in self._live.all()}
-        gone = {number for number, each in self._waiting.items() if _session_key(each) not in live}
+        live = {each.cli_session for each in self._live.all()}
+        gone = {number for number, each in self._waiting.items() if each.cli_session not in live}
         pids = {
             self._waiting[number].pid for number in gone if self._is_expected(self._waiting[number])
         }
@@ -169,14 +172,14 @@ class WordsForModel:
         ]
 
     def _is_expected(self, words: SavedWords) -> bool:
-        return self._expected.get(_session_key(words), 0.0) > time.time()
+        return self._expected.get(words.cli_session, 0.0) > time.time()
 
-    def _waiting_numbers(self, key: tuple[str, str]) -> list[int]:
+    def _waiting_numbers(self, key: CliSession) -> list[int]:
         known = self._waiting.items()
         return [
             number
             for number, each in known
-            if _session_key(each) == key and number not in self._under_way
+            if each.cli_session == key and number not in self._under_way
         ]
 
     def _comparable_path(self, path: str) -> str:
@@ -185,10 +188,6 @@ class WordsForModel:
 
 def _normal_path(path: str) -> str:
     return os.path.normcase(os.path.normpath(path))
-
-
-def _session_key(words: SavedWords) -> tuple[str, str]:
-    return words.cli_id, words.session_id
 
 
 def _text_for_model(words: SavedWords) -> str:
