@@ -484,7 +484,15 @@ def table() -> dict[tuple[str, str], str]:
     start = next(at for at, row in enumerate(rows) if row.startswith("| situation"))
     cells = [[cell.strip() for cell in row.strip("|").split(" | ")] for row in rows[start:]]
     heads = cells[0][1:]
-    return {(row[0], head): cell for row in cells[1:] for head, cell in zip(heads, row[1:])}
+    return {(row[0], head): cell for row in cells[1:] for head, cell in zip(heads, _told(row[1:]))}
+
+
+def _told(cells: list[str]) -> list[str]:
+    """The row's cells; one that only has `"` says the same as the one before it."""
+    told: list[str] = []
+    for cell in cells:
+        told.append(told[-1] if cell == '"' else cell)
+    return told
 
 
 def write_cell(situation: str, name: str, seen: str) -> None:
@@ -492,7 +500,7 @@ def write_cell(situation: str, name: str, seen: str) -> None:
         lines = file.read().split("\n")
     head = next(line for line in lines if line.startswith("| situation"))
     at = next(at for at, line in enumerate(lines) if line.startswith(f"| {situation} |"))
-    cells = [cell.strip() for cell in lines[at].strip("|").split(" | ")]
+    cells = _told([cell.strip() for cell in lines[at].strip("|").split(" | ")])
     heads = [cell.strip() for cell in head.strip("|").split(" | ")]
     cells[heads.index(name)] = seen
     lines[at] = f"| {' | '.join(cells)} |"

@@ -1,7 +1,7 @@
 """Files about which the user is asked each time, whatever they have allowed for good: those outside
 of the session's folders, those of version control, and those that start programs.
 
-The list is in docs/agents.md 2; it says there what is left out, and why.
+docs/agents.md 8 says what is left out, and why.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What the user's lasting answers cover: each is offered with the words that say it, is kept here,
 and covers what these words say. The agent never hears of it, because its own memory goes further
-(docs/gemini-cli-acp.md 5.34, 5.35; docs/agents.md 2).
+(docs/gemini-cli-acp.md 5.34, 5.35; docs/agents.md 2, 8).
 """
 
 from __future__ import annotations
