@@ -13,6 +13,7 @@ from .agents import command_agent
 from .agents.cli import AgentCli
 from .agents.cli_home import with_changes
 from .agents.program import (
+    FoundCommand,
     Program,
     check_executable,
     is_there,
@@ -55,16 +56,16 @@ class Chosen:
         fallback = cli.from_environment(with_changes(os.environ, env))
         return Launch((), agent=self.id, fallback=fallback, look=self.find_command, env=env)
 
-    def find_command(self) -> tuple[str, ...]:
+    def find_command(self) -> FoundCommand:
         """What starts it: on our PATH, else on that of the user's login shell, which is asked at
         the first time and may take seconds. Raises AgentError."""
         try:
-            return self._find_on(None)
+            return FoundCommand(self._find_on(None))
         except AgentError:
             search = LOGIN_PATH.ask()
             if not search:
                 raise
-        return self._find_on(search)
+        return FoundCommand(self._find_on(search), search)
 
     def _find_on(self, search: str | None) -> tuple[str, ...]:
         row = CLIS.get(self.id)

@@ -25,12 +25,19 @@ INHERITED = (
     "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_COMPILE_CACHE",
     "SYSTEMROOT", "COMSPEC", "PATHEXT", "APPDATA", "LOCALAPPDATA", "USERPROFILE", "WINDIR",
 )  # fmt: skip
+# What only clients of our server need.
+OF_OUR_CLIENTS = ("GEMINI_API_SERVER_TOKEN",)
 # Where Linux lists its processes.
 PROC = "/proc"
 # Seconds for a program that tells something about this machine.
 PATIENCE = 5.0
 # Seconds for a program that lists processes; an editor that quits waits for it.
 LISTING = 1.0
+
+
+def users_variables() -> dict[str, str]:
+    """All variables of the user's own, for a program that they start elsewhere as well."""
+    return {name: value for name, value in os.environ.items() if name not in OF_OUR_CLIENTS}
 
 
 def output_of_program(*command: str, seconds: float = PATIENCE) -> str:

@@ -48,14 +48,16 @@ class Finding(unittest.TestCase):
             ("env", "A=1", "gemini"),
         ):
             with self.subTest(words):
-                self.assertEqual(Chosen("gemini", words).find_command(), (self.node, self.cli))
+                found = Chosen("gemini", words).find_command()
+                self.assertEqual(found.words, (self.node, self.cli))
 
     def test_what_starts_it_is_not_taken_for_it(self) -> None:
         with open(self.node, "wb") as file:
             file.write(b"\x7fELF")
         for words in (("node", self.cli), (self.node, self.cli)):
             with self.subTest(words):
-                self.assertEqual(Chosen("gemini", words).find_command(), (self.node, self.cli))
+                found = Chosen("gemini", words).find_command()
+                self.assertEqual(found.words, (self.node, self.cli))
         for command in (("node",), ("env", "A=1", "no-such-program")):
             with self.subTest(command), self.assertRaises(AgentError):
                 Chosen("gemini", command).find_command()
@@ -73,7 +75,7 @@ class Finding(unittest.TestCase):
             ("gemini", ("my-wrapper", "gemini"), (self.node, self.cli)),
         ):
             with self.subTest(words):
-                self.assertEqual(Chosen(id, words).find_command(), command)
+                self.assertEqual(Chosen(id, words).find_command().words, command)
 
     def shim(self, name: str) -> str:
         """A script that starts a program, as package managers write it."""
@@ -107,8 +109,8 @@ class Finding(unittest.TestCase):
 
     def test_an_unknown_agent_is_started_by_its_own_words(self) -> None:
         own = self.program("my-agent")
-        self.assertEqual(Chosen("mine", ("my-agent", "acp")).find_command(), (own, "acp"))
-        self.assertEqual(Chosen("my-agent").find_command(), (own,))
+        self.assertEqual(Chosen("mine", ("my-agent", "acp")).find_command().words, (own, "acp"))
+        self.assertEqual(Chosen("my-agent").find_command().words, (own,))
 
     def test_the_users_variables_for_an_agent_are_part_of_its_launch_and_of_its_login(self) -> None:
         env = (("OPENAI_API_KEY", "theirs"), ("OPENAI_MODEL", None), ("A", "1"))
@@ -127,15 +129,15 @@ class Finding(unittest.TestCase):
         whole = os.pathsep.join([self.bin, other])
         with mock.patch.object(LOGIN_PATH, "ask", return_value=whole) as asked:
             with mock.patch.dict(os.environ, PATH=other):
-                # Its Node is there, too.
-                self.assertEqual(Chosen("gemini").find_command(), (self.node, self.cli))
+                # Its Node is there, too; what it runs may need another one of these.
+                self.assertEqual(Chosen("gemini").find_command(), ((self.node, self.cli), whole))
                 own = self.program("my-agent")
-                self.assertEqual(Chosen("my-agent").find_command(), (own,))
+                self.assertEqual(Chosen("my-agent").find_command(), ((own,), whole))
                 with self.assertRaisesRegex(AgentError, f"PATH: {whole}"):
                     Chosen("codex").find_command()
             self.assertEqual(asked.call_count, 3)
             # What is on the editor's own is not asked about.
-            self.assertEqual(Chosen("gemini").find_command(), (self.node, self.cli))
+            self.assertEqual(Chosen("gemini").find_command(), ((self.node, self.cli), ""))
             self.assertEqual(asked.call_count, 3)
 
     def test_an_address_and_its_key_go_together(self) -> None:
@@ -187,7 +189,7 @@ class Finding(unittest.TestCase):
         with self.assertRaises(AgentError):
             launch.find_command()
         os.symlink("gemini.js", os.path.join(self.bin, "gemini"))
-        self.assertEqual(launch.find_command(), (self.node, self.cli))
+        self.assertEqual(launch.find_command().words, (self.node, self.cli))
 
     def test_one_that_is_not_there_is_told_with_its_way_to_install_it(self) -> None:
         os.unlink(os.path.join(self.bin, "gemini"))

@@ -204,9 +204,14 @@ class Rows(unittest.TestCase):
                             self.assertEqual(environment.get(name), ours.get(name), name)
 
     def test_a_key_among_the_users_variables_is_not_passed_on_to_the_commands(self) -> None:
-        for cli, kind in ((ClaudeAgent, ANTHROPIC), (OpenCode, OPENAI), (Codex, OPENAI)):
+        for cli, kind, name in (
+            (ClaudeAgent, ANTHROPIC, "ANTHROPIC_API_KEY"),
+            (ClaudeAgent, ANTHROPIC, "ANTHROPIC_AUTH_TOKEN"),
+            (OpenCode, OPENAI, "OPENAI_API_KEY"),
+            (Codex, OPENAI, "OPENAI_API_KEY"),
+        ):
             made, _ = self.prepared(cli, kind)
-            env = {name: SECRET for name in made.key_variables}
+            env = {name: SECRET}
             told = cli.from_environment(env)
             assert told is not None
             self.assertEqual(told.api_key, SECRET)

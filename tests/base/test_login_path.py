@@ -87,15 +87,35 @@ class Asking(unittest.TestCase):
         self.assertEqual(path.ask(), "/opt/x/bin:/usr/bin:/bin")
         self.assertLess(time.monotonic() - began, login_path.PATIENCE)
 
-    def test_a_program_that_only_the_shell_knows_is_started_with_its_path(self) -> None:
-        path = self.answer('PATH="/opt/x/bin:$PATH"; eval "$2"')
-        self.assertEqual(path.changes_for("/opt/x/bin/gemini"), {})
-        path.ask()
-        whole = {"PATH": "/opt/x/bin:/usr/bin:/bin"}
-        for program, changes in (
-            ("/opt/x/bin/gemini", whole), ("/usr/bin/gemini", {}), ("/elsewhere/gemini", {})
+    def test_one_that_did_not_tell_is_asked_again_after_a_while(self) -> None:
+        self.answer("exit 1")
+        now = 0.0
+        path = LoginPath(lambda: now)
+        self.assertEqual(path.ask(), "")
+        self.answer('PATH="/opt/x/bin:$PATH"; eval "$2"')
+        for now in (login_path.AGAIN - 1, login_path.AGAIN):
+            told = path.ask()
+            self.assertEqual(told, "" if now < login_path.AGAIN else "/opt/x/bin:/usr/bin:/bin")
+
+    def test_the_shell_does_not_get_the_token_of_our_server(self) -> None:
+        self.set(GEMINI_API_SERVER_TOKEN="secret", OF_USER="theirs")
+        path = self.answer('PATH="/$GEMINI_API_SERVER_TOKEN/$OF_USER:$PATH"; eval "$2"')
+        self.assertEqual(path.ask(), "//theirs:/usr/bin:/bin")
+
+    def test_the_path_is_another_one_for_a_program_that_only_the_shell_knows(self) -> None:
+        own = os.path.join(self.folder, "own")
+        os.mkdir(own)
+        os.symlink("/bin/sh", os.path.join(own, "gemini"))
+        # With the slash at its end, as some files write it.
+        path = self.answer(f'PATH="{own}/:$PATH"; eval "$2"')
+        whole = {"PATH": f"{own}/:/usr/bin:/bin"}
+        self.assertEqual(path.changes_for("sh"), {})
+        self.assertFalse(os.path.exists(self.starts))
+        for programs, changes in (
+            (("gemini",), whole), (("sh", "gemini"), whole), (("not-there",), {})
         ):  # fmt: skip
-            self.assertEqual(path.changes_for(program), changes)
+            self.assertEqual(path.changes_for(*programs), changes)
+        self.assertEqual(path.changes_for("gemini", path=own), {})
 
     def test_real_shells_tell_what_their_files_set(self) -> None:
         self.assertTrue(SHELLS)

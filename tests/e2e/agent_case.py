@@ -49,7 +49,7 @@ NO_CHANGES = "Gemini CLI never changes a question that it has asked"
 # One model, so that no request goes out to choose one.
 MODEL = "gemini-2.5-flash"
 KEY = Credentials(API_KEY, "the-key")
-LAUNCH = ("variables", "command", "fallback", "processes")
+LAUNCH = ("variables", "command", "fallback", "processes", "look")
 
 T = TypeVar("T", bound=events.Body)
 

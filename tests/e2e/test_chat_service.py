@@ -25,6 +25,7 @@ from urllib.request import urlopen
 from agent_case import KEY, MODEL, PROGRAM
 from GeminiCompanion.companion.agent.agent import Options
 from GeminiCompanion.companion.agent.agents.gemini_cli import GeminiCli
+from GeminiCompanion.companion.agent.agents.program import FoundCommand
 from GeminiCompanion.companion.agent.credentials import Credentials
 from GeminiCompanion.companion.agent.engine import NAME, Engine
 from GeminiCompanion.companion.agent.processes.runner import Launch
@@ -143,7 +144,7 @@ class ChatCase(unittest.TestCase):
 
     def launch(self) -> Launch:
         variables = {"GOOGLE_GEMINI_BASE_URL": self.model.url, "NO_PROXY": "127.0.0.1"}
-        fallback, look = self.credentials, lambda: self.command
+        fallback, look = self.credentials, lambda: FoundCommand(self.command)
         return Launch((), variables, {}, MODEL, fallback=fallback, look=look)
 
     def ask(self, request: ChatRequest[T]) -> T:

@@ -13,7 +13,6 @@ from agent_case import HERE, MODEL, PROGRAM, AgentCase, text
 from GeminiCompanion.companion.agent import launches
 from GeminiCompanion.companion.agent.agent import Agent, Options
 from GeminiCompanion.companion.agent.launches import Chosen
-from GeminiCompanion.companion.agent.processes import runner
 from GeminiCompanion.companion.base.login_path import LoginPath
 from GeminiCompanion.tests.waiting import is_alive
 
@@ -64,7 +63,7 @@ class Launchers(AgentCase):
         nothing of it is left when the agent is stopped."""
         path = os.pathsep.join([self.bin, os.environ["PATH"]])
         with mock.patch.dict(os.environ, PATH=path, ASDF_DATA_DIR=os.path.dirname(PROGRAM)):
-            command = Chosen("gemini").find_command()
+            command = Chosen("gemini").find_command().words
             agent = await self.another_agent(command=command)
             self.model.will_play("hello", ["Hi."])
             turn = await agent.send_message(self.workspace, "hello")
@@ -128,10 +127,9 @@ class OfLoginShell(AgentCase):
         known = LoginPath()
         with mock.patch.dict(os.environ, variables):
             with mock.patch.object(launches, "LOGIN_PATH", known):
-                command = Chosen("gemini").find_command()
-            self.assertEqual(command, (os.path.join(own, "gemini"),))
-            with mock.patch.object(runner, "LOGIN_PATH", known):
-                agent = await self.another_agent(command=command)
+                found = Chosen("gemini").find_command()
+                self.assertEqual(found.words, (os.path.join(own, "gemini"),))
+                agent = await self.another_agent(look=lambda: found)
                 self.model.will_play("hello", ["Hi."])
                 try:
                     turn = await agent.send_message(self.workspace, "hello")

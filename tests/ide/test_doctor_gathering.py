@@ -88,6 +88,17 @@ class Gathering(unittest.TestCase):
         program = self.gather().program
         self.assertEqual((program.path, program.version), (path, "0.61.0"))
 
+    @unittest.skipIf(sys.platform == "win32", "links need rights there")
+    def test_a_program_that_only_the_login_shell_knows_is_found_and_runs_with_its_path(
+        self,
+    ) -> None:
+        path, whole = self.program("own"), os.path.join(self.home, "own")
+        with mock.patch.object(gathering.LOGIN_PATH, "ask", return_value=whole):
+            (found,) = gathering.examine_clis(self.scope)
+        program = found.facts.program
+        self.assertEqual((program.path, program.is_on_path), (path, True))
+        self.assertEqual(found.facts.environment["PATH"], whole)
+
     def failure(self) -> str:
         return self.gather().program.failure
 

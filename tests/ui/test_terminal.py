@@ -17,6 +17,7 @@ from unittest import mock
 
 import sublime
 from GeminiCompanion import plugin
+from GeminiCompanion.companion.base.login_path import LOGIN_PATH
 from GeminiCompanion.companion.ui import settings
 from GeminiCompanion.companion.ui.terminals import exports, loopback, system_terminal, terminus
 
@@ -63,7 +64,11 @@ class InTerminus(AdapterTestCase):
 
     def test_no_token_is_left_where_terminus_keeps_what_it_restarts(self) -> None:
         view = self.window.new_file()
-        kept: Any = {"cmd": ["sh"], "env": {"MINE": "1", **ENVIRONMENT}}
+        own = sublime.load_settings(settings.FILE)
+        own.set("agents", {"mine": {"command": ["mine"], "env": {"ANTHROPIC_AUTH_TOKEN": "k"}}})
+        self.addCleanup(own.erase, "agents")
+        env = {"MINE": "1", "ANTHROPIC_AUTH_TOKEN": "k", **ENVIRONMENT}
+        kept: Any = {"cmd": ["sh"], "env": env}
         view.settings().set("terminus_view.args", kept)
         view.run_command("gemini_companion_forget_environment")
         args = view.settings().get("terminus_view.args")
@@ -103,8 +108,11 @@ class WithTerminus(AdapterTestCase):
     def test_the_cli_of_the_settings_runs_in_it_under_its_name(self) -> Steps:
         yield lambda: plugin._host.environment_of(self.window)
         self.set("cli_command", ["/opt/bin/qwen", "--model", "$x"])
-        self.begin(terminus.run_cli(self.window, self.folder, ENVIRONMENT, self.fail))
+        with mock.patch.object(LOGIN_PATH, "changes_for", return_value={"PATH": "/of/the/shell"}):
+            self.begin(terminus.run_cli(self.window, self.folder, ENVIRONMENT, self.fail))
+            yield lambda: self.opened
         [arguments] = self.opened
+        self.assertEqual(arguments["env"]["PATH"], "/of/the/shell")
         self.assertEqual(arguments["title"], "Qwen Code")
         self.assertEqual(arguments["cmd"][-3:], ["/opt/bin/qwen", "--model", "\\$x"])
         self.assertEqual((arguments["cwd"], arguments["reactivable"]), (self.folder, False))

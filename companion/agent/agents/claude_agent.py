@@ -28,6 +28,8 @@ FIXED = {
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
     "DISABLE_AUTOUPDATER": "1",
 }
+# Where a key may be; the second is that of gateways. What the file of the home has is sent as both.
+KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
 # The file of its home with the key.
 KEY = "key"
 # Those of 0.49, and those from 0.72 on. Others would change its mode, forget what was said, or be
@@ -51,7 +53,7 @@ class ClaudeAgent(AgentCli):
     """Its own folder in the home is `.claude`. It uses Anthropic's API, or one like it."""
 
     id = "claude"
-    key_variables = ("ANTHROPIC_API_KEY",)
+    key_variables = KEYS
     url_variables = ("ANTHROPIC_BASE_URL",)
     program = Program(
         "Claude Code",
@@ -101,7 +103,7 @@ class ClaudeAgent(AgentCli):
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Credentials | None:
-        key = environment.get("ANTHROPIC_API_KEY", "").strip()
+        key = next(filter(None, (environment.get(name, "").strip() for name in KEYS)), "")
         if not key:
             return None
         url = environment.get("ANTHROPIC_BASE_URL", "").strip()

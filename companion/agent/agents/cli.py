@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Mapping, Sequence
 
 from ...base import jsonrpc, private_files
+from ...base.child_processes import users_variables
 from ...base.private_files import is_within
 from ..acp import messages
 from ..attachments import Forms
@@ -24,7 +25,6 @@ from . import untrusted_workspace
 from .cli_home import (
     forget_keys,
     inherited_variables,
-    of_user,
     with_changes,
     without_git_programs,
 )
@@ -223,7 +223,7 @@ class AgentCli:
         takes one away), which change nothing that leads it to our home or makes it ask; a key among
         them is passed on in the way of its kind, and an address only with its key."""
         if credentials.kind == OWN:
-            found = {**with_changes(of_user(), env), **self.own_variables(), **more}
+            found = {**with_changes(users_variables(), env), **self.own_variables(), **more}
         else:
             ways = {*self.key_variables, *self.url_variables}
             env = {name: env[name] for name in env if name not in ways}

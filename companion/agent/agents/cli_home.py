@@ -16,9 +16,6 @@ from ...base.child_processes import INHERITED
 GIT_INSTEAD = {"core.fsmonitor": "false"}
 GIT_COUNT = "GIT_CONFIG_COUNT"
 
-# What only clients of our server need.
-LEFT_OUT = ("GEMINI_API_SERVER_TOKEN",)
-
 
 def acp_arguments(model: str) -> tuple[str, ...]:
     """The arguments of Gemini CLI and its relatives. `model` is that of new sessions, or ""."""
@@ -34,11 +31,6 @@ def path_uri(path: str) -> str:
 def inherited_variables() -> dict[str, str]:
     """The variables in INHERITED that are set."""
     return {name: os.environ[name] for name in INHERITED if name in os.environ}
-
-
-def of_user() -> dict[str, str]:
-    """All of the user's own: it is not known which of them their program needs."""
-    return {name: value for name, value in os.environ.items() if name not in LEFT_OUT}
 
 
 def with_changes(

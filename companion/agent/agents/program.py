@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 from dataclasses import dataclass
-from typing import Sequence
+from typing import NamedTuple, Sequence
 
 from ..failure import CLIENT_NOT_INITIALIZED, AgentError
 from ..sentence import sentence
@@ -22,6 +22,13 @@ NOT_EXECUTABLE = sentence("{cli} cannot be started: {path} is there, and is not 
 MAX_SEARCHED = 400
 # What systems call such a machine.
 ARM = ("arm64", "aarch64")
+
+
+class FoundCommand(NamedTuple):
+    """The words that start a program, and the PATH that it needs; "" for the one that we have."""
+
+    words: tuple[str, ...]
+    path: str = ""
 
 
 @dataclass(frozen=True)

@@ -102,7 +102,7 @@ class Backend:
             return True
         launch = self.launch
         with suppress(AgentError):
-            return await in_thread(lambda: is_there(launch.find_command()))
+            return await in_thread(lambda: is_there(launch.find_command().words))
         return False
 
     async def current_credentials(self) -> Credentials:

@@ -12,10 +12,10 @@ from typing import Any, Callable, Mapping
 from ...base import private_files
 from ...base.background import in_thread
 from ...base.log import logger
-from ...base.login_path import LOGIN_PATH
 from ..acp.acp_client import AcpClient, Listener, LogIn, take_log_line
 from ..acp.process import AgentProcess
 from ..agents.cli import AgentCli
+from ..agents.program import FoundCommand
 from ..credentials import GOOGLE, OWN, Credentials
 from ..failure import (
     ACCESS_DENIED,
@@ -59,12 +59,12 @@ class Launch:
     agent: str = USUAL
     processes: int = 1
     fallback: Credentials | None = None
-    look: Callable[[], tuple[str, ...]] | None = None
+    look: Callable[[], FoundCommand] | None = None
     env: Mapping[str, str | None] = field(default_factory=dict)
 
-    def find_command(self) -> tuple[str, ...]:
+    def find_command(self) -> FoundCommand:
         """The command. Raises AgentError."""
-        return self.command if self.look is None else self.look()
+        return FoundCommand(self.command) if self.look is None else self.look()
 
 
 class Runner:
@@ -192,12 +192,13 @@ class Runner:
         launch, cli = self.launch, self._cli
         if launch.model:
             credentials = replace(credentials, model=launch.model)
-        found = launch.command if launch.look is None else await in_thread(launch.find_command)
+        is_known = launch.look is None
+        found = launch.find_command() if is_known else await in_thread(launch.find_command)
         try:
             cli.prepare_files(credentials, launch.settings)
-            env = {**LOGIN_PATH.changes_for(found[0]), **launch.env}
+            env = {**({"PATH": found.path} if found.path else {}), **launch.env}
             environment = cli.process_environment(credentials, launch.environment, env)
-            command = (*found, *cli.program_arguments(launch.model))
+            command = (*found.words, *cli.program_arguments(launch.model))
             return await AgentProcess.start(command, environment, cli.folder, takes_error)
         except private_files.NotPrivate as error:
             told = sentence("Other users can read the folder of {cli}.", cli=cli.name)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Mapping
 
 from ...base.child_processes import output_of_program
+from ...base.login_path import LOGIN_PATH
 from ...base.path_maps import NO_MAPS, PathMaps
 from ...base.regular_file import read_beginning
 from .. import cli_settings, surroundings, system_processes
@@ -86,7 +87,16 @@ def this_platform() -> str:
 
 def examine_clis(scope: ExaminedScope) -> tuple[Examination, ...]:
     """The result for each CLI that `gather_facts` finds."""
+    scope = _with_login_path(scope)
     return tuple(map(report.examine_cli, gather_facts(scope, system_processes.running_processes())))
+
+
+def _with_login_path(scope: ExaminedScope) -> ExaminedScope:
+    """The scope with the PATH of the user's terminals, if the editor's does not have the program
+    or its Node.js."""
+    needed = (scope.command[0], *(("node",) if scope.cli.node else ()))
+    changes = LOGIN_PATH.changes_for(*needed, path=scope.environment.get("PATH"))
+    return replace(scope, environment={**scope.environment, **changes})
 
 
 def gather_facts(scope: ExaminedScope, known: Mapping[int, SystemProcess]) -> list[Facts]:

@@ -13,6 +13,7 @@ from sublime import platform
 
 from ...base import background
 from ...base.log import logger
+from ...base.login_path import LOGIN_PATH
 from ...ide.clis import VARIABLES, by_command, program_name
 from .. import application, queues, settings
 from . import system_terminal
@@ -20,8 +21,9 @@ from .loopback import without_proxy
 from .system_terminal import NoTerminal, Started
 
 TERMINUS_SETTINGS = "Terminus.sublime-settings"
-# The command that removes our variables from a terminal view's settings. Terminus keeps them there
-# to start it again, and the token would be in the session file (docs/sublime.md 8.4).
+# The command that removes our variables from a terminal view's settings, and those that the user
+# has for an agent. Terminus keeps them there to start it again, and a token or a key would be in
+# the session file (docs/sublime.md 8.4).
 FORGET = "gemini_companion_forget_environment"
 TERMINUS_ARGUMENTS = "terminus_view.args"
 
@@ -81,11 +83,13 @@ def _configured_env(arguments: Mapping[str, Any]) -> Mapping[str, str]:
 
 
 def forget_environment(view: sublime.View) -> None:
-    """Remove our variables from what Terminus keeps to start the view's terminal again."""
+    """Remove our variables, and those of agents, from what Terminus keeps to start the view's
+    terminal again."""
     arguments: Any = view.settings().get(TERMINUS_ARGUMENTS)
     if arguments and arguments.get("env"):
         env = arguments["env"]
-        rest = {key: env[key] for key in env if key not in VARIABLES}
+        of_agents = {name for each in settings.current_settings().agents for name, _ in each.env}
+        rest = {key: env[key] for key in env if key not in VARIABLES and key not in of_agents}
         view.settings().set(TERMINUS_ARGUMENTS, {**arguments, "env": rest})
 
 
@@ -100,6 +104,8 @@ async def run_cli(
     If that fails, `tell` gets a sentence."""
     found = settings.current_settings(window)
     words = command or found.terminal_cli
+    changes = await background.start_work(partial(LOGIN_PATH.changes_for, words[0], "node"))
+    environment = {**changes, **environment}
     if has_terminus():
         run_in_terminus(window, words, folder, environment)
         return
