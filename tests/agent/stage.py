@@ -36,6 +36,10 @@ class Session:
         self.prompts: list[Any] = []
         self.end: asyncio.Future[messages.TurnEnd] | None = None
 
+    @property
+    def roots(self) -> tuple[str, ...]:
+        return (self.folder,)
+
     def prompt(self, blocks: Any) -> asyncio.Future[messages.TurnEnd]:
         self.told.append(("prompt",))
         self.prompts.append(blocks)
