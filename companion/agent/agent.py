@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import AsyncIterator, Sequence
 
@@ -245,6 +245,23 @@ class Agent:
     ) -> Conversation:
         """A new conversation that goes on with one of these sessions. Raises AgentError."""
         return await own_sessions.take_over(backend, self.conversations, folder, session)
+
+    async def fork_conversation(self, session_id: str, turn: str | None) -> SessionInfo | None:
+        """A new conversation with everything that was said in this one, or until the end of that
+        turn; None if there is no such turn. Its agent remembers the whole of one by a fork of its
+        own session, if it has that open and can; else it gets the conversation as a text. Raises
+        AgentError as `Conversations.fork`."""
+        source = self.conversations.known_conversation(session_id)
+        said = source.record.turns
+        made = await self.conversations.fork(session_id, turn)
+        if made is None or turn not in (None, source.turn and source.turn.id):
+            return made
+        session = "" if source.is_busy else await source.session.fork_session()
+        target = self.conversations.known_conversation(made.id)
+        if session and source.record.turns == said and not source.is_busy:
+            async with target.hold.exclusive_use():
+                target.record.change_state(replace(target.record.state, session=session))
+        return target.session_info
 
     async def list_models(
         self, workspace: str, session_id: str | None = None, agent: str | None = None

@@ -316,7 +316,7 @@ class Fork(ChatRequest[SessionInfo]):
     turn: str | None = None
 
     async def carry_out(self, chats: Chats) -> SessionInfo:
-        made = await chats.agent.conversations.fork(self.conversation, self.turn)
+        made = await chats.agent.fork_conversation(self.conversation, self.turn)
         if made is None:
             raise AgentError(VALIDATION_ERROR, NO_TURN)
         return made

@@ -34,6 +34,7 @@ from GeminiCompanion.companion.agent.conversations import (
 from GeminiCompanion.companion.agent.conversations import registry as conversations
 from GeminiCompanion.companion.agent.conversations.choices import Choices
 from GeminiCompanion.companion.agent.conversations.conversation_state import ConversationState
+from GeminiCompanion.companion.agent.conversations.held_session import HeldSession
 from GeminiCompanion.companion.agent.conversations.session_opener import Opened
 from GeminiCompanion.companion.agent.conversations.shared_folder import open_to_all
 from GeminiCompanion.companion.agent.conversations.transcripts import TranscriptFile, Transcripts
@@ -331,6 +332,27 @@ class WithoutACli(OnDisk):
                 ):
                     self.assertEqual(await self.refused(work), failure.SESSION_ELSEWHERE)
         await second.change_session(ID, "another", None, None)
+
+    async def test_a_fork_of_all_goes_on_with_the_fork_of_the_agent(self) -> None:
+        self.written()
+        agent = await self.started()
+        source = agent.conversations.known_conversation(ID)
+
+        async def session_of_fork() -> str:
+            made = await agent.fork_conversation(ID, None)
+            assert made is not None
+            return agent.conversations.known_conversation(made.id).record.state.session
+
+        def say_meanwhile() -> str:
+            source.record.turns += 1
+            return "forked"
+
+        with mock.patch.object(HeldSession, "fork_session", mock.AsyncMock()) as fork:
+            fork.return_value = "forked"
+            self.assertEqual(await session_of_fork(), "forked")
+            # It would know more than the fork here.
+            fork.side_effect = say_meanwhile
+            self.assertEqual(await session_of_fork(), "")
 
     async def test_a_server_that_starts_leaves_the_attachments_of_a_fork_in_the_making(
         self,

@@ -7,10 +7,13 @@ from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
+from GeminiCompanion.companion.agent.acp.messages import AgentCapabilities
 from GeminiCompanion.companion.agent.conversations.conversation_state import ConversationState
 from GeminiCompanion.companion.agent.conversations.held_session import HeldSession
 from GeminiCompanion.companion.agent.conversations.session_opener import Opened, SessionOpener
+from GeminiCompanion.companion.agent.failure import GEMINI_ERROR, AgentError
 from GeminiCompanion.companion.agent.session_state import ConfigOptions
+from GeminiCompanion.companion.base.log import logger
 
 from ..support import patched
 
@@ -66,6 +69,37 @@ class Held(unittest.IsolatedAsyncioTestCase):
         self.resumed.append(last)
         session: Any = SimpleNamespace(client=client, id="before")
         return Opened(session, ConfigOptions(), "")
+
+    async def forked(self, forks: bool = True, reminder: str = "", notes: Any = ()) -> str:
+        """The id of the fork of an open session."""
+        asked = mock.AsyncMock(return_value="forked")
+        patched(self, mock.patch.object(SessionOpener, "fork_session", asked))
+        held = self.another()
+        client = mock.MagicMock(is_running=True, capabilities=AgentCapabilities(forks=forks))
+        held.agent = mock.MagicMock(notes=list(notes))
+        held.agent.session.client = client
+        held.reminder = reminder
+        return await held.fork_session()
+
+    async def test_an_agent_that_forks_its_session_is_asked_for_that(self) -> None:
+        self.assertEqual(await self.forked(), "forked")
+        self.assertEqual(await self.forked(forks=False), "")
+
+    async def test_a_session_that_still_has_to_learn_something_is_not_forked(self) -> None:
+        self.assertEqual(await self.forked(reminder="what was said"), "")
+        self.assertEqual(await self.forked(notes=["The user wrote more."]), "")
+
+    async def test_a_session_that_is_not_open_or_whose_fork_fails_is_forked_as_a_text(self) -> None:
+        self.assertEqual(await self.another().fork_session(), "")
+        failing = mock.AsyncMock(side_effect=AgentError(GEMINI_ERROR, "No."))
+        with mock.patch.object(SessionOpener, "fork_session", failing):
+            held = self.another()
+            held.agent = mock.MagicMock(notes=[])
+            held.agent.session.client = mock.MagicMock(
+                is_running=True, capabilities=AgentCapabilities(forks=True)
+            )
+            with self.assertLogs(logger, "WARNING"):
+                self.assertEqual(await held.fork_session(), "")
 
     async def test_it_is_opened_once_in_each_process_of_the_agent(self) -> None:
         first, second = self.client(), self.client()

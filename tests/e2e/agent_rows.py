@@ -74,7 +74,7 @@ class Agent:
     are named by it. Whether its model `reads_tabs`, with what is not saved; it
     `begins_before_it_asks`, as it tells its calls; it `tells_pieces` of a file for an edit, not all
     of it; and it `keeps_commands` that last longer until it ends itself. Whether a session
-    `takes_folders` beside its own."""
+    `takes_folders` beside its own, and whether a fork of it `remembers_in_fork`."""
 
     id: str
     key: Callable[[str], Credentials]
@@ -98,6 +98,7 @@ class Agent:
     tells_pieces: bool = False
     keeps_commands: bool = False
     takes_folders: bool = False
+    remembers_in_fork: bool = True
     server: Callable[[], Any] = AnyModelServer
     tokens: tuple[int, int] = TOKENS
 
@@ -207,6 +208,7 @@ ROWS = (
         settings=QWEN_SETTINGS,
         sees_skills=True,
         reads_tabs=True,
+        remembers_in_fork=False,
     ),
     Agent(
         "claude",

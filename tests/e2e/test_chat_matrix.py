@@ -384,6 +384,20 @@ class InTab(unittest.TestCase):
         self.until_over("▎ and now", "Here.")
         self.assertIn("the word is plum", str(self.model.last_request()))
 
+    def test_a_fork_remembers_by_itself_where_the_agent_forks_its_session(self) -> None:
+        self.say("the word is plum", ["I see."])
+        self.until_over("▎ the word is plum", "I see.")
+        before = len(self.editor.do("tabs"))
+        self.editor.do("command", "gemini_companion_chats", {"action": "fork"})
+        # Behind the row that searches.
+        self.editor.do("choose", 1)
+        until(lambda: len(self.editor.do("tabs")) > before)
+        self.say("and now", ["Here."])
+        shown = self.until_over("▎ the word is plum", "▎ and now", "Here.")
+        self.assertIn("the word is plum", str(self.model.last_request()))
+        told = "was given the text of the conversation"
+        self.assertEqual(told not in shown, self.row.remembers_in_fork)
+
     def kill(self) -> None:
         """The agent's processes, with what they have started."""
         (agent,) = [it for it in self.served.ask("GET", "/agents")["agents"] if it["processes"]]

@@ -27,6 +27,7 @@ UPDATE = "session/update"
 CANCEL_REQUEST = "$/cancel_request"
 # How to open a session that remembers: LOAD repeats everything that was said, RESUME nothing.
 LOAD, RESUME = "session/load", "session/resume"
+FORK = "session/fork"
 # The kinds of an option that answers a permission request.
 ALLOW_ONCE, ALLOW_ALWAYS = "allow_once", "allow_always"
 REJECT_ONCE, REJECT_ALWAYS = "reject_once", "reject_always"
@@ -240,8 +241,8 @@ class Withdrawal:
 @dataclass(frozen=True)
 class AgentCapabilities:
     """What the agent accepts: images and embedded resources in a message, tool servers over HTTP,
-    LOAD or RESUME of a session, and folders beside that of a session. Whether it `lists` its
-    sessions."""
+    LOAD or RESUME of a session, and folders beside that of a session. Whether it `lists` and
+    `forks` its sessions."""
 
     image: bool = False
     embedded_context: bool = False
@@ -250,6 +251,7 @@ class AgentCapabilities:
     resume: bool = False
     lists: bool = False
     takes_folders: bool = False
+    forks: bool = False
 
 
 @dataclass(frozen=True)
@@ -358,6 +360,16 @@ def new_session(place: SessionPlace) -> OutgoingRequest[OpenedSession]:
     )
 
 
+def fork_session(session: str, place: SessionPlace) -> OutgoingRequest[OpenedSession]:
+    """The request for a new session that knows what was said in this one. Only for an agent that
+    `forks`; it is in the draft of version 1."""
+    return OutgoingRequest(
+        FORK,
+        {"sessionId": session, **place.params},
+        lambda result: _read_opened_session(result, required_text(result, "sessionId", FORK)),
+    )
+
+
 def reopen_session(
     method: str, session: str, place: SessionPlace
 ) -> OutgoingRequest[OpenedSession]:
@@ -439,6 +451,7 @@ def read_initialized(result: Mapping[str, Any]) -> Initialized:
         isinstance(sessions.get("resume"), dict),
         isinstance(sessions.get("list"), dict),
         isinstance(sessions.get("additionalDirectories"), dict),
+        isinstance(sessions.get("fork"), dict),
     )
     methods = tuple(
         AuthMethod(text_of(each, "id"), clean_surrogates(text_of(each, "name")))

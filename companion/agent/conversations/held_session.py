@@ -10,12 +10,14 @@ from functools import partial
 from typing import AsyncContextManager, Iterable, Mapping, Sequence
 
 from ...base.background import in_thread
+from ...base.log import logger
 from .. import failure
 from ..acp import messages, slash_commands
 from ..acp.acp_client import AcpClient, AcpSession
 from ..acp.agent_state import AgentState
 from ..acp.messages import AvailableCommands
 from ..agents.cli import AgentCli
+from ..failure import AgentError
 from ..sentence import Words, sentence
 from ..session_state import Commands
 from ..tool_servers import ToolServer
@@ -100,6 +102,22 @@ class HeldSession:
     def take_repeated_update(self, update: messages.SessionUpdate) -> None:
         """The agent repeats a piece of the session that it loads."""
         self._opener.take_repeated_update(update)
+
+    async def fork_session(self) -> str:
+        """The agent's id of a new session that knows what was said in this one; empty if the agent
+        does not fork it, has it not open, or has something of it still to learn."""
+        agent = self.agent
+        if agent is None or self.reminder or agent.notes or self.is_opening:
+            return ""
+        client = agent.session.client
+        if not client.is_running or not client.capabilities.forks:
+            return ""
+        try:
+            async with client.opening:
+                return await self._opener.fork_session(client, agent.session.id)
+        except AgentError as error:
+            logger.warning("a session could not be forked: %r", error)
+            return ""
 
     async def choose_options(self, wanted: Mapping[str, str]) -> None:
         """Use a "model", a "mode" or both from now on; after `ensure_session`. Raises

@@ -88,6 +88,12 @@ class SessionOpener:
         told = await self._send_request(client, messages.new_session(self._place))
         return self._opened_session(client, told, "" if turns is None else as_text(turns))
 
+    async def fork_session(self, client: AcpClient, session: str) -> str:
+        """The id of a new session that knows what was said in this one, which was opened here last.
+        Raises AgentError."""
+        asked = messages.fork_session(session, self._place)
+        return (await self._send_request(client, asked)).id
+
     def take_repeated_update(self, update: messages.SessionUpdate) -> None:
         """The agent repeats a piece of what it loads; nothing marks the last piece."""
         if isinstance(update, REPEATED):

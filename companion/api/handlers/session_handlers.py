@@ -160,7 +160,7 @@ async def fork_session(services: Services, inputs: Inputs) -> HandlerAnswer:
     outlive_client(inputs.request)
     fields = inputs.fields
     turn = fields.get("turnId")
-    made = await services.agent.conversations.fork(fields["sessionId"], turn)
+    made = await services.agent.fork_conversation(fields["sessionId"], turn)
     if made is None:
         raise Refusal(TURN_NOT_FOUND, turn=(turn or "")[:100])
     return HandlerAnswer("session_forked", as_json(made))
