@@ -51,6 +51,8 @@ def _event_markdown(body: events.Body, language: str) -> str:
         return body.text
     if isinstance(body, events.ToolResult):
         return _tool_markdown(body, language)
+    if isinstance(body, events.Resource):
+        return _resource_markdown(body)
     if isinstance(body, events.MessageAdded):
         return _quoted_text(body.text) + "\n"
     if isinstance(body, events.Error):
@@ -67,6 +69,13 @@ def _tool_markdown(body: events.ToolResult, language: str) -> str:
     args = json.dumps(body.args, ensure_ascii=False, indent=2)
     result = body.result or translated_text(body.error or body.display_result, language)
     return head + _fenced_block(args, "json") + (_fenced_block(result, "") if result else "")
+
+
+def _resource_markdown(body: events.Resource) -> str:
+    """Its name and its address, as text: nothing of it is loaded where the document is read."""
+    told = filter(None, map(_as_one_line, (body.name, body.uri, body.description)))
+    line = " — ".join(told) or body.media_type
+    return _quoted_text(line) + "\n" + (_fenced_block(body.text, "") if body.text else "")
 
 
 def _fenced_block(text: str, kind: str) -> str:

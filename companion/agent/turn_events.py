@@ -175,6 +175,37 @@ class ToolResult:
 
 
 @dataclass(frozen=True)
+class Resource:
+    """Something beside the text: of an answer, or of the result of the call `call_id`, and then
+    before that result. `kind` is LINK, TEXT, IMAGE or OTHER, of which nothing can be shown.
+
+    `uri` is its address, `name` and `description` are for people; each may be empty. `text` is the
+    beginning of a TEXT that `is_long`, else all of it. `size` is in bytes, 0 if it is not known.
+    An IMAGE that was kept has an id, the name of its file, and its `width` and `height` in pixels,
+    0 where they are not known; of one that was not kept `image` is empty.
+    """
+
+    LINK: ClassVar[str] = "link"
+    TEXT: ClassVar[str] = "text"
+    IMAGE: ClassVar[str] = "image"
+    OTHER: ClassVar[str] = "other"
+    type: ClassVar[str] = "resource"
+    kind: str
+    call_id: str = ""
+    uri: str = ""
+    name: str = ""
+    description: str = ""
+    media_type: str = ""
+    text: str = ""
+    size: int = 0
+    is_long: bool = False
+    image: str = ""
+    file: str = ""
+    width: int = 0
+    height: int = 0
+
+
+@dataclass(frozen=True)
 class Usage:
     """Tokens as the model counted them, by the model's name if several took part."""
 
@@ -318,6 +349,7 @@ Body = Union[
     ToolConfirmation,
     ToolOutput,
     ToolResult,
+    Resource,
     Complete,
     Error,
     Message,

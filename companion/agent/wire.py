@@ -210,6 +210,29 @@ def _tool_result_json(body: events.ToolResult, language: str) -> dict[str, Any]:
     }
 
 
+def _resource_json(body: events.Resource, language: str) -> dict[str, Any]:
+    return {
+        "callId": body.call_id,
+        "kind": body.kind,
+        "uri": body.uri,
+        "name": body.name,
+        "description": body.description,
+        "mediaType": body.media_type,
+        "size": body.size,
+        "text": body.text,
+        "isLong": body.is_long,
+        "attachmentId": body.image,
+        "width": body.width,
+        "height": body.height,
+        "shown": {
+            "uri": shown.display_line(body.uri, language),
+            "name": shown.display_line(body.name, language),
+            "description": shown.display_text(body.description, language),
+            "text": spell_hidden(body.text),
+        },
+    }
+
+
 def display_result(body: events.ToolResult, language: str) -> str:
     """The result as a person wants to see it; never empty."""
     if body.display_result:
@@ -400,6 +423,7 @@ _DATA: Mapping[str, Any] = {
     events.ToolExecution.type: _tool_execution_json,
     events.ToolConfirmation.type: _tool_confirmation_json,
     events.ToolResult.type: _tool_result_json,
+    events.Resource.type: _resource_json,
     events.Complete.type: _complete_json,
     events.Error.type: _error_json,
     events.Message.type: _message_json,

@@ -258,6 +258,9 @@ class Terminal:
                 )
                 content = self._fill_form(data["fields"])
                 self._client.answer(event, "cancel" if content is None else "accept", content)
+            elif kind == "resource":
+                told = [data["shown"][name] for name in ("name", "uri", "text")]
+                self._print_note("\n".join(filter(None, told)))
             elif kind == "tool_result":
                 self._print_note(_shown_text(data, "displayResult" if data["success"] else "error"))
             elif kind in ("complete", "error") and not data.get("success"):

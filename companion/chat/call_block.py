@@ -15,6 +15,7 @@ from ..agent.turn_events import (
     FAILED,
     PENDING,
     Diff,
+    Resource,
     ToolCall,
     ToolConfirmation,
     ToolExecution,
@@ -30,6 +31,7 @@ from .excerpt import Excerpt, make_excerpt, shorten_args
 from .markdown import fence_text, unfence_text
 from .pen import Pen
 from .rendered import DIM, ERROR, LINE, OPEN_EDIT, OPEN_FILE, Rendered
+from .resource_lines import write_resources
 
 # The state of a call that waits for the user, of one that was rejected, and of one that never
 # ended.
@@ -59,14 +61,14 @@ PATHS = ("file_path", "filePath", "path", "dir_path")
 
 class CallBlock(Block):
     """The block of one call, which keeps of the agent's texts what it shows. `id` is the block's,
-    `call` the call's."""
+    `call` the call's. `images` is the folder of the images that were kept."""
 
     is_compact = True
 
-    def __init__(self, id: str, turn: str, call: str, folder: str) -> None:
+    def __init__(self, id: str, turn: str, call: str, folder: str, images: str = "") -> None:
         super().__init__(id, turn)
         self.call = call
-        self._folder = folder
+        self._folder, self._images = folder, images
         self._name = self._title = ""
         self._command = self._output = Excerpt("")
         self._args: Mapping[str, Any] = {}
@@ -77,6 +79,7 @@ class CallBlock(Block):
         self._error = ""
         # Its end, while it runs.
         self._live: ToolOutput | None = None
+        self._resources: list[Resource] = []
         # By somebody who was asked.
         self._was_allowed = False
         # That of the user by which it was allowed.
@@ -124,6 +127,10 @@ class CallBlock(Block):
         """What it has put out so far."""
         self._live = body
 
+    def add_resource(self, body: Resource) -> None:
+        """Its result has this."""
+        self._resources.append(body)
+
     def stop_call(self) -> None:
         """The turn ended before it."""
         self._state, self._live = STOPPED, None
@@ -164,6 +171,7 @@ class CallBlock(Block):
             pen.write(f"{LINE}   {BY_RULE.format(shown_line(self._rule))}\n", DIM)
         if len(self._edits) > 1:
             self._write_files(pen)
+        write_resources(pen, self._resources, self._images, "  ")
         if self._error:
             pen.write_lines(" ", show_hidden(shorten_text(self._error, MAX_ERROR)), ERROR)
         self._write_details(pen)

@@ -54,7 +54,7 @@ class LiveDocument:
     async def load_conversation(self, conversation: Conversation) -> None:
         """Show what is on disk, and what happens until that is read. Raises AgentError."""
         past = self._past = conversation.past
-        made = Transcript(conversation.workspace)
+        made = Transcript(conversation.workspace, conversation.images.folder)
         undone: dict[str, frozenset[str]] = {}
         missed: list[TurnEvent] = []
         self._loading.append(missed)

@@ -1,4 +1,4 @@
-"""Writes one text with its marks, folds and links."""
+"""Writes one text with its marks, folds, links and pictures."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from ..base.shown_text import shown_line
-from .rendered import LINE, Fold, Link, Mark, Rendered
+from .rendered import LINE, Fold, Link, Mark, Picture, Rendered
 
 
 class Pen:
@@ -18,6 +18,7 @@ class Pen:
         self._marks: list[Mark] = []
         self._folds: list[Fold] = []
         self._links: list[Link] = []
+        self._pictures: list[Picture] = []
         # The code points that are written.
         self.at = len(leading)
 
@@ -47,6 +48,10 @@ class Pen:
         told = json.dumps({"turn": self.turn, **argument}, ensure_ascii=False, sort_keys=True)
         self._links.append(Link(start, self.at, action, told))
 
+    def add_picture(self, picture: Picture) -> None:
+        """Its range is written."""
+        self._pictures.append(picture)
+
     def fold_from(self, start: int) -> None:
         """Fold the text from there to before the last line end, with the line end before it: what
         is folded stands behind the line above."""
@@ -55,4 +60,10 @@ class Pen:
 
     def rendered_text(self) -> Rendered:
         text = "".join(self._parts)
-        return Rendered(text, tuple(self._marks), tuple(self._folds), tuple(self._links))
+        return Rendered(
+            text,
+            tuple(self._marks),
+            tuple(self._folds),
+            tuple(self._links),
+            tuple(self._pictures),
+        )

@@ -21,7 +21,7 @@ ERROR, WARNING, QUESTION, BUTTON = "error", "warning", "question", "button"
 MARKS = (HEADING, ADDED, REMOVED, DIM, ERROR, WARNING, QUESTION, BUTTON)
 
 # The actions of links, each with the members of its argument. Every argument also has "turn", the
-# turn's id, but for OPEN_PLACE and OPEN_ADDRESS.
+# turn's id, but for those of what a text names.
 OPEN_FILE = "open_file"  # path
 OPEN_EDIT = "open_edit"  # call, path
 SHOW_OUTPUT = "show_output"  # call
@@ -76,6 +76,18 @@ class Link:
 
 
 @dataclass(frozen=True)
+class Picture:
+    """An image in the file at the absolute path, to be shown below the line of this range. `width`
+    and `height` are in pixels."""
+
+    start: int
+    end: int
+    path: str
+    width: int
+    height: int
+
+
+@dataclass(frozen=True)
 class Rendered:
     """`text` is empty or ends with a line end."""
 
@@ -83,13 +95,14 @@ class Rendered:
     marks: tuple[Mark, ...] = ()
     folds: tuple[Fold, ...] = ()
     links: tuple[Link, ...] = ()
+    pictures: tuple[Picture, ...] = ()
 
 
 @dataclass(frozen=True)
 class Patch:
-    """Replaces the range of the document's text as the patches before have left it. Marks, folds
-    and links of the document lie either in that range, and go with it, or outside of it. `block` is
-    the id of the block that changes."""
+    """Replaces the range of the document's text as the patches before have left it. Marks, folds,
+    links and pictures of the document lie either in that range, and go with it, or outside of it.
+    `block` is the id of the block that changes."""
 
     block: str
     start: int

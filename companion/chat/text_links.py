@@ -32,6 +32,8 @@ _PLACE = re.compile(
 )
 # Not the letter of a disk, and not a name with a line.
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:(?!\d+(?::\d+)?$)")
+# In a file's address, before the letter of a disk.
+_BEFORE_DRIVE = re.compile("/(?=[A-Za-z]:)")
 _IN_TARGET = re.compile(r"(?P<path>.*?)(?::|#L)(?P<line>\d{1,7})(?:(?::|C)(?P<column>\d{1,5}))?")
 
 
@@ -46,6 +48,11 @@ def link_at(line: str, at: int) -> Link | None:
     if near is None:
         return None
     return Link(near.start + first, near.end + first, near.action, near.argument)
+
+
+def link_to(uri: str) -> Link:
+    """The link to what an address names, at no place."""
+    return _target_link(0, 0, uri)
 
 
 def _links_in(text: str) -> Iterator[Link]:
@@ -67,7 +74,7 @@ def _trim_address(url: str) -> str:
 
 def _target_link(start: int, end: int, target: str) -> Link:
     if target.lower().startswith("file://"):
-        target = target[len("file://") :]
+        target = _BEFORE_DRIVE.sub("", target[len("file://") :])
     elif _SCHEME.match(target):
         return _address_link(start, end, target)
     found = _IN_TARGET.fullmatch(target)

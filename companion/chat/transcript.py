@@ -19,13 +19,13 @@ class Transcript:
     same document, and so do past turns that are loaded, as far as they were kept. Adding an event
     costs the same however long the document is. What was taken is not kept here: the view has it.
 
-    `folder` is the one that paths are shown from.
+    `folder` is the one that paths are shown from, `images` that of the images that were kept.
     """
 
-    def __init__(self, folder: str = "") -> None:
+    def __init__(self, folder: str = "", images: str = "") -> None:
         self._waiting = WaitingBlock(folder)
         self._blocks = Blocks(self._waiting)
-        self._folder = folder
+        self._folder, self._images = folder, images
         # The lines about changed files, by the ids of the turns.
         self._changes: dict[str, list[ChangesBlock]] = {}
         self._turn = self._new_turn("")
@@ -82,4 +82,5 @@ class Transcript:
         self._turn.add_event(event)
 
     def _new_turn(self, id: str) -> TurnBlocks:
-        return TurnBlocks(id, self._blocks, self._waiting, self._folder, self._changes)
+        whole = self._blocks, self._waiting, self._folder, self._changes, self._images
+        return TurnBlocks(id, *whole)

@@ -12,6 +12,7 @@ from ..agent.turn_events import BESIDE, WARNING, Message, TurnEvent
 from .block import Block, Blocks
 from .call_block import CallBlock
 from .question import ELICITATION, PERMISSION, elicitation_question, permission_question
+from .resource_lines import ResourceBlock
 from .said_blocks import (
     AnswerBlock,
     AskedBlock,
@@ -32,7 +33,8 @@ NOTHING_TOLD = events.Complete(events.END_TURN, events.Usage())
 
 class TurnBlocks:
     """`blocks` and `waiting` are those of the whole conversation, and so are `changes`: what is
-    shown of changed files, by the ids of the turns."""
+    shown of changed files, by the ids of the turns, and `images`, the folder of those that were
+    kept."""
 
     def __init__(
         self,
@@ -41,11 +43,12 @@ class TurnBlocks:
         waiting: WaitingBlock,
         folder: str,
         changes: dict[str, list[ChangesBlock]],
+        images: str,
     ) -> None:
         self.id = id
         self._changes = changes
         self._blocks, self._waiting = blocks, waiting
-        self._folder = folder
+        self._folder, self._images = folder, images
         self._begun: datetime | None = None
         self._usage: ContextUsage | None = None
         # The text that goes on with the next piece.
@@ -136,7 +139,7 @@ class TurnBlocks:
     # What is done.
 
     def _tool_call(self, id: str, event: TurnEvent, body: events.ToolCall) -> None:
-        call = self._calls[body.call_id] = CallBlock(id, self.id, body.call_id, self._folder)
+        call = self._calls[body.call_id] = self._new_call(id, body.call_id)
         call.begin_call(body, event.time)
         self._blocks.show_block(call)
 
@@ -161,7 +164,18 @@ class TurnBlocks:
 
     def _call_block(self, id: str, call_id: str) -> CallBlock:
         """The call, also if its beginning was lost."""
-        return self._calls.setdefault(call_id, CallBlock(id, self.id, call_id, self._folder))
+        return self._calls.setdefault(call_id, self._new_call(id, call_id))
+
+    def _new_call(self, id: str, call_id: str) -> CallBlock:
+        return CallBlock(id, self.id, call_id, self._folder, self._images)
+
+    def _show_resource(self, id: str, event: TurnEvent, body: events.Resource) -> None:
+        call = self._calls.get(body.call_id)
+        if call is None:
+            self._blocks.show_block(ResourceBlock(id, self.id, body, self._images))
+        else:
+            call.add_resource(body)
+            self._blocks.show_block(call)
 
     def _plan_told(self, id: str, event: TurnEvent, body: Plan) -> None:
         self._plan = self._plan or PlanBlock(id, self.id)
@@ -209,6 +223,7 @@ class TurnBlocks:
         events.ToolExecution: _tool_execution,
         events.ToolConfirmation: _tool_confirmation,
         events.ToolResult: _tool_result,
+        events.Resource: _show_resource,
         Plan: _plan_told,
         ContextUsage: _context_usage,
         events.Elicitation: _add_elicitation,

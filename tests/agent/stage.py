@@ -13,6 +13,7 @@ from GeminiCompanion.companion.agent.agents.cli import AgentCli
 from GeminiCompanion.companion.agent.agents.gemini_cli import GeminiCli
 from GeminiCompanion.companion.agent.events.event_log import EventLog
 from GeminiCompanion.companion.agent.turn.agent_session import AgentSession
+from GeminiCompanion.companion.agent.turn.shown_images import ShownImages
 
 
 def options_of(cli: type[AgentCli]) -> tuple[messages.PermissionOption, ...]:
@@ -71,6 +72,7 @@ class Stage:
         self.story: list[Any] = []
         given: Any = self.session
         self.agent = AgentSession(given, cli(home, False), AgentState())
+        self.images = ShownImages(home)
         self._options = options_of(cli)
         self._requests = 0
 

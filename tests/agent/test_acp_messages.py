@@ -12,6 +12,7 @@ from typing import Any
 
 from GeminiCompanion.companion.agent.acp import protocol_version
 from GeminiCompanion.companion.agent.acp.acp_client import AcpClient, Listener, messages
+from GeminiCompanion.companion.agent.acp.content_blocks import ContentBlock
 from GeminiCompanion.companion.agent.acp.members import Unreadable
 from GeminiCompanion.companion.agent.acp.messages import (
     AgentMessageChunk,
@@ -104,8 +105,38 @@ class Updates(unittest.TestCase):
             ("/a",),
             {"x": 1},
             has_content=True,
+            blocks=(ContentBlock("image"),),
         )
         self.assertEqual(told, expected)
+
+    def test_content_that_is_no_text_is_a_block(self) -> None:
+        resource = {"uri": "file:///a", "mimeType": "text/x-python", "text": "a"}
+        for told, expected in (
+            (
+                {"type": "image", "mimeType": "image/png", "data": "AA==", "uri": "file:///p.png"},
+                ContentBlock("image", "file:///p.png", media_type="image/png", data="AA=="),
+            ),
+            (
+                {"type": "resource_link", "uri": "file:///a", "name": "a", "size": 7},
+                ContentBlock("resource_link", "file:///a", "a", size=7),
+            ),
+            (
+                {"type": "resource_link", "uri": "", "name": "a", "title": "A", "size": True},
+                ContentBlock("resource_link", name="A"),
+            ),
+            (
+                {"type": "resource", "resource": resource},
+                ContentBlock("resource", "file:///a", media_type="text/x-python", text="a"),
+            ),
+            (
+                {"type": "resource", "resource": {"uri": "x:y", "blob": "AA=="}},
+                ContentBlock("resource", "x:y", data="AA=="),
+            ),
+            ({"type": "hologram", "text": "no text of ours"}, ContentBlock("hologram")),
+        ):
+            with self.subTest(told):
+                chunk = update(sessionUpdate="agent_message_chunk", content=told)
+                self.assertEqual(chunk, AgentMessageChunk("", {}, (expected,)))
 
     def test_a_piece_of_a_commands_output_is_beside_its_content(self) -> None:
         told = update(

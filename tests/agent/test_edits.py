@@ -396,7 +396,9 @@ class GoesOn(Story):
     async def test_the_model_is_told_in_the_same_turn_after_the_agent_ended_its_own(self) -> None:
         ended: list[Any] = []
         note: Any = lambda *change: None  # noqa: E731
-        turn = Turn(self.stage.log, self.stage.agent, Limits(), True, ended.append, note)
+        turn = Turn(
+            self.stage.log, self.stage.agent, Limits(), True, ended.append, note, self.stage.images
+        )
         turn.start([])
         turn.take_question(self.stage.asked(self.told("pending")))
         await until(lambda: turn.confirmations)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import tempfile
 import unittest
+from dataclasses import replace
 from functools import partial
 from typing import Any
 from unittest import mock
@@ -12,6 +14,7 @@ from unittest import mock
 from GeminiCompanion.companion.agent import failure
 from GeminiCompanion.companion.agent import turn_events as events
 from GeminiCompanion.companion.agent.acp import messages
+from GeminiCompanion.companion.agent.acp.content_blocks import ContentBlock
 from GeminiCompanion.companion.agent.elicitation import (
     ACCEPT,
     FORM,
@@ -38,6 +41,7 @@ from GeminiCompanion.companion.base.log import logger
 from ..support import PATIENCE, Clock, until
 from .stage import Stage, shell
 
+PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x03\0\0\0\x02\x08\x02\0\0\0"
 SHELL = "run_shell_command__1"
 
 
@@ -55,7 +59,15 @@ class Turns(unittest.IsolatedAsyncioTestCase):
             self.assertNotIn(body, self.stage.story)
             self.ended.append(body)
 
-        return Turn(self.stage.log, self.stage.agent, limits, asks, ended, lambda *_: None)
+        return Turn(
+            self.stage.log,
+            self.stage.agent,
+            limits,
+            asks,
+            ended,
+            lambda *_: None,
+            self.stage.images,
+        )
 
     def started(self, **options: Any) -> Turn:
         turn = self.turn(**options)
@@ -93,6 +105,55 @@ class Turns(unittest.IsolatedAsyncioTestCase):
         pieces = self.stage.of(events.Content)
         self.assertEqual("".join(piece.text for piece in pieces), "Hello")
         self.assertEqual([piece.is_partial for piece in pieces][-1], False)
+
+    async def test_what_is_shown_beside_the_answer_is_told_in_its_place_and_images_kept(
+        self,
+    ) -> None:
+        turn = self.started()
+        data = base64.b64encode(PNG).decode()
+        image = ContentBlock("image", media_type="image/bmp", data=data)
+        for block in (image, ContentBlock("resource_link", "file:///p/a.py#L3", "a.py")):
+            turn.take_update(messages.AgentMessageChunk("Look"))
+            turn.take_update(messages.AgentMessageChunk("", {}, (block,)))
+        self.end()
+        await self.over(turn)
+        shown, link = self.stage.of(events.Resource)
+        self.assertEqual(
+            (shown.kind, shown.media_type, shown.size, shown.width, shown.height),
+            ("image", "image/png", len(PNG), 3, 2),
+        )
+        self.assertEqual(self.stage.images.read_data(shown.image), PNG)
+        self.assertEqual((link.kind, link.uri, link.name), ("link", "file:///p/a.py#L3", "a.py"))
+        told = "".join(
+            getattr(it, "text", "") if isinstance(it, events.Content) else "|"
+            for it in self.stage.story[:-1]
+        )
+        self.assertEqual(told, "Look|Look|")
+
+    async def test_what_a_call_shows_is_told_once_and_before_its_result(self) -> None:
+        turn = self.started()
+        block = ContentBlock("resource", "x:log", text="a\n" * 200_000)
+        for status in ("", "in_progress", "completed"):
+            turn.take_update(replace(shell(status=status), blocks=(block, block)))
+        self.end()
+        await self.over(turn)
+        kinds = [type(it) for it in self.stage.story]
+        (shown,) = self.stage.of(events.Resource)
+        self.assertLess(kinds.index(events.Resource), kinds.index(events.ToolResult))
+        self.assertEqual((shown.call_id, len(shown.text), shown.is_long), (SHELL, 256 * 1024, True))
+        self.assertEqual(shown.size, 400_000)
+
+    async def test_of_what_is_no_image_or_too_large_nothing_is_kept(self) -> None:
+        for data in ("<svg/>", "%%%", base64.b64encode(PNG + b" " * (10 << 20)).decode()):
+            with self.subTest(data[:9]):
+                self.setUp()
+                turn = self.started()
+                block = ContentBlock("image", name="a", media_type="image/png", data=data)
+                turn.take_update(messages.AgentMessageChunk("", {}, (block,)))
+                self.end()
+                await self.over(turn)
+                (shown,) = self.stage.of(events.Resource)
+                self.assertEqual((shown.kind, shown.image, shown.width), ("image", "", 0))
 
     async def test_pieces_of_a_thought_are_told_with_the_blanks_between_them(self) -> None:
         turn = self.started()

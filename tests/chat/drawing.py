@@ -74,7 +74,12 @@ def moved(item: Any, by: int) -> Any:
 
 def checked(rendered: Rendered) -> list[Any]:
     """What is drawn on the text; each on a part of it that is not empty."""
-    items: list[Any] = [*rendered.marks, *rendered.folds, *rendered.links]
+    items: list[Any] = [
+        *rendered.marks,
+        *rendered.folds,
+        *rendered.links,
+        *rendered.pictures,
+    ]
     for it in items:
         assert 0 <= it.start < it.end <= len(rendered.text), it
     assert {it.kind for it in rendered.marks} <= set(MARKS)

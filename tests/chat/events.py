@@ -41,7 +41,7 @@ def past(events: Sequence[TurnEvent]) -> list[PastTurn]:
 
 def drawn(*bodies: Any) -> tuple[Transcript, Drawing]:
     """The conversation of these bodies, in which the user has said "Hello"."""
-    transcript, drawing = Transcript(FOLDER), Drawing()
+    transcript, drawing = Transcript(FOLDER, "/images"), Drawing()
     for event in numbered([Message("Hello"), *bodies]):
         transcript.add_event(event)
         drawing.apply(transcript.take_patches())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import unittest
+from dataclasses import replace
 from datetime import timedelta
 from random import Random
 from typing import Any
@@ -27,6 +28,7 @@ from GeminiCompanion.companion.agent.turn_events import (
     Diff,
     Message,
     Option,
+    Resource,
     Thought,
     ToolCall,
     ToolConfirmation,
@@ -37,6 +39,7 @@ from GeminiCompanion.companion.agent.turn_events import (
     Usage,
 )
 from GeminiCompanion.companion.base.changes import changes_between, count_rows, rows_of
+from GeminiCompanion.companion.base.shown_text import shown_line
 from GeminiCompanion.companion.chat import amounts
 from GeminiCompanion.companion.chat.attached import CONTEXT, SELECTION, Attached, outgoing_message
 from GeminiCompanion.companion.chat.edit_counts import count_edit
@@ -49,15 +52,18 @@ from GeminiCompanion.companion.chat.rendered import (
     DIM,
     ERROR,
     HEADING,
+    OPEN_ADDRESS,
     OPEN_CHANGES,
     OPEN_EDIT,
     OPEN_FILE,
+    OPEN_PLACE,
     REMOVED,
     RETRY,
     SHOW_OUTPUT,
     WARNING,
     Fold,
     Link,
+    Picture,
 )
 from GeminiCompanion.companion.chat.transcript import Transcript
 
@@ -65,6 +71,7 @@ from .drawing import Drawing
 from .events import BEGIN, FOLDER, drawn, numbered
 
 A_CONTEXT = Attached(CONTEXT, "of the editor", text="[From the editor] Open: b.py.")
+IMAGE = os.path.join("/images", "i.png")
 HELLO = "▎ Hello\n"
 OPTIONS = (Option(CANCEL, "No"), Option(ALWAYS, "Always"), Option(ONCE, "Yes"))
 EDIT = Diff(f"{FOLDER}/src/a.py", "a\nb\nc\n", "a\nx\nc\nd\n")
@@ -224,6 +231,80 @@ class Thoughts(unittest.TestCase):
     def test_they_are_bounded(self) -> None:
         _transcript, drawing = drawn(*[Thought("", "a" * 10_000)] * 3)
         self.assertIn("… 14,000 more characters\n", drawing.text)
+
+
+class Resources(unittest.TestCase):
+    def test_a_link_leads_to_its_place_or_its_address(self) -> None:
+        for uri, action, argument in (
+            ("file:///project/a.py#L3", OPEN_PLACE, {"path": "/project/a.py", "line": 3}),
+            ("file:///C:/p/a%20b.py", OPEN_PLACE, {"path": "C:/p/a b.py", "line": 0}),
+            ("https://a.example/x", OPEN_ADDRESS, {"url": "https://a.example/x"}),
+            ("mcp://server/x", OPEN_ADDRESS, {"url": "mcp://server/x"}),
+        ):
+            with self.subTest(uri):
+                _, drawing = drawn(Resource("link", uri=uri, name="a\u202e.py"))
+                (link,) = drawing.links(action)
+                self.assertEqual(drawing.text[link.start : link.end], "a<U+202E>.py")
+                found = json.loads(link.argument)
+                self.assertEqual({name: found[name] for name in argument}, argument)
+                self.assertIn(shown_line(uri), drawing.text)
+
+    def test_a_text_is_folded_below_its_line(self) -> None:
+        resource = Resource("text", uri="x:log", name="log", text="▎ Hi\n\x1b[2Jb")
+        _, drawing = drawn(resource)
+        self.assertEqual(unfolded(drawing), "▏ → log  2 lines…\n")
+        self.assertIn("\n ▎ Hi\n<U+001B>[2Jb\n", drawing.text)
+        _, drawing = drawn(Resource("text", name="log", text="a\n" * 20_000, size=99, is_long=True))
+        self.assertEqual(unfolded(drawing), "▏ → log  99 bytes…\n")
+        self.assertIn("▏   … the rest is left out here\n", drawing.text)
+
+    def test_an_image_is_a_link_with_its_picture(self) -> None:
+        image = Resource(
+            "image", "", "", "p.png", "", "image/png", "", 70, False, "i", "i.png", 640, 480
+        )
+        _, drawing = drawn(image)
+        self.assertEqual(below(drawing), "▏ → p.png  640 × 480, 70 bytes\n")
+        self.assertEqual(links(drawing, OPEN_FILE), [("p.png", {"path": IMAGE})])
+        (picture,) = [it for it in drawing.items if isinstance(it, Picture)]
+        self.assertEqual((picture.path, picture.width, picture.height), (IMAGE, 640, 480))
+
+    def test_what_the_editor_cannot_hold_or_draw_has_no_picture(self) -> None:
+        image = Resource("image", media_type="image/png", size=70, image="i", width=9, height=9)
+        for more in (
+            {"width": 20_000},
+            {"width": 10_000, "height": 10_000},
+            {"size": 5 << 20},
+            {"media_type": "image/webp"},
+            {"width": 0},
+        ):
+            with self.subTest(more):
+                _, drawing = drawn(replace(image, **more))
+                self.assertEqual(len(drawing.links(OPEN_FILE)), 1)
+                self.assertFalse([it for it in drawing.items if isinstance(it, Picture)])
+
+    def test_what_is_not_kept_or_not_known_says_so(self) -> None:
+        _, drawing = drawn(
+            Resource("image", name="p.svg", media_type="image/svg+xml", size=70),
+            Resource("other", media_type="audio/wav", size=1),
+            Resource("other", media_type="hologram"),
+        )
+        self.assertEqual(
+            below(drawing),
+            "▏ → p.svg  image/svg+xml, 70 bytes is not shown: it is too large, or no PNG, JPEG, GIF"
+            " or WebP\n▏ → audio/wav  audio/wav, 1 byte cannot be shown here\n"
+            "▏ → hologram  hologram cannot be shown here\n",
+        )
+
+    def test_those_of_a_call_stand_below_its_line(self) -> None:
+        links = [Resource("link", "c", f"file:///a{number}") for number in range(60)]
+        _, drawing = drawn(call(), *links, result("done"))
+        seen = unfolded(drawing).split("\n")
+        self.assertEqual(seen[1], "▏   → file:///a0")
+        self.assertEqual(seen[51], "▏   … 10 more…")
+
+    def test_one_of_a_call_that_is_not_known_stands_alone(self) -> None:
+        _, drawing = drawn(Resource("link", "c", "file:///a", "a"))
+        self.assertEqual(below(drawing), "▏ → a\n")
 
 
 class Plans(unittest.TestCase):

@@ -47,6 +47,7 @@ class Loading(unittest.IsolatedAsyncioTestCase):
             session=SimpleNamespace(state=SimpleNamespace(options=None)),
             record=SimpleNamespace(turns=2),
             past=self.past,
+            images=SimpleNamespace(folder="/images"),
             edits=SimpleNamespace(changed_files=lambda turn: [FileChange("/w/a", CHANGED, UNDONE)]),
         )
 

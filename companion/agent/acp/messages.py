@@ -17,6 +17,7 @@ from .. import elicitation, session_state
 from ..elicitation import ElicitationRequest
 from ..session_state import BOOLEAN, ConfigOption, ConfigOptions, StateUpdate
 from ..wording.surrogates import clean_surrogates
+from .content_blocks import ContentBlock, read_block
 from .members import SHOWN, Unreadable, object_of, objects_of, required_text, text_of
 
 # Methods of the agent's requests, and its notification.
@@ -61,10 +62,11 @@ class UserMessageChunk:
 @dataclass(frozen=True)
 class AgentMessageChunk:
     """A piece of the answer. It may begin or end with half a character (`surrogates`). `meta` is
-    the agent's own."""
+    the agent's own. Where it is no text, `blocks` has it."""
 
     text: str
     meta: Meta = field(default_factory=dict)
+    blocks: tuple[ContentBlock, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,8 @@ class ToolCallUpdate:
     and `diffs` are its content, which `has_content` if it is given, even an empty one; `paths` are
     its locations. `raw_input` are the tool's arguments, None if they are not given. `raw_output` is
     the tool's own result, of any type. `meta` is the agent's own. `output` is a piece of what a
-    command puts out, which follows the pieces before."""
+    command puts out, which follows the pieces before. `blocks` are what of its content is no
+    text."""
 
     id: str
     title: str = ""
@@ -102,6 +105,7 @@ class ToolCallUpdate:
     raw_output: object = None
     has_content: bool = False
     output: str = ""
+    blocks: tuple[ContentBlock, ...] = ()
 
     @property
     def is_over(self) -> bool:
@@ -115,7 +119,7 @@ class ToolCallStart(ToolCallUpdate):
 def joined_call(known: ToolCallUpdate | None, news: ToolCallUpdate) -> ToolCallUpdate:
     """What is known of a call after the news. New content replaces all that was there; the end of a
     call keeps the diffs, but not the texts, which were about its beginning. The pieces of its
-    output are not kept here."""
+    output and its blocks are not kept here."""
     if known is None:
         return news
     has_content = news.has_content or bool(news.texts or news.diffs)
@@ -548,7 +552,9 @@ def _user_chunk(update: Mapping[str, Any]) -> UserMessageChunk:
 
 
 def _message_chunk(update: Mapping[str, Any]) -> AgentMessageChunk:
-    return AgentMessageChunk(_read_chunk(update), object_of(update, "_meta"))
+    text, block = _read_chunk(update), read_block(object_of(update, "content"))
+    meta = object_of(update, "_meta")
+    return AgentMessageChunk(text, meta) if block is None else AgentMessageChunk("", meta, (block,))
 
 
 def _thought_chunk(update: Mapping[str, Any]) -> AgentThoughtChunk:
@@ -577,7 +583,7 @@ def _tool_call(made: type[Call], told: Mapping[str, Any], kind: str) -> Call:
         text_of(told, "title"),
         text_of(told, "kind"),
         text_of(told, "status"),
-        tuple(text_of(block, "text") for block in blocks if "text" in block),
+        tuple(text_of(block, "text") for block in blocks if read_block(block) is None),
         tuple(_file_diff(each) for each in content if each.get("type") == "diff"),
         tuple(text_of(each, "path") for each in objects_of(told, "locations")),
         raw_input if isinstance(raw_input, dict) else None,
@@ -585,6 +591,7 @@ def _tool_call(made: type[Call], told: Mapping[str, Any], kind: str) -> Call:
         told.get("rawOutput"),
         isinstance(told.get("content"), list),
         text_of(object_of(object_of(told, "_meta"), OUTPUT_DELTA), "data"),
+        tuple(filter(None, map(read_block, blocks))),
     )
 
 

@@ -21,6 +21,7 @@ from ..failure import VALIDATION_ERROR, AgentError
 from ..sentence import sentence
 from ..session_state import ContextUsage, Plan, SessionTitle, StateUpdate
 from ..turn.agent_session import AgentSession
+from ..turn.shown_images import ShownImages
 from ..turn.turn import Limits, Turn
 from ..turn_events import sum_of
 from ..turn_undo import AS_LEFT, UNDONE, FileChange, TurnUndo
@@ -97,6 +98,7 @@ class Conversation:
         self.queue = MessageQueue(self.record, self._publish_body)
         self.hold = Hold(transcript, seen, partial(self._know_again, transcript))
         self.attachments = Attachments(transcript.folder)
+        self.images = ShownImages(transcript.folder)
         self.edits = TurnUndo(transcript.folder)
         self._told, self._changed, self._last_use = told, changed, last_use
         # A turn was undone or redone, whoever asked for that: its id, and its files.
@@ -201,7 +203,7 @@ class Conversation:
         note = partial(self.edits.note_change, log.turn_id)
         # Given back with the end of the turn.
         self.hold.keep_held()
-        turn = self.turn = Turn(log, agent, limits, asks, ended, note)
+        turn = self.turn = Turn(log, agent, limits, asks, ended, note, self.images)
         turn.set_attended(self._is_attended)
         message = events.Message(said.text, said.files, said.attachments, said.additions)
         self.record.begin_turn(turn.id, message, queued, self._last_use())

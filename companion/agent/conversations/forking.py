@@ -12,6 +12,7 @@ from typing import Any, Iterator
 from ...base import private_files
 from ...base.file_lock import FileLock
 from ..attachments import Attachments
+from ..turn.shown_images import ShownImages
 from .conversation_state import ConversationState
 from .transcript_reader import DAMAGED, MESSAGE, VERSION, ConversationSummary, TranscriptReader
 from .transcripts import GAP, TranscriptFile
@@ -38,8 +39,12 @@ def _write_fork(
     with source.reader.said_until(turn) as lines:
         if lines is None:
             return False
-        used = {id for line in lines for id in _attachment_ids(line)}
+        used, shown = set(), set()
+        for line in lines:
+            used.update(_attachment_ids(line))
+            shown.update(_image_ids(line))
         Attachments(source.folder).copy_to(used, Attachments(target.folder))
+        ShownImages(source.folder).copy_to(sorted(shown), ShownImages(target.folder))
     with source.reader.said_until(turn) as lines:
         copied = filter(None, map(_copied_line, lines or ()))
         # The last step: without this file, the next start removes the others.
@@ -86,4 +91,12 @@ def _attachment_ids(line: bytes) -> list[str]:
                 str(attachment["id"])
                 for attachment in json.loads(line.decode("utf-8"))["attachments"]
             ]
+    return []
+
+
+def _image_ids(line: bytes) -> list[str]:
+    """The id of the image that an event shows."""
+    if line.startswith(b'{"type":"event",') and b'"body":{"type":"resource",' in line:
+        with suppress(*DAMAGED):
+            return [str(json.loads(line.decode("utf-8"))["body"]["image"])]
     return []

@@ -15,6 +15,7 @@ from ..events import tool_call
 from ..events.event_log import EventLog
 from ..events.tool_call import Call
 from ..sentence import sentence
+from ..turn.shown_resources import resource_event
 from ..turn_events import (
     COMPLETED,
     END_TURN,
@@ -77,6 +78,8 @@ class RepeatedTurns:
         if isinstance(update, messages.AgentMessageChunk):
             if not self._cli.own_mark.fullmatch(update.text):
                 turn.log.add_answer_piece(update.text)
+            for block in update.blocks:
+                turn.log.add_event(resource_event(block, ""))
         elif isinstance(update, messages.AgentThoughtChunk):
             if update.text:
                 turn.log.add_event(Thought("", update.text))
@@ -111,6 +114,8 @@ class RepeatedTurns:
 
     def _take_call(self, turn: _Turn, news: ToolCallUpdate) -> None:
         """A call is told with its end, when all of it is known."""
+        for block in news.blocks if news.is_over else ():
+            turn.log.add_event(resource_event(block, news.id))
         told = turn.calls[news.id] = messages.joined_call(turn.calls.get(news.id), news)
         if told.is_over and news.id not in turn.over:
             turn.over.add(news.id)

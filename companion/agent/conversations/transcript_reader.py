@@ -51,6 +51,7 @@ BODIES = {
         events.ToolExecution,
         events.ToolConfirmation,
         events.ToolResult,
+        events.Resource,
         events.Complete,
         events.Error,
         events.Elicitation,

@@ -7,7 +7,7 @@ import secrets
 from datetime import datetime, timezone
 from typing import AsyncIterator, Callable
 
-from ..turn_events import BESIDE, Body, Content, ToolCall, TurnEvent
+from ..turn_events import BESIDE, Body, Content, Resource, ToolCall, TurnEvent
 from ..wording.surrogates import join_surrogates
 
 
@@ -41,7 +41,7 @@ class EventLog:
     def has_answer(self) -> bool:
         """Whether the model has said something or called a tool."""
         return bool(self._held) or any(
-            isinstance(event.body, (Content, ToolCall)) for event in self._events
+            isinstance(event.body, (Content, ToolCall, Resource)) for event in self._events
         )
 
     async def read_events(self, after: int = 0) -> AsyncIterator[TurnEvent]:

@@ -41,6 +41,8 @@ from .call_tracker import CallTracker
 from .elicitations import Elicitations
 from .file_writes import TurnNote
 from .outcomes import CallDecision
+from .shown_images import ShownImages
+from .shown_resources import ShownResources
 from .time_limit import call_within
 
 # Seconds that the agent gets to end a cancelled turn; it needs a twentieth of one.
@@ -68,7 +70,8 @@ class Turn:
 
     `asks` says whether somebody can decide on tools and answer `elicitations`; otherwise calls that
     need a decision are rejected. `ended` is called with the last body, before anybody reads it.
-    `note` is called in a thread, with each file before it changes.
+    `note` is called in a thread, with each file before it changes. `images` keeps those that the
+    agent shows.
     """
 
     def __init__(
@@ -79,6 +82,7 @@ class Turn:
         asks: bool,
         ended: Callable[[Body], None],
         note: TurnNote,
+        images: ShownImages,
     ) -> None:
         self.id, self.session_id = log.turn_id, log.session_id
         self.usage = Usage()
@@ -90,6 +94,7 @@ class Turn:
         self._log = log
         patience = limits.confirmation if asks else None
         self._calls = CallTracker(self._log, agent, patience, note)
+        self._resources = ShownResources(self._log, images)
         self.elicitations = Elicitations(self._log, self._session, patience)
         self._inbox: asyncio.Queue[Said | None] = asyncio.Queue()
         self._error: AgentError | None = None
@@ -233,10 +238,12 @@ class Turn:
                 self.usage = sum_of([self.usage, self._agent.cli.read_usage(said.meta)])
             if not self._agent.cli.own_mark.fullmatch(said.text):
                 self._log.add_answer_piece(said.text)
+            await self._resources.show_blocks(said.blocks)
         elif isinstance(said, messages.AgentThoughtChunk):
             if _is_told(said.text, self._log.last_body):
                 self._log.add_event(_read_thought(said.text))
         elif isinstance(said, messages.ToolCallUpdate):
+            await self._resources.show_blocks(said.blocks, said.id)
             await self._calls.take_update(said)
         elif isinstance(said, BESIDE):
             self._log.add_event(said)

@@ -790,6 +790,29 @@ EVENT_DATA: Mapping[str, Schema] = {
             },
         }
     ),
+    "resource": object_schema(
+        {
+            **IDS,
+            "callId": STRING,
+            "kind": {"type": "string", "enum": ["link", "text", "image", "other"]},
+            "uri": STRING,
+            "name": STRING,
+            "description": STRING,
+            "mediaType": STRING,
+            "size": INTEGER,
+            "text": STRING,
+            "isLong": BOOLEAN,
+            "attachmentId": STRING,
+            "width": INTEGER,
+            "height": INTEGER,
+            "shown": {
+                **SHOWN,
+                **object_schema(
+                    {"uri": STRING, "name": STRING, "description": STRING, "text": STRING}
+                ),
+            },
+        }
+    ),
     "tool_confirmation": object_schema(
         {
             **IDS,
@@ -871,6 +894,7 @@ EVENT_WORDS: Mapping[str, str] = {
     "tool_call": "The model calls a tool.",
     "tool_execution": "Where the call of a tool stands.",
     "tool_result": "What came of the call of a tool; the last event about it.",
+    "resource": "An image, a link or a text beside the answer, or in the result of a call.",
     "tool_confirmation": "The call waits for somebody to decide, by POST /tool-confirmation.",
     "complete": "The turn is over; the last event.",
     "error": "The turn broke off; the last event instead of `complete`.",

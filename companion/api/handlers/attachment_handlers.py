@@ -9,6 +9,7 @@ from typing import Callable, TypeVar
 from aiohttp import web
 
 from ...agent import wire
+from ...agent.agent import Conversation
 from ...agent.attachments import Attachments
 from ...base import http_server
 from ...base.background import in_thread
@@ -42,11 +43,12 @@ async def list_attachments(services: Services, inputs: Inputs) -> HandlerAnswer:
 
 
 async def get_attachment(services: Services, inputs: Inputs) -> web.StreamResponse:
-    """The bytes of an attachment, as they were uploaded."""
-    attachments = _attachments_of(services, inputs)
-    known = await _run_in_time(partial(attachments.get, inputs.fields["attachmentId"]))
-    await http_server.reserve_memory(inputs.memory, known.size)
-    data = await _run_in_time(partial(attachments.read_data, known.id))
+    """The bytes of an attachment, as they were uploaded, or of an image that the agent has
+    shown."""
+    id, conversation = inputs.fields["attachmentId"], _conversation_of(services, inputs)
+    size = await _run_in_time(partial(_size_of, conversation, id))
+    await http_server.reserve_memory(inputs.memory, size)
+    data = await _run_in_time(partial(_read_bytes, conversation, id))
     headers = {**inputs.headers, "Content-Type": BYTES, "Content-Disposition": "attachment"}
     return await http_server.send_pieces(inputs.request, 200, headers, http_server.in_pieces(data))
 
@@ -60,7 +62,24 @@ async def remove_attachment(services: Services, inputs: Inputs) -> HandlerAnswer
 
 def _attachments_of(services: Services, inputs: Inputs) -> Attachments:
     """The attachments of the conversation that is asked about. Raises AgentError."""
-    return services.agent.conversations.known_conversation(inputs.fields["sessionId"]).attachments
+    return _conversation_of(services, inputs).attachments
+
+
+def _conversation_of(services: Services, inputs: Inputs) -> Conversation:
+    """Raises AgentError."""
+    return services.agent.conversations.known_conversation(inputs.fields["sessionId"])
+
+
+def _size_of(conversation: Conversation, id: str) -> int:
+    """The number of bytes. Raises AgentError and OSError."""
+    shown = conversation.images.size_of(id)
+    return conversation.attachments.get(id).size if shown is None else shown
+
+
+def _read_bytes(conversation: Conversation, id: str) -> bytes:
+    """Raises AgentError and OSError."""
+    shown = conversation.images.read_data(id)
+    return conversation.attachments.read_data(id) if shown is None else shown
 
 
 async def _run_in_time(work: Callable[[], T]) -> T:

@@ -52,6 +52,14 @@ function errorIn(text) {
 
 export const notice = (text) => make("p", { class: "notice" }, text);
 
+/** A link, a text or an image of the agent: what it is called, and its text folded. Nothing is loaded. */
+export function resource({ mediaType, shown }) {
+  const name = shown.name || shown.uri || mediaType;
+  const more = [shown.uri, shown.description].filter((each) => each && each !== name);
+  const line = [name, ...more].join("  ");
+  return shown.text ? folded("more", line, block(shown.text)) : notice(line);
+}
+
 export function block(text) {
   const rest = text.length - MAX_TEXT;
   const shown = rest > 0 ? `${text.slice(0, MAX_TEXT)}\n${say("textCut", rest)}` : text;

@@ -9,7 +9,7 @@ import { Elicitation } from "./elicitation.js";
 import { Plan, usageLine } from "./plan.js";
 import { Prose } from "./prose.js";
 import { say } from "./texts.js";
-import { notice, trouble } from "./trouble.js";
+import { notice, resource, trouble } from "./trouble.js";
 
 /** Consecutive thoughts of the model, folded; the newest names them. */
 class Thoughts {
@@ -64,6 +64,7 @@ export class Turn {
       tool_execution: () => this.call(data).stand(data.status, data.message, data.rejected),
       tool_confirmation: () => this.ask(data),
       tool_result: () => this.call(data).finish(data),
+      resource: () => this.fresh().append(resource(data)),
       message_added: () => this.fresh().append(make("p", { class: "mine" }, data.text)),
       plan: () => this.planned(data),
       context_usage: () => { this.context = data; },

@@ -1,4 +1,4 @@
-"""The transcript as a view has it: blocks of text with marks, folds and links. Knows no view.
+"""The transcript as a view has it: blocks of text with what is drawn beside it. Knows no view.
 
 A view is compared with it, and repaired from it: `chat/transcript` lives on another thread.
 """
@@ -9,9 +9,9 @@ from dataclasses import replace
 from typing import Sequence, TypeVar
 
 from ...base.text_digest import rows_digest
-from ...chat.rendered import Fold, Link, Mark, Patch, Rendered
+from ...chat.rendered import Fold, Link, Mark, Patch, Picture, Rendered
 
-T = TypeVar("T", Mark, Fold, Link)
+T = TypeVar("T", Mark, Fold, Link, Picture)
 
 
 class Misplaced(Exception):
@@ -45,6 +45,7 @@ class DrawnBlock:
             _replace_ranges(old.marks, start, end, new.marks, len(new.text)),
             _replace_ranges(old.folds, start, end, new.folds, len(new.text)),
             _replace_ranges(old.links, start, end, new.links, len(new.text)),
+            _replace_ranges(old.pictures, start, end, new.pictures, len(new.text)),
         )
 
 
