@@ -52,9 +52,11 @@ class AgentCase(ListCase):
         self.agents: dict[str, str] = {}
         real = self.service.open_chat
 
-        def opened(workspace: str, agent: str, conversation_id: str, tools: Any) -> Any:
+        def opened(
+            workspace: str, agent: str, conversation_id: str, tools: Any, folders: Any
+        ) -> Any:
             self.agents[conversation_id], self.tools = agent, tools
-            return real(workspace, agent, conversation_id, tools)
+            return real(workspace, agent, conversation_id, tools, folders)
 
         self.replace(self.service, "open_chat", opened)
 

@@ -82,7 +82,12 @@ class Service:
         self.asked: list[tuple[Any, Answer[Any]]] = []
 
     def open_chat(
-        self, workspace: str, agent: str = "", conversation_id: str = "", tools: Any = ()
+        self,
+        workspace: str,
+        agent: str = "",
+        conversation_id: str = "",
+        tools: Any = (),
+        folders: Any = (),
     ) -> ChatUpdate:
         self.opened.append(conversation_id)
         self.wanted.append((conversation_id, agent, workspace))
