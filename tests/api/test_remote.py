@@ -24,7 +24,7 @@ from GeminiCompanion.companion.api import __main__ as program
 from GeminiCompanion.companion.api import routes, state_folder
 from GeminiCompanion.companion.api.contract import schemas
 from GeminiCompanion.companion.api.contract.scopes import ANY, OPEN, READ
-from GeminiCompanion.companion.api.operations import audit_log, callers, rate_limit
+from GeminiCompanion.companion.api.operations import audit_log, callers
 from GeminiCompanion.companion.api.server import Server
 from GeminiCompanion.companion.api.serving import certificate
 from GeminiCompanion.companion.api.serving.access import Access
@@ -362,7 +362,7 @@ class Limited(ApiTest):
         )
         self.server = self.another_server(access=access)
         self.now = 1000.0
-        clock = mock.patch.object(rate_limit, "time", mock.Mock(monotonic=lambda: self.now))
+        clock = mock.patch.object(callers, "time", mock.Mock(monotonic=lambda: self.now))
         clock.start()
         self.addCleanup(clock.stop)
 
@@ -432,16 +432,16 @@ class Limited(ApiTest):
         proxies = [ipaddress.ip_network("127.0.0.1")]
         counting = callers.Callers(proxies, rate_limit=1)
         counting.count_request("", gone)
-        with self.assertRaises(rate_limit.RateLimited):
+        with self.assertRaises(callers.RateLimited):
             counting.count_request("", gone)
 
     def test_only_so_many_callers_are_remembered(self) -> None:
-        limit = rate_limit.RateLimit(1)
-        with mock.patch.object(rate_limit, "MAX_CALLERS", 3):
+        limit = callers.RateLimit(1)
+        with mock.patch.object(callers, "MAX_CALLERS", 3):
             for number in range(10):
                 limit.count_request(str(number))
         self.assertEqual(list(limit._callers), ["7", "8", "9"])
-        with self.assertRaises(rate_limit.RateLimited):
+        with self.assertRaises(callers.RateLimited):
             limit.count_request("9")
 
 
@@ -611,7 +611,7 @@ class Audited(ApiTest):
     def test_who_comes_too_often_has_one_line_for_that(self) -> None:
         access = Access(audit_log=self.log, rate_limit=2)
         self.server = self.another_server(access=access)
-        clock = mock.patch.object(rate_limit, "time", mock.Mock(monotonic=lambda: 1000.0))
+        clock = mock.patch.object(callers, "time", mock.Mock(monotonic=lambda: 1000.0))
         clock.start()
         self.addCleanup(clock.stop)
         for _ in range(6):

@@ -28,11 +28,11 @@ from GeminiCompanion.companion.ui import texts, wrapping
 from GeminiCompanion.companion.ui.chat import (
     above,
     composer_carets,
+    drawn_transcript,
     failure_words,
     link_actions,
     patience,
     state_line,
-    undrawn,
 )
 from GeminiCompanion.companion.ui.chat.chat_actions import NOTHING, ChatActions
 from GeminiCompanion.companion.ui.chat.chat_tabs import CLICK
@@ -316,7 +316,7 @@ class Opening(ChatCase):
         self.assertEqual(self.service.opened, [self.id_of(view)])
 
     def test_a_long_transcript_is_drawn_in_parts_between_other_work(self) -> Steps:
-        self.replace(undrawn, "BLOCKS", 10)
+        self.replace(drawn_transcript, "BLOCKS", 10)
         view = yield from self.chat()
         patches = tuple(Patch(f"b{it}", it * 2, it * 2, Rendered("a\n")) for it in range(900))
         yield from self.update(view, patches=patches, is_anew=True)

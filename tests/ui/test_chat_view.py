@@ -14,7 +14,7 @@ from GeminiCompanion.companion.agent.turn_events import Content, TurnEvent
 from GeminiCompanion.companion.chat.rendered import Fold, Link, Mark, Patch, Rendered
 from GeminiCompanion.companion.chat.transcript import Transcript
 from GeminiCompanion.companion.ui import texts, wrapping
-from GeminiCompanion.companion.ui.chat import undrawn
+from GeminiCompanion.companion.ui.chat import drawn_transcript
 from GeminiCompanion.companion.ui.chat.chat_tabs import ChatTabs
 from GeminiCompanion.companion.ui.chat.chat_view import (
     COMPOSER,
@@ -238,9 +238,9 @@ class LongTranscripts(ChatViewCase):
         transcript, _ = self.parts()
         self.assertTrue(transcript)
         self.assertTrue(self.text.endswith(transcript))
-        self.assertLessEqual(self.chat.document.count, undrawn.BLOCKS)
+        self.assertLessEqual(self.chat.document.count, drawn_transcript.BLOCKS)
         self.assertTrue(self.view.visible_region().contains(self.view.size()))
-        self.assertLessEqual(max(self.steps()), undrawn.BLOCKS)
+        self.assertLessEqual(max(self.steps()), drawn_transcript.BLOCKS)
         self.assertEqual(self.parts(), (self.text, ""))
         self.assertTrue(self.view.visible_region().contains(self.view.size()))
 
@@ -264,7 +264,7 @@ class LongTranscripts(ChatViewCase):
         self.chat = self.adopt(self.view, "mine")
         count = self.view.change_count()
         self.chat.reset_transcript(self.blocks)
-        self.assertLessEqual(max(self.steps()), undrawn.BLOCKS)
+        self.assertLessEqual(max(self.steps()), drawn_transcript.BLOCKS)
         self.assertEqual(self.view.change_count(), count)
         more = _block(len(self.blocks), len(self.text))
         self.chat.reset_transcript([*self.blocks, more])
@@ -319,7 +319,7 @@ class LongTranscripts(ChatViewCase):
         self.chat.decorate_view(clone)
         found = len(_regions(clone, 700))
         self.assertGreater(found, 0)
-        self.assertLessEqual(found, undrawn.BLOCKS)
+        self.assertLessEqual(found, drawn_transcript.BLOCKS)
         self.steps()
         self.assertEqual(_regions(clone, 700), _regions(self.view, 700))
 

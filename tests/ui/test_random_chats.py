@@ -9,7 +9,7 @@ from unittest import mock
 import sublime
 from GeminiCompanion.companion.chat.rendered import Patch, Rendered
 from GeminiCompanion.companion.ui import texts
-from GeminiCompanion.companion.ui.chat import undrawn
+from GeminiCompanion.companion.ui.chat import drawn_transcript
 from GeminiCompanion.companion.ui.chat.chat_tabs import ChatTabs
 from GeminiCompanion.companion.ui.chat.chat_view import COMPOSER, ChatView
 
@@ -185,7 +185,7 @@ class RandomChat:
 
 class RandomChats(AdapterTestCase):
     def test_what_is_typed_is_there_and_the_transcript_is_its_document(self) -> None:
-        patched(self, mock.patch.object(undrawn, "BLOCKS", 2))
+        patched(self, mock.patch.object(drawn_transcript, "BLOCKS", 2))
         # The tabs of this test have one owner.
         patched(self, mock.patch.object(ChatTabs, "adopt_view"))
         for seed in range(90):

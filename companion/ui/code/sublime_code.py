@@ -12,7 +12,7 @@ from ...base import background
 from ...ide.code_queries import Findings, Query, Selection
 from ...ide.editor import CodeKnowledge
 from ..stories import Stories
-from . import code_tools, shown_lines
+from . import code_tools
 
 # Does work on the UI thread, for the loop.
 Ask = Callable[[Callable[[], Any]], Awaitable[Any]]
@@ -46,6 +46,32 @@ class SublimeCode(CodeKnowledge):
     async def show_line(self, window_id: int, path: str, line: int) -> bool:
         def show_in_window() -> bool:
             window = code_tools.window_of(window_id)
-            return shown_lines.show_line(window, path, line, self._keyboard_in(window))
+            return _show_line(window, path, line, self._keyboard_in(window))
 
         return bool(await self._ask(show_in_window))
+
+
+def _show_line(window: sublime.Window, path: str, line: int, keyboard: sublime.View | None) -> bool:
+    """Tells whether the user sees it: not if that would cover `keyboard`, the view they type in."""
+    view = window.find_open_file(path)
+    if view is not None and view == keyboard:
+        # The caret stays where they type.
+        view.show_at_center(view.text_point(line - 1, 0))
+        return True
+    group = _group_for(window, view, keyboard)
+    view = window.open_file(f"{path}:{line}", sublime.ENCODED_POSITION, group)
+    if keyboard is not None and keyboard.is_valid():
+        window.focus_view(keyboard)
+    shown = window.get_view_index(view)[0]
+    return window.active_view_in_group(shown) == view
+
+
+def _group_for(
+    window: sublime.Window, view: sublime.View | None, keyboard: sublime.View | None
+) -> int:
+    """The group of the file's tab; else one in which the user does not type, if there is one."""
+    if view is not None:
+        return int(window.get_view_index(view)[0])
+    theirs = window.get_view_index(keyboard)[0] if keyboard is not None else -1
+    others = [group for group in range(window.num_groups()) if group != theirs]
+    return others[0] if others and theirs >= 0 else window.active_group()
