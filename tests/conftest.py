@@ -1,9 +1,8 @@
-"""Makes the repository importable under the name that Sublime gives the package, and tells at the
-end what was skipped."""
+"""Makes the repository importable under the name that Sublime gives the package, and registers the
+plugins of all runs."""
 
 from __future__ import annotations
 
-import collections
 import gc
 import importlib.util
 import os
@@ -19,14 +18,13 @@ from tests.leftovers import Leftovers, own_temp_folder
 from tests.looks_at import PassedBefore
 from tests.loop_checks import are_stacks_wanted, check_without_stacks
 from tests.package_name import name_package
+from tests.skipped import SkippedTests
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Seconds; `make fuzz` runs FUZZ times as much in a test.
 TIME_LIMIT = 600 * int(os.environ.get("FUZZ", "1"))
 # Kept as long as the libraries that the tests run on.
 PASSED = os.path.join(ROOT, ".venv", "passed.json")
-# Begins a line about tests that did not run; tools/run_tests.py puts those of all parts together.
-SKIPPED = "skipped: "
 
 name_package(ROOT)
 
@@ -62,6 +60,9 @@ def pytest_configure(config: pytest.Config) -> None:
     reaches it hangs. The stacks of all threads are shown then, and the run ends. What passed
     before, and looks at nothing that has changed since, is skipped."""
     config.pluginmanager.register(PassedBefore(PASSED, ROOT, bool(os.environ.get("ALL"))))
+    config.pluginmanager.register(
+        SkippedTests({} if HAS_TERMINALS else {"tests/e2e": "they need Unix terminals"})
+    )
     folder = own_temp_folder()
     if IN_EDITOR:
         # The editor's own companion goes on from file to file, with its discovery files.
@@ -106,15 +107,3 @@ def close_left_sockets() -> None:
                 listeners.popitem()[1].close()
         vars(keeper)["is_empty"].set()
         keeper.join()
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    counts: collections.Counter[tuple[str, str]] = collections.Counter()
-    for report in terminalreporter.stats.get("skipped", []):
-        path, _line, reason = report.longrepr
-        place = os.path.relpath(path, ROOT).replace(os.sep, "/")
-        counts[place, reason.partition("Skipped: ")[2]] += 1
-    for (place, reason), count in sorted(counts.items()):
-        terminalreporter.write_line(f"{SKIPPED}{count} of {place}: {reason}")
-    if not HAS_TERMINALS:
-        terminalreporter.write_line(f"{SKIPPED}all of tests/e2e: they need Unix terminals")

@@ -2,8 +2,8 @@
 
 Several parts run at once, because those with the real CLI wait much of the time. What a part says
 is shown when it ends, below its seconds and those of the CPU. What only some of them need is set up
-meanwhile (tools/setup.py). One that hangs is ended, with its process group. The last line tells
-what was skipped in all of them, or, where something failed, in which.
+meanwhile (tools/setup.py). One that hangs is ended, with its process group. The last lines tell
+what was skipped in all of them, one each, and, where something failed, in which.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ LAST_WORDS = 10.0
 POLL_INTERVAL = 0.05
 # What was compiled is kept as long as the libraries, where they are.
 VENV = os.path.join(ROOT, ".venv")
-# What a part's line about tests that did not run begins with; see tests/conftest.py.
+# What a part's line about tests that did not run begins with; see tests/skipped.py.
 SKIPPED = "skipped: "
 
 
@@ -343,7 +343,8 @@ def run_all(parts: Sequence[Part], limit: float = LIMIT) -> int:
         # What tests wrote and imported is not there any more.
         written = os.path.splitdrive(tempfile.gettempdir())[1].lstrip(os.sep)
         shutil.rmtree(os.path.join(folder, written), ignore_errors=True)
-    print(SKIPPED + ("; ".join(run.skipped) or "nothing"))
+    for line in sorted(run.skipped) or ["nothing"]:
+        print(SKIPPED + line)
     if run.failed:
         print("FAILED:", ", ".join(f"{name} ({why})" for name, why in run.failed.items()))
     return 1 if run.failed else 0
