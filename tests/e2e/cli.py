@@ -25,10 +25,11 @@ import termios
 import threading
 import time
 from contextlib import suppress
-from typing import Callable, Mapping, Sequence
+from typing import Callable, Dict, Mapping, Sequence
 
 import pyte
 from model_server import NOTHING_PLANNED
+from wcwidth import wcwidth
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAMS = os.path.join(HERE, "node_modules", ".bin")
@@ -78,22 +79,53 @@ HEADER = "Gemini CLI v"
 # Stands above the input line, and nowhere else at the beginning of a line.
 RULE = "\n\u2500\u2500\u2500\u2500"
 EMPTY_INPUT = "Type your message"
+# What the CLI sends for colours: a third of all, and pyte reads it one character at a time.
+RENDITION = re.compile(rb"\x1b\[[\d;:]*m")
 # Stands there for three seconds after Ctrl+C.
 LEAVES = "Press Ctrl+C again to exit"
 
 
+class Cells(Dict[str, pyte.screens.Char]):
+    """Characters that take one cell, as they stand there; a KeyError for all others."""
+
+    def __missing__(self, character: str) -> pyte.screens.Char:
+        if wcwidth(character) != 1:
+            raise KeyError(character)
+        cell = self[character] = pyte.screens.Char(character)
+        return cell
+
+
+CELLS = Cells()
+BLANK = CELLS[" "]
+
+
 class Screen(pyte.Screen):  # type: ignore[misc]
-    """pyte's screen, deaf to the private renditions that it stumbles over."""
+    """pyte's screen without colours, which nobody looks at."""
 
     def select_graphic_rendition(self, *attributes: int, private: bool = False) -> None:
-        if not private:
-            super().select_graphic_rendition(*attributes)
+        pass
+
+    def draw(self, data: str) -> None:
+        """The same in a tenth of the time for what fits into the rest of the row."""
+        begin = self.cursor.x
+        end = begin + len(data)
+        try:
+            if end > self.columns or pyte.modes.IRM in self.mode:
+                raise KeyError(data)
+            cells = [CELLS[character] for character in data]
+        except KeyError:
+            # Behind a character without a width pyte leaves out the rest.
+            for character in data:
+                super().draw(character)
+            return
+        self.buffer[self.cursor.y].update(zip(range(begin, end), cells))
+        self.cursor.x = end
 
     def texts(self) -> list[str]:
         """Its `display`, in a tenth of the time: behind a wide character stands an empty cell."""
         cells = range(self.columns)
-        rows = (self.buffer[y] for y in range(self.lines))
-        return ["".join([row[x].data for x in cells]) for row in rows]
+        rows = (self.buffer[y].get for y in range(self.lines))
+        return ["".join([get(x, BLANK).data for x in cells]) for get in rows]
 
 
 class Left(AssertionError):
@@ -359,7 +391,7 @@ class GeminiCli:
                 data = b""
             with self._drawn:
                 self._ended = not data
-                self._stream.feed(data)
+                self._stream.feed(RENDITION.sub(b"", data))
                 self._text = None
                 # The header leaves the screen later.
                 self._is_initialized = self._is_initialized or self.header in self.screen()
