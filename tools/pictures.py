@@ -58,6 +58,9 @@ def test_a_shop_without_items_is_empty():
     assert is_empty([]) and total([]) == 0
 """
 
+# Seconds for what is sure to come, on a busy machine.
+PATIENCE = 120.0
+
 # What is said in the picture of a chat.
 QUESTION = "Can total() be simpler? There should be is_empty(), too."
 TOTAL = PROPOSED[PROPOSED.index("def total") : PROPOSED.index("\n\ndef count")]
@@ -128,7 +131,7 @@ class Stage:
         return cli
 
     def propose(self, cli: Any) -> None:
-        cli.call("openDiff", filePath=self.path, newContent=PROPOSED).result(10)
+        cli.call("openDiff", filePath=self.path, newContent=PROPOSED).result(PATIENCE)
 
     def show(self, seconds: float = 1.0, beside: str = "") -> None:
         """Keep this moment; in an animated picture it is shown for so long. HTML may stand beside
@@ -170,8 +173,9 @@ def terminal(stage: Stage) -> None:
             model.will_call("write_file", edit, "total() is one line now, and is_empty() is new.")
             cli.say(PROMPT)
             cli.wait_for("Apply this change?", "No, suggest changes")
-            right = next(view for view in stage.window.views() if "(proposed)" in view.name())
-            wait(partial(says, stage, right, "change 1 of 2, 0 of 2 seen"))
+            # The CLI asks before the editor has opened it.
+            wait(partial(find_proposal, stage))
+            wait(partial(says, stage, find_proposal(stage), "change 1 of 2, 0 of 2 seen"))
             cli._wait_quiet()
             stage.show(4.0, terminal_page(cli))
             stage.window.run_command("gemini_companion_accept_diff")
@@ -183,6 +187,11 @@ def terminal(stage: Stage) -> None:
             stage.show(3.0, terminal_page(cli))
         finally:
             cli.kill()
+
+
+def find_proposal(stage: Stage) -> Any:
+    """The view of a proposal; None where none is open."""
+    return next((it for it in stage.window.views() if "(proposed)" in it.name()), None)
 
 
 def terminal_page(cli: Any) -> str:
@@ -417,7 +426,7 @@ PICTURES: Dict[str, Picture] = {
 
 
 def wait(condition: Callable[[], Any]) -> None:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + PATIENCE
     while not condition():
         if time.monotonic() > deadline:
             sys.exit("the editor did not get there")
