@@ -149,10 +149,6 @@ class Agent:
             return Info(first.version, first.pid, pool.starts)
         return Info(None, None, pool.starts)
 
-    async def start_usual_cli(self) -> None:
-        """Start the usual CLI now, so that the first message does not wait for it."""
-        await self.backends[None].pool.start_first(self.account.credentials)
-
     async def stop(self) -> None:
         """Cancel the turns and end the processes, within about eight seconds. If the disk takes
         longer, the conversations stay held until everything is written."""

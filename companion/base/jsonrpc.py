@@ -92,11 +92,6 @@ def encode_result(id: Id, result: bytes) -> bytes:
     return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (name.encode("ascii"), result)
 
 
-def parse_messages(body: bytes) -> Message | list[Message | RpcError]:
-    """`messages_in` for bytes. Also raises RpcError (PARSE_ERROR) if they are not JSON."""
-    return messages_in(load_json(body))
-
-
 def messages_in(value: Any) -> Message | list[Message | RpcError]:
     """The message or the batch in a JSON value.
 

@@ -37,6 +37,11 @@ for line in sys.stdin:
 USAGE = "print('usage: it --other'); raise SystemExit(2)"
 
 
+async def start_usual_cli(agent: Agent) -> None:
+    async with agent.backends[None].pool.first_client(agent.account.credentials):
+        pass
+
+
 class OtherProtocol(unittest.IsolatedAsyncioTestCase):
     def agent(self, script: str) -> Agent:
         folder = tempfile.TemporaryDirectory()
@@ -50,7 +55,7 @@ class OtherProtocol(unittest.IsolatedAsyncioTestCase):
 
     async def refused(self, script: str) -> AgentError:
         with self.assertRaises(AgentError) as caught:
-            await asyncio.wait_for(self.agent(script).start_usual_cli(), PATIENCE / 2)
+            await asyncio.wait_for(start_usual_cli(self.agent(script)), PATIENCE / 2)
         self.assertEqual(caught.exception.code, failure.CLIENT_NOT_INITIALIZED)
         return caught.exception
 
@@ -70,5 +75,5 @@ class OtherProtocol(unittest.IsolatedAsyncioTestCase):
 
     async def test_some_lines_before_the_protocol_are_none_of_ours(self) -> None:
         agent = self.agent(TALKATIVE % acp_lines.MAX_STRAYS)
-        await asyncio.wait_for(agent.start_usual_cli(), PATIENCE)
+        await asyncio.wait_for(start_usual_cli(agent), PATIENCE)
         self.assertIsNotNone(agent.process_info().pid)

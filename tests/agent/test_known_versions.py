@@ -27,13 +27,17 @@ def pinned(folder: str, package: str) -> set[str]:
     return {it for it in (wanted.get(package), locked.get("version")) if it}
 
 
+def all_versions(known: KnownVersions) -> list[str]:
+    return [version for version in (known.oldest, known.newest) if version]
+
+
 class Pins(unittest.TestCase):
     def test_the_versions_of_a_row_are_those_that_tests_install(self) -> None:
         for id, row in CLIS.items():
             with self.subTest(id):
                 package = row.program.package
                 found = set().union(*(pinned(folder, package) for folder in FOLDERS))
-                self.assertEqual(set(row.tested.all_versions), found)
+                self.assertEqual(set(all_versions(row.tested)), found)
 
     def test_the_image_of_the_server_has_the_newest_tested_version(self) -> None:
         row = CLIS["gemini"]
@@ -45,7 +49,7 @@ class Pins(unittest.TestCase):
             cells = [line.split(" | ") for line in file if line.startswith("| `")]
         told = {first.strip("| `"): package for first, package, *_ in cells[1:]}
         expected = {
-            id: f"`{row.program.package}` {' and '.join(row.tested.all_versions)}"
+            id: f"`{row.program.package}` {' and '.join(all_versions(row.tested))}"
             for id, row in CLIS.items()
         }
         self.assertEqual(told, expected)

@@ -70,6 +70,11 @@ def text(story: list[Any]) -> str:
     return "".join(body.text for body in of(events.Content, story))
 
 
+async def start_usual_cli(agent: Agent) -> None:
+    async with agent.backends[None].pool.first_client(agent.account.credentials):
+        pass
+
+
 class AgentCase(unittest.TestCase):
     """`options` are those of the agent's `Options` that differ, `settings` the CLI's own. Tests
     that are coroutines run on the loop of their class's agent."""

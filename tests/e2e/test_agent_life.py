@@ -7,7 +7,7 @@ import os
 import signal
 from unittest import mock
 
-from agent_case import PATIENCE, AgentCase, of, text
+from agent_case import PATIENCE, AgentCase, of, start_usual_cli, text
 from GeminiCompanion.companion.agent import failure
 from GeminiCompanion.companion.agent import turn_events as events
 from GeminiCompanion.companion.agent.agents import gemini_cli
@@ -107,7 +107,7 @@ class Dying(AgentCase):
 
     async def test_a_cli_that_does_not_answer_is_ended_and_the_next_message_works(self) -> None:
         agent = await self.another_agent()
-        await agent.start_usual_cli()
+        await start_usual_cli(agent)
         pid = agent.process_info().pid or 0
         os.kill(pid, signal.SIGSTOP)
         with mock.patch.object(session_opener, "OPENING", 0.5):
@@ -258,7 +258,7 @@ class LoggingIn(AgentCase):
     async def test_credentials_that_come_while_others_are_cleared_are_kept(self) -> None:
         state = os.path.join(self.workspace, "state")
         agent = await self.another_agent(state)
-        await agent.start_usual_cli()
+        await start_usual_cli(agent)
         await asyncio.gather(
             agent.account.clear_credentials(),
             agent.account.configure_credentials(Credentials(API_KEY, "new-key")),

@@ -24,10 +24,6 @@ class KnownVersions:
     newest: str = ""
     oldest: str = ""
 
-    @property
-    def all_versions(self) -> tuple[str, ...]:
-        return tuple(version for version in (self.oldest, self.newest) if version)
-
     def version_warning(self, program: str, version: str) -> Words:
         """What the user should know of the `program`, which says that it has this version; "" if it
         is not newer, or if nobody can tell."""

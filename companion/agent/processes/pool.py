@@ -194,11 +194,6 @@ class Pool:
         for place in self._places:
             place.runner.launch = launch
 
-    async def start_first(self, credentials: Credentials) -> None:
-        """Start the first process."""
-        async with self.first_client(credentials):
-            pass
-
     @asynccontextmanager
     async def first_client(self, credentials: Credentials) -> AsyncIterator[AcpClient]:
         """The first process, started if it does not run, for what belongs to no session. Raises

@@ -18,8 +18,7 @@ from ...base.login_path import LOGIN_PATH
 from ...base.path_maps import NO_MAPS, PathMaps
 from ...base.regular_file import read_beginning
 from .. import cli_settings, surroundings, system_processes
-from ..clis import CLIS, GEMINI_CLI, Cli, by_command
-from ..clis import program_name as program_name
+from ..clis import CLIS, GEMINI_CLI, Cli, by_command, program_name
 from ..hooks import extension
 from ..hooks.extension import Installed
 from ..system_processes import SystemProcess
