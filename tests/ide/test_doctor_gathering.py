@@ -93,7 +93,10 @@ class Gathering(unittest.TestCase):
         self,
     ) -> None:
         path, whole = self.program("own"), os.path.join(self.home, "own")
-        with mock.patch.object(gathering.LOGIN_PATH, "ask", return_value=whole):
+        login_path = mock.patch.object(gathering.LOGIN_PATH, "ask", return_value=whole)
+        # CLIs may run on this machine.
+        processes = mock.patch.object(system_processes, "running_processes", return_value={})
+        with login_path, processes:
             (found,) = gathering.examine_clis(self.scope)
         program = found.facts.program
         self.assertEqual((program.path, program.is_on_path), (path, True))
