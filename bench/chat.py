@@ -37,10 +37,13 @@ PATIENCE = 180.0
 PIECES, RATE = 12_000, 3_000
 STREAM, TENTH = f"{PIECES} 20 {RATE}", "500 200 0"
 SHORT, LONG = 100, 100_000
+# Questions that wait.
+FEW, MANY = 1, 300
 
 HELD_AIM = Aim(8.0, False, "at most 8 ms")
 RATE_AIM = Aim(0.95 * RATE, True, "3,000/s, all of them")
 GROWTH_AIM = Aim(2.0, False, "at most 2")
+ANSWER_AIM = Aim(2.5, False, "at most 2.5")
 TOLD_AIM = Aim(100.0, False, "at most 100 ms")
 COLD_AIM = Aim(1.5, False, "at most 1.5 s")
 RATIO_AIM = Aim(1.2, False, "at most 1.2")
@@ -93,6 +96,8 @@ def measure() -> Iterator[Row]:
     yield from _streaming_rows([_alone("streaming", STREAM) for _ in range(ROUNDS)])
     shorts, longs = ([_alone("growing", str(it)) for _ in range(ROUNDS)] for it in (SHORT, LONG))
     yield from _growing_rows(shorts, longs)
+    few, many = ([_alone("asking", str(count)) for _ in range(ROUNDS)] for count in (FEW, MANY))
+    yield from _asking_rows(few, many)
     starts = [_alone("starting") for _ in range(STARTS)]
     told = [each["told"] for each in starts]
     yield _seconds_row('a new chat: "starting" is shown', told, TOLD_AIM)
@@ -141,6 +146,16 @@ def _growing_rows(shorts: List[Dict[str, Any]], longs: List[Dict[str, Any]]) -> 
     collected = statistics.median(each["collected"] for each in longs)
     detail = f"through {longs[0]['objects']:,} objects of the editor and all packages"
     yield millisecond_row("  longest collection of garbage meanwhile", collected, detail)
+
+
+def _asking_rows(few: List[Dict[str, Any]], many: List[Dict[str, Any]]) -> Iterator[Row]:
+    name = f"an answer while {MANY} questions wait"
+    parts = ("answered", "engine's thread"), ("shown", "editor's thread"), ("meant", "finding it")
+    for key, what in parts:
+        costs = [[statistics.median(each[key]) for each in runs] for runs in (few, many)]
+        yield _seconds_row(f"{name}: {what}", costs[1])
+        ratios = [late / early for early, late in zip(*costs)]
+        yield median_row("  in times of one alone", ratios, "", 2, ANSWER_AIM)
 
 
 def _own(run: Dict[str, Any], key: str) -> float:

@@ -14,6 +14,10 @@ JSON object. The agent is the one that the settings name first. Times are second
                      collector took meanwhile, through so many `objects`; `patches` what one more
                      line costs the editor's thread, each with and without the time in the editor's
                      API; `added` what that costs the engine's thread
+  asking COUNT       a chat in which so many questions wait: `answered` what one answer costs the
+                     engine's thread, `shown` what it costs the editor's thread, `meant` what it
+                     costs to find the question that a command is about, each without the time in
+                     the editor's API
   memory MESSAGE     ten chats with ten answers to the message each: `characters` that they show,
                      and `bytes` that Python holds for them outside of the headless editor
 """
@@ -34,18 +38,24 @@ import sublime
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.agent.credentials import API_KEY, Credentials
 from GeminiCompanion.companion.agent.turn_events import (
+    CANCEL,
     END_TURN,
+    EXECUTING,
+    ONCE,
     Complete,
     Content,
     Message,
+    Option,
+    ToolConfirmation,
+    ToolExecution,
     ToolResult,
     TurnEvent,
     Usage,
 )
 from GeminiCompanion.companion.chat.chat_service import ChatService
-from GeminiCompanion.companion.chat.chat_update import FAILED, READY, ChatUpdate
+from GeminiCompanion.companion.chat.chat_update import FAILED, READY, WORKING, ChatUpdate
 from GeminiCompanion.companion.chat.login_requests import Configure
-from GeminiCompanion.companion.chat.rendered import MESSAGE
+from GeminiCompanion.companion.chat.rendered import MESSAGE, Patch
 from GeminiCompanion.companion.chat.transcript import Transcript
 from GeminiCompanion.companion.ui.chat.chat_actions import ChatActions
 from GeminiCompanion.companion.ui.chat.chat_view import CONVERSATION, ChatView
@@ -64,6 +74,9 @@ LOOK, SETTLED = 0.001, 1.0
 CHATS, TURNS = 10, 10
 # Lines of a turn, and how often one more comes.
 TURN, PATCHES = 25, 50
+# How many questions are answered.
+ANSWERS = 50
+MUCH = list(range(1 << 21))
 STATE = "gemini_companion_chat_state"
 HEADLESS = os.path.join(os.path.dirname(os.path.abspath(headless.__file__)), "*")
 SAYS_STARTING = "is starting"
@@ -140,16 +153,13 @@ def growing(lines: str) -> Dict[str, Any]:
     collected = collections.longest
     patches: List[Tuple[float, float]] = []
     added: List[float] = []
-    # Where everything stands is much to find out in a long text, and leaves the processor's caches
-    # to nobody else; so it is the same for a short one.
-    much = list(range(1 << 21))
     for _ in range(PATCHES):
-        sum(much)
+        _use_caches()
         began = time.perf_counter()
         events.add(document, Content(LINE))
         update = ChatUpdate("", READY, patches=document.take_patches())
         added.append(time.perf_counter() - began)
-        sum(much)
+        _use_caches()
         patches.append(own.of(partial(chats[0].show_update, update)))
     return {
         "lines": view.rowcol(view.size())[0],
@@ -159,6 +169,18 @@ def growing(lines: str) -> Dict[str, Any]:
         "added": added,
         "patches": patches,
     }
+
+
+def asking(count: str) -> Dict[str, Any]:
+    waiting = Waiting(_new_chat(), int(count))
+    costs: Dict[str, List[float]] = {"answered": [], "shown": [], "meant": []}
+    for _ in range(ANSWERS):
+        meant, answered, shown = waiting.answer_first()
+        costs["meant"].append(meant)
+        costs["answered"].append(answered)
+        costs["shown"].append(shown)
+        waiting.ask_one()
+    return costs
 
 
 def memory(message: str) -> Dict[str, Any]:
@@ -259,13 +281,87 @@ class Events:
         self.add(document, Complete(END_TURN, Usage()))
 
 
+class Waiting:
+    """A chat in whose tab so many questions of an agent wait."""
+
+    OPTIONS = (Option(ONCE, "Yes"), Option(CANCEL, "No"))
+
+    def __init__(self, view: sublime.View, count: int) -> None:
+        chat, window = _chats().tabs.chat_of(view), view.window()
+        if chat is None or window is None:
+            raise RuntimeError("no chat is in front")
+        # Its own conversation says nothing more.
+        _chats().leave_chat(chat)
+        self._chat, self._window = chat, window
+        self._document, self._events, self._own = Transcript(), Events(), OwnTime()
+        self._asked = self._answered = 0
+        self._events.add_turn(self._document)
+        self._events.add(self._document, Message("Run all of these."))
+        for _ in range(count):
+            self._ask()
+        self._show(True)
+        while not chat.is_whole:
+            timed(chat.go_on)
+
+    def ask_one(self) -> None:
+        self._ask()
+        self._show()
+
+    def answer_first(self) -> Tuple[float, float, float]:
+        """Seconds for finding the question that a command is about, for the engine's thread, and
+        for the editor's."""
+        _use_caches()
+        find = partial(_chats().questions.current_question, self._window)
+        _all, meant = self._own.of(find)
+        _use_caches()
+        began = time.perf_counter()
+        body = ToolExecution(str(self._answered), "shell", EXECUTING)
+        self._events.add(self._document, body)
+        patches = self._document.take_patches()
+        answered = time.perf_counter() - began
+        self._answered += 1
+        _use_caches()
+        return meant, answered, self._draw(patches)
+
+    def _ask(self) -> None:
+        call, command = str(self._asked), f"make part-{self._asked}"
+        self._asked += 1
+        body = ToolConfirmation(call, "shell", "Shell", "", command, {}, self.OPTIONS)
+        self._events.add(self._document, body)
+
+    def _show(self, is_anew: bool = False) -> None:
+        self._draw(self._document.take_patches(), is_anew)
+
+    def _draw(self, patches: Tuple[Patch, ...], is_anew: bool = False) -> float:
+        update = ChatUpdate(
+            self._chat.conversation,
+            WORKING,
+            patches=patches,
+            is_anew=is_anew,
+            waiting=self._document.waiting,
+        )
+
+        def show() -> None:
+            self._chat.show_update(update)
+            _chats().answering.follow_update(self._chat)
+
+        return self._own.of(show)[1]
+
+
 CASES: Dict[str, Callable[..., Dict[str, Any]]] = {
     "streaming": streaming,
     "starting": starting,
     "login": login,
     "growing": growing,
+    "asking": asking,
     "memory": memory,
 }
+
+
+def _use_caches() -> None:
+    """Where everything stands is much to find out in a long text, and leaves the processor's caches
+    to nobody else; so it is the same for a short one."""
+    sum(MUCH)
 
 
 def _new_chat() -> sublime.View:

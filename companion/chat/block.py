@@ -49,15 +49,9 @@ PAST = {is_compact: Past(is_compact) for is_compact in (False, True)}
 
 
 class Blocks:
-    """The blocks of a document: looks at those that change, and at no others. `foot` stands below
-    all of them; its patches have another id whenever it was empty, because blocks that came
-    meanwhile are below that place."""
+    """Blocks of a document, one below the other: looks at those that change, and at no others."""
 
-    def __init__(self, foot: Block) -> None:
-        self._foot = foot
-        self._foot_length = 0
-        # How often there was something in it after nothing.
-        self._feet = 0
+    def __init__(self) -> None:
         self._blocks: list[Block | Past] = []
         self._lengths = Lengths()
         self._numbers: dict[str, int] = {}
@@ -72,33 +66,30 @@ class Blocks:
             last = self._blocks[-1] if self._blocks else None
             if last is not None and not (last.is_compact and block.is_compact):
                 block.leading = "\n"
-            self._foot.leading = "\n"
             self._blocks.append(block)
             self._lengths.append(0)
         self._changed.add(number)
 
-    def take_patches(self) -> tuple[Patch, ...]:
+    @property
+    def length(self) -> int:
+        """Code points of what was taken."""
+        return self._lengths.total
+
+    def take_patches(self, begin: int = 0) -> tuple[Patch, ...]:
+        """What changed since the last call; the first block begins at this place."""
         changed, self._changed = sorted(self._changed), set()
         blocks = [(number, self._blocks[number]) for number in changed]
-        patches = [
-            patch for number, block in blocks for patch in self._block_patches(number, block)
-        ]
-        drawing = self._foot.draw()
-        if drawing is not None:
-            start, rendered = self._lengths.total, drawing[1]
-            self._feet += not self._foot_length
-            id = f"{self._foot.id}:{self._feet}"
-            patches.append(Patch(id, start, start + self._foot_length, rendered))
-            self._foot_length = len(rendered.text)
-        return tuple(patches)
+        return tuple(
+            patch for number, block in blocks for patch in self._block_patches(begin, number, block)
+        )
 
-    def _block_patches(self, number: int, block: Block | Past) -> Iterator[Patch]:
+    def _block_patches(self, begin: int, number: int, block: Block | Past) -> Iterator[Patch]:
         if isinstance(block, Past):
             return
         drawing, before = block.draw(), self._lengths[number]
         if drawing is not None:
             kept, rendered = drawing
-            start = self._lengths.before(number)
+            start = begin + self._lengths.before(number)
             self._lengths.set(number, kept + len(rendered.text))
             yield Patch(block.id, start + kept, start + before, rendered)
         if block.is_over:

@@ -52,6 +52,8 @@ class ChatQuestion:
 
     An elicitation's `id` is its own; `title` is the agent's message, with its lines. `mode`,
     `fields` and `url` are as in `agent/elicitation`.
+
+    `block` is the id of the block that shows it in its document.
     """
 
     kind: str
@@ -67,6 +69,7 @@ class ChatQuestion:
     url: str = ""
     asked: datetime | None = None
     revision: str = ""
+    block: str = ""
 
     @property
     def has_reviews(self) -> bool:

@@ -21,13 +21,15 @@ ERROR, WARNING, QUESTION, BUTTON = "error", "warning", "question", "button"
 MARKS = (HEADING, ADDED, REMOVED, DIM, ERROR, WARNING, QUESTION, BUTTON)
 
 # The actions of links, each with the members of its argument. Every argument also has "turn", the
-# turn's id, but for those of what a text names.
+# turn's id, but for those of what a text names; of ALLOW_ALL_SHOWN and DENY_ALL it is empty.
 OPEN_FILE = "open_file"  # path
 OPEN_EDIT = "open_edit"  # call, path
 SHOW_OUTPUT = "show_output"  # call
 DECIDE = "decide"  # call, revision, outcome
 ANSWER = "answer"  # elicitation; opens its form or its address
 DECLINE = "decline"  # elicitation
+# Of all questions for permission that wait, the first of those that were seen alone.
+ALLOW_ALL_SHOWN, DENY_ALL = "allow_all_shown", "deny_all"
 RETRY = "retry"
 LOG_IN = "log_in"
 OPEN_CHANGES = "open_changes"
@@ -40,6 +42,8 @@ ACTIONS = (
     DECIDE,
     ANSWER,
     DECLINE,
+    ALLOW_ALL_SHOWN,
+    DENY_ALL,
     RETRY,
     LOG_IN,
     OPEN_CHANGES,

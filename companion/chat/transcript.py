@@ -11,7 +11,7 @@ from .question import ChatQuestion
 from .rendered import Patch
 from .said_blocks import ChangesBlock
 from .turn_blocks import TurnBlocks
-from .waiting_block import WaitingBlock
+from .waiting_block import WaitingBlocks
 
 
 class Transcript:
@@ -23,8 +23,8 @@ class Transcript:
     """
 
     def __init__(self, folder: str = "", images: str = "") -> None:
-        self._waiting = WaitingBlock(folder)
-        self._blocks = Blocks(self._waiting)
+        self._waiting = WaitingBlocks(folder)
+        self._blocks = Blocks()
         self._folder, self._images = folder, images
         # The lines about changed files, by the ids of the turns.
         self._changes: dict[str, list[ChangesBlock]] = {}
@@ -68,7 +68,8 @@ class Transcript:
 
     def take_patches(self) -> tuple[Patch, ...]:
         """What changed since the last call, in the order in which it has to be done."""
-        return self._blocks.take_patches()
+        patches = self._blocks.take_patches()
+        return (*patches, *self._waiting.take_patches(self._blocks.length))
 
     @property
     def waiting(self) -> tuple[ChatQuestion, ...]:

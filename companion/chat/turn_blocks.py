@@ -25,7 +25,7 @@ from .said_blocks import (
     ThoughtBlock,
     TurnFacts,
 )
-from .waiting_block import WaitingBlock
+from .waiting_block import WaitingBlocks
 
 # The end of a turn that was taken over: of when and how it was, nothing is known.
 NOTHING_TOLD = events.Complete(events.END_TURN, events.Usage())
@@ -40,7 +40,7 @@ class TurnBlocks:
         self,
         id: str,
         blocks: Blocks,
-        waiting: WaitingBlock,
+        waiting: WaitingBlocks,
         folder: str,
         changes: dict[str, list[ChangesBlock]],
         images: str,

@@ -1,26 +1,30 @@
-"""The block of all that waits for the user; it stands below all others."""
+"""The blocks of what waits for the user; they stand below all others."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Tuple
 
 from ..base.shown_text import show_hidden, shown_line
-from .amounts import path_in
-from .block import Block, Drawing
+from .amounts import count_text, path_in
+from .block import Block, Blocks, Drawing
 from .edit_counts import EditCount
 from .excerpt import is_cut, make_excerpt
 from .pen import Pen
 from .question import MOST_REVIEWS, PERMISSION, ChatQuestion
 from .rendered import (
+    ALLOW_ALL_SHOWN,
     ANSWER,
     BUTTON,
     DECIDE,
     DECLINE,
+    DENY_ALL,
     DIM,
     LINE,
     OPEN_EDIT,
     QUESTION,
     WARNING,
+    Patch,
     Rendered,
 )
 
@@ -29,6 +33,9 @@ MAX_TEXT = 256 * 1024
 NO_REVIEWS = (
     f"More than {MOST_REVIEWS} files have no reviews: a file's name shows its edit in a tab."
 )
+# From so many questions on, all can be answered at once, by links with these labels.
+SEVERAL = 2
+ALLOW_SHOWN, DENY_EACH = "Allow all shown", "Deny all"
 ASKED_ANEW = "The agent has changed what it asks."
 # Fields of a form that are named in the document.
 MAX_FIELDS = 20
@@ -40,69 +47,139 @@ def is_shown_in_part(question: ChatQuestion) -> bool:
     return is_cut(question.text, MAX_TEXT)
 
 
-class WaitingBlock(Block):
-    """Empty as long as nothing waits."""
+class WaitingBlocks:
+    """All that waits, the oldest first, below all blocks: each question is a block of its own, so
+    that its answer costs the same however many others wait. Where several ask for permission, a
+    row for all of them is below."""
 
     def __init__(self, folder: str) -> None:
-        super().__init__("foot", "")
         self._folder = folder
-        self._questions: dict[Key, tuple[ChatQuestion, tuple[EditCount, ...]]] = {}
-        # Those that the agent has changed while they waited.
-        self._anew: set[Key] = set()
-        self._is_changed = False
+        self._blocks = Blocks()
+        self._waiting: dict[Key, QuestionBlock] = {}
+        self._questions: tuple[ChatQuestion, ...] | None = ()
+        # How many questions there were.
+        self._count = 0
+        self._row, self._row_length = AllRow(), 0
 
     @property
     def questions(self) -> tuple[ChatQuestion, ...]:
-        return tuple(question for question, _edits in self._questions.values())
+        """The same object as long as nothing changes."""
+        if self._questions is None:
+            self._questions = tuple(block.question for block in self._waiting.values())
+        return self._questions
 
     def add_question(self, question: ChatQuestion, edits: tuple[EditCount, ...] = ()) -> None:
         key = question.kind, question.turn, question.id
-        if key in self._questions:
-            self._anew.add(key)
-        self._questions[key] = question, edits
-        self._is_changed = True
+        block = self._waiting.get(key)
+        if block is None:
+            self._count += 1
+            block = self._waiting[key] = QuestionBlock(self._count, self._folder)
+            self._row.change_count(question, 1)
+        else:
+            block.is_anew = True
+        block.show_question(question, edits)
+        self._blocks.show_block(block)
+        self._questions = None
 
     def settle_question(self, kind: str, turn: str, id: str) -> None:
         """It waits no more."""
-        self._anew.discard((kind, turn, id))
-        if self._questions.pop((kind, turn, id), None) is not None:
-            self._is_changed = True
+        block = self._waiting.pop((kind, turn, id), None)
+        if block is not None:
+            self._row.change_count(block.question, -1)
+            block.is_over = True
+            self._blocks.show_block(block)
+            self._questions = None
 
     def end_turn(self, turn: str) -> None:
         """Nothing of this turn waits any more."""
-        for kind, _turn, id in [question for question in self._questions if question[1] == turn]:
+        for kind, _turn, id in [key for key in self._waiting if key[1] == turn]:
             self.settle_question(kind, turn, id)
 
+    def take_patches(self, begin: int) -> tuple[Patch, ...]:
+        """What changed since the last call; the first question begins at this place."""
+        patches = self._blocks.take_patches(begin)
+        if not self._waiting:
+            # Of those that are over, nothing is kept.
+            self._blocks = Blocks()
+        drawing = self._row.draw()
+        if drawing is None:
+            return patches
+        start, row = begin + self._blocks.length, drawing[1]
+        patch = Patch(self._row.id, start, start + self._row_length, row)
+        self._row_length = len(row.text)
+        return (*patches, patch)
+
+
+class AllRow(Block):
+    """The answers to all questions for permission. Empty where fewer than two wait. Another block
+    each time it comes back: what came meanwhile is below its old place."""
+
+    def __init__(self) -> None:
+        super().__init__("all:0", "")
+        self._count = self._comings = 0
+
+    def change_count(self, question: ChatQuestion, by: int) -> None:
+        """So many more wait like this one."""
+        self._count += by if question.kind == PERMISSION else 0
+
     def draw(self) -> Drawing:
-        """Not with every event of a turn: a command can be long."""
-        is_changed, self._is_changed = self._is_changed, False
-        return super().draw() if is_changed else None
+        was_empty = self._drawn is None or not self._drawn.text
+        if was_empty and self._count < SEVERAL:
+            return None
+        if was_empty:
+            self._comings += 1
+            self.id = f"all:{self._comings}"
+        return super().draw()
 
     def render_block(self) -> Rendered:
-        pen = Pen("", self.leading if self._questions else "")
-        for number, (key, (question, edits)) in enumerate(self._questions.items()):
-            pen.turn = question.turn
-            pen.write("\n" if number else "")
-            if question.kind == PERMISSION:
-                self._write_permission(pen, question, edits, key in self._anew)
-            else:
-                self._write_elicitation(pen, question)
+        pen = Pen()
+        if self._count >= SEVERAL:
+            pen.write(f"\n{LINE}   {count_text(self._count, 'question')} wait:  ")
+            pen.write_link(f"[{ALLOW_SHOWN}]", ALLOW_ALL_SHOWN, BUTTON)
+            pen.write("  ")
+            pen.write_link(f"[{DENY_EACH}]", DENY_ALL, BUTTON)
+            pen.write("\n")
         return pen.rendered_text()
 
-    def _write_permission(
-        self, pen: Pen, question: ChatQuestion, edits: tuple[EditCount, ...], is_anew: bool
-    ) -> None:
+
+class QuestionBlock(Block):
+    """One question; empty once it is over."""
+
+    def __init__(self, number: int, folder: str) -> None:
+        super().__init__(f"question:{number}", "")
+        # Something is above: what the agent said, or its call.
+        self.leading = "\n"
+        self.is_anew = False
+        self.question = ChatQuestion("", "", "", "")
+        self._folder = folder
+        self._edits: tuple[EditCount, ...] = ()
+
+    def show_question(self, question: ChatQuestion, edits: tuple[EditCount, ...]) -> None:
+        self.turn, self._edits = question.turn, edits
+        self.question = replace(question, block=self.id)
+
+    def render_block(self) -> Rendered:
+        if self.is_over:
+            return Rendered("")
+        pen = Pen(self.turn, self.leading)
+        if self.question.kind == PERMISSION:
+            self._write_permission(pen, self.question)
+        else:
+            self._write_elicitation(pen, self.question)
+        return pen.rendered_text()
+
+    def _write_permission(self, pen: Pen, question: ChatQuestion) -> None:
         pen.write_line(f"? May it use {question.title}?", QUESTION)
-        if is_anew:
+        if self.is_anew:
             pen.write_line(f"  {ASKED_ANEW}", WARNING)
-        for edit in edits:
+        for edit in self._edits:
             pen.write(f"{LINE}   ")
             path = shown_line(path_in(self._folder, edit.path))
             pen.write_link(path, OPEN_EDIT, call=question.id, path=edit.path)
             pen.write("  ")
             edit.write_count(pen)
             pen.write("\n")
-        if edits and not question.has_reviews:
+        if self._edits and not question.has_reviews:
             pen.write_line(f"  {NO_REVIEWS}", DIM)
         # All of it, as far as an editor can show it at once.
         make_excerpt(question.text, str, MAX_TEXT).write_excerpt(pen, "sh", question.id)

@@ -22,7 +22,7 @@ from GeminiCompanion.companion.agent.session_state import (
 from GeminiCompanion.companion.agent.turn_events import Body, Content, Message, PastTurn, TurnEvent
 from GeminiCompanion.companion.chat.block import Block
 from GeminiCompanion.companion.chat.transcript import Transcript
-from GeminiCompanion.companion.chat.waiting_block import WaitingBlock
+from GeminiCompanion.companion.chat.waiting_block import AllRow
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -152,7 +152,7 @@ class Same(unittest.TestCase):
         asked = text.count("? May it use") + text.count("[Answer]")
         self.assertEqual(asked, len(transcript.waiting))
         if asked:
-            self.assertRegex(text[-100:], r"(\[Decline\]|\[Reject\]|\[cancel\])\n\Z")
+            self.assertRegex(text[-100:], r"(\[Decline\]|\[Reject\]|\[cancel\]|\[Deny all\])\n\Z")
 
     def test_what_belongs_to_no_turn_changes_nothing(self) -> None:
         told = [*numbered([Message("Hello"), Content("Hi", is_partial=False)])]
@@ -197,7 +197,7 @@ class PastTurns(unittest.TestCase):
         self.assertIn("▏ – Read", taken(transcript))
         gc.collect()
         left = {type(it) for it in gc.get_objects() if isinstance(it, Block)}
-        self.assertEqual(left, {WaitingBlock})
+        self.assertEqual(left, {AllRow})
 
 
 class Cost(unittest.TestCase):

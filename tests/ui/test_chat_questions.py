@@ -3,6 +3,7 @@ in every view; with a service that answers as the test says."""
 
 from __future__ import annotations
 
+import os
 from datetime import datetime, timedelta, timezone
 from typing import Any, Sequence
 
@@ -125,9 +126,10 @@ class InSight(QuestionCase):
         yield from self.asks(view)
         other = yield from self.open("a.py", "x\n")
         for each in (view, other):
-            self.assertIn("asks about Shell in a chat (Show Question)", self.status(each))
+            told = self.status(each)
+            self.assertIn("Gemini: asks about Shell in a chat (Show Question)", told)
         yield from self.asks(view, "d")
-        self.assertIn("2 questions in chats", self.status(other))
+        self.assertIn("Gemini: 2 questions in a chat (Show Question)", self.status(other))
         yield from self.tell(view, ToolExecution("c", "shell", EXECUTING))
         self.assertIn("asks about Shell", self.status(other))
         yield from self.tell(view, ToolExecution("d", "shell", EXECUTING))
@@ -159,6 +161,153 @@ class InSight(QuestionCase):
         self.assertEqual(
             told, ["Gemini CLI asks you: Shell: make all", "Gemini CLI asks you: Shell: ls"]
         )
+
+
+class All(QuestionCase):
+    """Many questions of one chat, answered at once."""
+
+    def ask_all(self, view: sublime.View, count: int, lines: int = 1) -> Steps:
+        """All at the same moment."""
+        options = (Option(ONCE, "Yes"), Option(CANCEL, "No"))
+        commands = ["\n".join([f"run {number}"] * lines) for number in range(count)]
+        bodies = [
+            ToolConfirmation(str(number), "shell", "Shell", "", command, {}, options)
+            for number, command in enumerate(commands)
+        ]
+        yield from self.tell(view, *bodies)
+
+    def look(self) -> None:
+        """Some time passes in which the user looks at what is in sight."""
+        for _ in range(2):
+            self.chats.questions.look_at_questions()
+            self.moments += question_sight.MOMENT
+
+    def test_two_and_more_have_links_for_all_and_one_has_none(self) -> Steps:
+        view = yield from self.chat()
+        yield from self.ask_all(view, 1)
+        self.assertNotIn("[Deny all]", text_of(view))
+        yield from self.ask_all(view, 3)
+        row = "▏   3 questions wait:  [Allow all shown]  [Deny all]\n"
+        self.assertTrue(text_of(view).endswith("\n\n" + row + COMPOSER), text_of(view)[-200:])
+        for call in ("0", "1"):
+            yield from self.tell(view, ToolExecution(call, "shell", EXECUTING))
+        self.assertNotIn("[Deny all]", text_of(view))
+
+    def test_what_was_in_sight_is_allowed_once_and_nothing_else(self) -> Steps:
+        view = yield from self.chat()
+        yield from self.ask_all(view, 30, lines=4)
+        self.look()
+        yield from self.press("allow_all_shown")
+        allowed = self.decided()
+        seen = len(allowed)
+        self.assertTrue(0 < seen < 30, seen)
+        self.assertEqual(allowed, [(str(number), ONCE) for number in range(30 - seen, 30)])
+        yield from self.until_told(
+            f"Allowed once: {seen} questions. {30 - seen} questions still wait"
+        )
+
+    def test_what_was_scrolled_through_is_allowed_though_it_is_not_in_sight_now(self) -> Steps:
+        view = yield from self.chat()
+        yield from self.ask_all(view, 30, lines=4)
+        for number in range(30):
+            view.show(text_of(view).index(f"run {number}\n"), False)
+            self.look()
+        yield from self.press("allow_all_shown")
+        self.assertEqual(self.decided(), [(str(number), ONCE) for number in range(30)])
+
+    def test_what_was_in_sight_for_a_moment_alone_is_not_allowed(self) -> Steps:
+        view = yield from self.chat()
+        yield from self.ask_all(view, 30, lines=4)
+        bottom = view.viewport_position()
+        for number in range(30):
+            view.show(text_of(view).index(f"run {number}\n"), False)
+            self.chats.questions.look_at_questions()
+        view.set_viewport_position(bottom, False)
+        self.look()
+        yield from self.press("allow_all_shown")
+        allowed = [call for call, _outcome in self.decided()]
+        self.assertIn("29", allowed)
+        self.assertNotIn("3", allowed)
+
+    def test_a_question_that_came_just_now_is_not_allowed_with_the_others(self) -> Steps:
+        view = yield from self.chat()
+        yield from self.ask_all(view, 2)
+        self.look()
+        yield from self.asks(view, "new")
+        self.moments -= 1
+        yield from self.follow(view, "[Allow all shown]")
+        self.assertEqual(self.decided(), [("0", ONCE), ("1", ONCE)])
+
+    def test_what_the_agent_has_changed_out_of_sight_is_not_allowed_with_the_others(self) -> Steps:
+        view = yield from self.chat()
+        yield from self.ask_all(view, 2, lines=200)
+        for row in range(0, view.rowcol(view.size())[0], 10):
+            view.show(view.text_point(row, 0), False)
+            self.look()
+        yield from self.asks(view, "0", command="rm -r /")
+        self.look()
+        yield from self.press("allow_all_shown")
+        self.assertEqual([call for call, _outcome in self.decided()], ["1"])
+
+    def test_nothing_is_allowed_where_questions_have_moved_just_now(self) -> Steps:
+        view = yield from self.chat()
+        yield from self.ask_all(view, 3)
+        self.look()
+        yield from self.tell(view, ToolExecution("1", "shell", EXECUTING))
+        yield from self.press("allow_all_shown")
+        self.assertEqual(self.decided(), [])
+        yield from self.until_told(answering.MOVED)
+        self.moments += question_sight.MOMENT
+        yield from self.press("allow_all_shown")
+        self.assertEqual([call for call, _outcome in self.decided()], ["0", "2"])
+
+    def test_a_long_command_is_allowed_once_it_was_read_to_its_end(self) -> Steps:
+        view = yield from self.chat()
+        yield from self.ask_all(view, 2, lines=200)
+        self.look()
+        yield from self.press("allow_all_shown")
+        self.assertEqual(self.decided(), [])
+        for row in range(0, view.rowcol(view.size())[0], 10):
+            view.show(view.text_point(row, 0), False)
+            self.look()
+        yield from self.press("allow_all_shown")
+        self.assertEqual(self.decided(), [("0", ONCE), ("1", ONCE)])
+
+    def test_all_are_denied_seen_or_not_but_other_questions_wait_on(self) -> Steps:
+        view = yield from self.chat()
+        yield from self.ask_all(view, 30, lines=4)
+        yield from self.tell(view, Elicitation("e", FORM, "Which one?"))
+        yield from self.follow(view, "[Deny all]")
+        self.assertEqual(self.decided(), [(str(number), CANCEL) for number in range(30)])
+        self.assertFalse([it for it in self.requests() if isinstance(it, AnswerElicitation)])
+        yield from self.until_told("Denied: 30 questions.")
+
+    def test_an_edit_is_allowed_with_the_others_once_its_review_was_in_front(self) -> Steps:
+        view = yield from self.chat()
+        for name in ("a.txt", "b.txt"):
+            diff = Diff(self.write(name, "old\n"), "old\n", "new\n")
+            options = (Option(ONCE, "Yes"), Option(CANCEL, "No"))
+            body = ToolConfirmation(name, "edit", "Edit", "", "", {}, options, diff)
+            yield from self.tell(view, body)
+        yield lambda: len(list(open_diffs.diffs(self.window))) == 2
+        in_front = [
+            record.path
+            for right, record in open_diffs.diffs(self.window)
+            if open_diffs.is_on_top(self.window, right)
+        ]
+        self.window.focus_view(view)
+        self.look()
+        yield from self.press("allow_all_shown")
+        allowed = [call for call, _outcome in self.decided()]
+        self.assertEqual(allowed, [os.path.basename(path) for path in in_front])
+        yield from self.until_told("1 question still waits")
+
+    def test_without_a_question_both_commands_say_so(self) -> Steps:
+        yield from self.chat()
+        for command in ("allow_all_shown", "deny_all"):
+            self.sentences.clear()
+            yield from self.press(command)
+            yield from self.until_told(answering.NONE_WAITS)
 
 
 class Commands(QuestionCase):
@@ -538,7 +687,9 @@ class Links(QuestionCase):
         view.run_command("drag_select", {"event": {"button": 1}})
         yield from self.tell(view, ToolExecution("a", "shell", EXECUTING))
         self.moments += 1
-        self.assertEqual(text_of(view).index("[Yes]") + 1, view.sel()[0].b)
+        # The button is released above the next one's.
+        view.sel().clear()
+        view.sel().add(text_of(view).index("[Yes]") + 1)
         yield from self.until_clicked()
         self.assertEqual(self.decided(), [])
         view.run_command("drag_select", {"event": {"button": 1}})

@@ -215,12 +215,12 @@ class WhatItSays(AdapterTestCase):
             (0, "", replace(qwen, live=(asking("Qwen Code"),)), "Qwen: asks"),
             (0, "", second, "Gemini 2: asks"),
             (1, "", qwen, "Qwen: 1 edit to look at"),
-            (0, "asks in a chat", qwen, "Gemini: asks in a chat"),
+            (0, "Codex: asks in a chat", qwen, "Codex: asks in a chat"),
             (
                 0,
-                "asks in a chat",
+                "Codex: asks in a chat",
                 replace(qwen, live=(asking("Qwen Code"),)),
-                "Gemini: asks in a chat, Qwen asks",
+                "Codex: asks in a chat, Qwen asks",
             ),
         ):
             self.unseen, self.asked = unseen, asked
@@ -229,17 +229,18 @@ class WhatItSays(AdapterTestCase):
                 self.assertEqual(self.said(), words)
 
     def test_what_is_asked_in_chats_comes_before_each_state(self) -> None:
-        self.asked = "asks in a chat"
-        for clients, words in (
-            ((), "Gemini: asks in a chat"),
-            (("Gemini CLI",), "Gemini: asks in a chat"),
+        self.asked = "Codex: asks in a chat"
+        for shown, words in (
+            (status(self.window), "Codex: asks in a chat"),
+            (status(self.window, "Gemini CLI"), "Codex: asks in a chat"),
+            (status(self.window, port=0), "Codex: asks in a chat, Gemini off"),
         ):
-            self.bar.update_statuses((status(self.window, *clients),))
-            with self.subTest(clients):
+            self.bar.update_statuses((shown,))
+            with self.subTest(words):
                 self.assertEqual(self.said(), words)
         self.unseen = 1
-        self.bar.refresh_texts()
-        self.assertEqual(self.said(), "Gemini: asks in a chat, 1 edit to look at")
+        self.bar.update_statuses((status(self.window),))
+        self.assertEqual(self.said(), "Codex: asks in a chat, 1 edit to look at")
 
     def test_edits_to_look_at_stand_beside_each_state(self) -> None:
         for count, clients, words in (

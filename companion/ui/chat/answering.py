@@ -12,7 +12,7 @@ import sublime
 
 from ...agent.turn_events import ALWAYS, ALWAYS_SERVER, ALWAYS_TOOL, CANCEL, MODIFY, ONCE
 from ...chat import rendered
-from ...chat.amounts import one_line, shorten_text
+from ...chat.amounts import count_text, one_line, shorten_text
 from ...chat.question import PERMISSION
 from ..stories import Stories
 from .chat_view import ChatView
@@ -34,7 +34,14 @@ OVER = "That question does not wait any more."
 SHOWN = "{} was not in sight until now, or not all of it. Read it, then choose {} again."
 NO_SUCH = "{} is no answer to this question. You can answer: {}."
 TOO_LONG = "That is too much for the chat. A tab shows all of it: look at it, and decide then."
+ALLOWED = "Allowed once: {}."
+DENIED = "Denied: {}."
+STILL_WAIT = "{} still wait{}: scroll through them, and look at their edits, before you allow them."
+MOVED = "The questions have moved just now: look at them again, then choose Allow All Shown again."
 MAX_TITLE = 60
+# The actions of links that answer a question, and those that answer all.
+ALL_ACTIONS = (rendered.ALLOW_ALL_SHOWN, rendered.DENY_ALL)
+QUESTION_ACTIONS = (rendered.DECIDE, rendered.ANSWER, rendered.DECLINE, *ALL_ACTIONS)
 
 
 class Answering:
@@ -82,10 +89,49 @@ class Answering:
             else:
                 self._answer_question(asked, window, decision)
 
+    def allow_all_shown(self, window: sublime.Window) -> None:
+        """Allow once what the current chat asks for, as far as all of it was in sight."""
+        chat = self._questions.current_chat(window)
+        waiting = _open_permissions(chat, self._replies)
+        if chat is None or not waiting:
+            self._tell(NONE_WAITS)
+        elif self._questions.sight.has_moved(chat.conversation):
+            self._tell(MOVED)
+        else:
+            decisions = [
+                (asked, option)
+                for asked in self._questions.read_questions(chat)
+                for option in asked.question.options
+                if option.outcome == ONCE and self._replies.can_allow_unasked(asked)
+            ]
+            self._tell(_allowed_words(len(decisions), len(waiting)))
+            self._replies.decide_all(decisions)
+
+    def deny_all(self, window: sublime.Window) -> None:
+        """Deny all that the current chat asks for."""
+        chat = self._questions.current_chat(window)
+        waiting = _open_permissions(chat, self._replies)
+        if not waiting:
+            self._tell(NONE_WAITS)
+            return
+        self._tell(DENIED.format(count_text(len(waiting), "question")))
+        self._replies.decide_all(
+            [
+                (asked, option)
+                for asked in waiting
+                for option in asked.question.options
+                if option.outcome == CANCEL
+            ]
+        )
+
     def follow_link(self, view: sublime.View, chat: ChatView, action: str, told: Any) -> None:
-        """A link of a question: DECIDE, ANSWER or DECLINE of `chat/rendered`, and the members of
-        its argument."""
+        """A link of a question: one of QUESTION_ACTIONS, and the members of its argument."""
         window, id = view.window(), told.get("call") or told.get("elicitation")
+        if window is not None and action in ALL_ACTIONS:
+            window.focus_view(view)
+            decide = self.deny_all if action == rendered.DENY_ALL else self.allow_all_shown
+            decide(window)
+            return
         found = [
             question
             for question in chat.waiting_questions
@@ -199,3 +245,19 @@ def _find_waiting_question(chat: ChatView, told: Mapping[str, Any]) -> WaitingQu
         ),
         None,
     )
+
+
+def _open_permissions(chat: ChatView | None, replies: Replies) -> list[WaitingQuestion]:
+    """What the chat asks to be allowed, without what is answered already."""
+    asked = (WaitingQuestion(chat, each) for each in chat.waiting_questions) if chat else ()
+    return [
+        each for each in asked if each.question.kind == PERMISSION and not replies.is_answered(each)
+    ]
+
+
+def _allowed_words(allowed: int, waiting: int) -> str:
+    left = waiting - allowed
+    said = [ALLOWED.format(count_text(allowed, "question"))] if allowed else []
+    if left:
+        said.append(STILL_WAIT.format(count_text(left, "question"), "s" if left == 1 else ""))
+    return " ".join(said)

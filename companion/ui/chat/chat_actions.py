@@ -10,12 +10,12 @@ import sublime
 from ...base.answer import Answer
 from ...chat.attached import Attached
 from ...chat.chat_update import FAILED, ChatUpdate
-from ...chat.rendered import ANSWER, DECIDE, DECLINE, OPEN_EDIT, SHOW_OUTPUT, Link
+from ...chat.rendered import OPEN_EDIT, SHOW_OUTPUT, Link
 from .. import views
 from ..review import open_diffs
 from ..stories import Stories
 from . import chat_places, link_actions
-from .answering import Answering
+from .answering import QUESTION_ACTIONS, Answering
 from .chat_drawing import ChatDrawing
 from .chat_tabs import ChatTabs
 from .chat_unasked import ChatUnasked
@@ -34,9 +34,6 @@ if TYPE_CHECKING:
     from ...chat.chat_service import ChatService
     from ...chat.requests import ChatRequest
     from ..engines import Engines
-
-# The actions of links that answer a question.
-QUESTION_ACTIONS = (DECIDE, ANSWER, DECLINE)
 
 T = TypeVar("T")
 NAME = "Chat"

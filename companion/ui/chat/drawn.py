@@ -6,7 +6,7 @@ A view is compared with it, and repaired from it: `chat/transcript` lives on ano
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Sequence, TypeVar
+from typing import Iterator, Sequence, TypeVar
 
 from ...base.text_digest import rows_digest
 from ...chat.rendered import Fold, Link, Mark, Patch, Picture, Rendered
@@ -26,11 +26,8 @@ class DrawnBlock:
         self.id = id
         self.number = number
         self.drawn = drawn
+        self.size = len(drawn.text)
         self.rows_digest = rows_digest(drawn.text)
-
-    @property
-    def size(self) -> int:
-        return len(self.drawn.text)
 
     def replace_range(self, start: int, end: int, new: Rendered) -> None:
         old = self.drawn
@@ -47,6 +44,7 @@ class DrawnBlock:
             _replace_ranges(old.links, start, end, new.links, len(new.text)),
             _replace_ranges(old.pictures, start, end, new.pictures, len(new.text)),
         )
+        self.size = len(text)
 
 
 class DrawnDocument:
@@ -113,13 +111,12 @@ class DrawnDocument:
         self.size += sum(block.size for block in blocks)
         self._rows_digest += sum(block.rows_digest for block in blocks)
 
-    @property
-    def last_block(self) -> tuple[int, DrawnBlock] | None:
-        """The last block, with where it begins."""
-        if not self._blocks:
-            return None
-        block = self._blocks[-1]
-        return self.size - block.size, block
+    def blocks_from_end(self) -> Iterator[tuple[int, DrawnBlock]]:
+        """The blocks, the last one first, each with where it begins."""
+        end = self.size
+        for block in reversed(self._blocks):
+            end -= block.size
+            yield end, block
 
     def find_block(self, patch: Patch) -> tuple[int, DrawnBlock]:
         """Where the patch's block begins, and the block. Raises Misplaced."""
@@ -142,19 +139,23 @@ class DrawnDocument:
 
     def links_at(self, point: int) -> list[Link]:
         """The links that cover this offset of the document, with offsets of the document."""
-        end = self.size
-        for block in reversed(self._blocks):
-            begin = end - block.size
+        for begin, block in self.blocks_from_end():
             if begin <= point:
-                found = move_ranges(block.drawn.links, begin) if point < end else ()
+                found = move_ranges(block.drawn.links, begin)
                 return [link for link in found if link.start <= point < link.end]
-            end = begin
         return []
 
+    def block_at(self, point: int) -> DrawnBlock | None:
+        """The block that covers this offset of the document."""
+        for begin, block in self.blocks_from_end():
+            if begin <= point:
+                return block if point < begin + block.size else None
+        return None
+
     def _find_known(self, patch: Patch) -> tuple[int, DrawnBlock]:
-        end = self.size
+        end, id = self.size, patch.block
         for block in reversed(self._blocks):
-            if block.id == patch.block:
+            if block.id == id:
                 return end - block.size, block
             end -= block.size
         raise Misplaced(patch.block)

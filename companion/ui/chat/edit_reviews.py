@@ -186,12 +186,16 @@ class EditReviews(Owner):
 
     def shows_unseen(self, chat: str, call: str) -> bool:
         """Show a review of the call that was never in front; False if all were."""
+        return any(go_to_review(chat, call, path) for path in self.unseen_paths(chat, call))
+
+    def unseen_paths(self, chat: str, call: str) -> list[str]:
+        """The files of the call whose reviews were never in front."""
         views = list(open_reviews())
         self._add_seen(_on_top(views))
         asked = self._asked.get((chat, call))
         seen = asked.seen if asked is not None else set()
-        paths = [record.path for _, record in views if key_of(record) == (chat, call)]
-        return any(go_to_review(chat, call, path) for path in paths if path not in seen)
+        paths = (record.path for _, record in views if key_of(record) == (chat, call))
+        return [path for path in paths if path not in seen]
 
     def _add_seen(self, on_top: set[tuple[Key, str]]) -> None:
         for key, path in on_top:

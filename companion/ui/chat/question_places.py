@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from typing import Mapping, Tuple
+from typing import Mapping, Sequence, Tuple
 
 from ...chat.question import ChatQuestion
-from .drawn import DrawnDocument
+from .drawn import DrawnBlock, DrawnDocument
 
 # A question of a conversation: its kind, the turn, its id, and its revision: one that the agent
 # changes is another one, which nobody has seen.
@@ -18,25 +17,23 @@ def key_of(question: ChatQuestion) -> Key:
 
 
 def find_question_places(
-    document: DrawnDocument, waiting: tuple[ChatQuestion, ...]
+    document: DrawnDocument, waiting: Sequence[ChatQuestion]
 ) -> Mapping[Key, tuple[int, int]]:
-    """Each question's lines, from and to, in the order in which they stand there. Each ends with
-    the line of its last link. One that is not drawn is missing."""
-    last = document.last_block
-    if last is None:
-        return {}
-    begin, block = last
-    ends: dict[tuple[str, str], int] = {}
-    for link in block.drawn.links:
-        told = json.loads(link.argument)
-        id = told.get("call") or told.get("elicitation")
-        line_end = block.drawn.text.find("\n", link.end)
-        ends[told.get("turn"), id] = line_end if line_end >= 0 else block.size
+    """Each question's lines, from and to, without the last line end. One that is not drawn is
+    missing."""
+    wanted = {question.block: key_of(question) for question in waiting}
     found: dict[Key, tuple[int, int]] = {}
-    start = len(block.drawn.text) - len(block.drawn.text.lstrip("\n"))
-    for question in waiting:
-        end = ends.get((question.turn, question.id))
-        if end is not None:
-            found[key_of(question)] = begin + start, begin + end
-            start = end + 1
+    for begin, block in document.blocks_from_end():
+        # They stand below all others.
+        if len(found) == len(wanted):
+            break
+        key = wanted.get(block.id)
+        if key is not None:
+            found[key] = place_in(begin, block)
     return found
+
+
+def place_in(begin: int, block: DrawnBlock) -> tuple[int, int]:
+    """The lines of a question whose block begins there."""
+    text = block.drawn.text
+    return begin + len(text) - len(text.lstrip("\n")), begin + len(text) - 1

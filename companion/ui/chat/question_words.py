@@ -8,32 +8,37 @@ from typing import Sequence
 from ...chat.amounts import count_text, one_line, shorten_text
 from ...chat.chat_update import ChatUpdate
 from ...chat.question import PERMISSION, ChatQuestion
+from ...ide.clis import short_label
 
 # Characters of what a question is about.
 MAX_TITLE, MAX_SUBJECT = 30, 120
-IN_BAR = "asks{about} in a chat (Show Question)"
-SEVERAL_IN_BAR = "{count} questions in chats (Show Question)"
+IN_BAR = "{name}: asks{about} in a chat (Show Question)"
+SEVERAL_IN_BAR = "{name}: {count} questions in {where} (Show Question)"
 IN_CHAT = "{name} asks{more}: choose an answer above, or press {keys}."
+THE_AGENT, AN_AGENT = "The agent", "An agent"
 KEYS = "F8 y to allow once, F8 x to reject"
 FORM_KEYS = "F8 y to answer, F8 x to decline"
 
 
-def in_status_bar(waiting: Sequence[ChatQuestion]) -> str:
-    """The words for the status bar, of questions, the oldest first; empty without any."""
-    if not waiting:
+def in_status_bar(chats: Sequence[ChatUpdate]) -> str:
+    """The words for the status bar, of chats in which something waits; empty without any."""
+    if not chats:
         return ""
-    if len(waiting) > 1:
-        return SEVERAL_IN_BAR.format(count=len(waiting))
-    question = waiting[0]
+    names = dict.fromkeys(short_label(chat.agent_name or AN_AGENT) for chat in chats)
+    name, count = ", ".join(names), sum(len(chat.waiting) for chat in chats)
+    if count > 1:
+        where = "a chat" if len(chats) == 1 else "chats"
+        return SEVERAL_IN_BAR.format(name=name, count=count, where=where)
+    question = chats[0].waiting[0]
     is_tool = question.kind == PERMISSION
     about = f" about {shorten_text(question.title, MAX_TITLE)}" if is_tool else ""
-    return IN_BAR.format(about=about)
+    return IN_BAR.format(name=name, about=about)
 
 
 def above_composer(update: ChatUpdate) -> str:
     """The words above the composer of a chat in which something waits."""
     first, count = update.waiting[0], len(update.waiting)
-    name = update.agent_name or "The agent"
+    name = update.agent_name or THE_AGENT
     more = f" you {count_text(count, 'question')}" if count > 1 else " you"
     keys = KEYS if first.kind == PERMISSION else FORM_KEYS
     return IN_CHAT.format(name=name, more=more, keys=keys)
@@ -43,4 +48,4 @@ def on_desktop(name: str, question: ChatQuestion) -> str:
     """The question as a sentence for a notice."""
     subject = one_line(question.text) if question.kind == PERMISSION else ""
     what = question.title + (f": {subject}" if subject else "")
-    return f"{name or 'An agent'} asks you: {shorten_text(one_line(what), MAX_SUBJECT)}"
+    return f"{name or AN_AGENT} asks you: {shorten_text(one_line(what), MAX_SUBJECT)}"

@@ -68,7 +68,12 @@ class Replies:
 
     def withdraw_stale_panels(self, chat: ChatView) -> None:
         """Close the panels of what waits no more."""
-        id, waiting = chat.conversation, frozenset(map(key_of, chat.waiting_questions))
+        id = chat.conversation
+        if not any(
+            key[0] == id for key in (*self._panels, *self._answered, *self.whole_texts.keys)
+        ):
+            return
+        waiting = frozenset(map(key_of, chat.waiting_questions))
         for key, panel in list(self._panels.items()):
             if key[0] == id and key[1] not in waiting:
                 panel.withdraw()
@@ -98,19 +103,39 @@ class Replies:
         """Show the review of the file; False if it has none."""
         return asked_edits.go_to_review(asked.chat.conversation, asked.question.id, path)
 
+    def can_allow_unasked(self, asked: WaitingQuestion) -> bool:
+        """Whether nothing is to be shown before it is allowed: no text in a tab, no review."""
+        if self.is_answered(asked) or self.whole_texts.is_missing(asked):
+            return False
+        return not self._edits.unseen_paths(asked.chat.conversation, asked.question.id)
+
+    def decide_all(self, decisions: Sequence[tuple[WaitingQuestion, Option]]) -> None:
+        """Send these answers, without a sentence about each."""
+        edits = [pair for pair in decisions if pair[0].question.diffs]
+        for asked, option in decisions:
+            if not asked.question.diffs:
+                self._stories.begin(self.decide_call(asked, option, is_told=False))
+        self._stories.begin(self._decide_in_turn(edits))
+
     # Stories
 
-    async def decide_call(self, asked: WaitingQuestion, option: Option) -> bool:
-        """Whether the agent was told."""
+    async def _decide_in_turn(self, decisions: Sequence[tuple[WaitingQuestion, Option]]) -> None:
+        """One after the other: a review with doubts asks the user."""
+        for asked, option in decisions:
+            await self.decide_call(asked, option, is_told=False)
+
+    async def decide_call(
+        self, asked: WaitingQuestion, option: Option, is_told: bool = True
+    ) -> bool:
+        """Whether the agent was told; the user is told what they chose where `is_told`."""
         from ...chat.requests import Decide
 
         chat, call = asked.chat.conversation, asked.question.id
         if option.outcome != CANCEL and await self._edits.allow_call(chat, call, self._accept):
             return True
         request = Decide(chat, call, option.outcome, revision=asked.question.revision)
-        return await self._send_request(
-            asked, request, SAID.format(asked.question.title, option.label)
-        )
+        said = SAID.format(asked.question.title, option.label) if is_told else ""
+        return await self._send_request(asked, request, said)
 
     async def decide_one_of(
         self, asked: WaitingQuestion, options: Sequence[Option], window: sublime.Window

@@ -4,7 +4,9 @@ thread only."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Callable
+from datetime import datetime
+from operator import attrgetter
+from typing import Callable, Iterable, Mapping, Sequence
 
 import sublime
 
@@ -14,8 +16,8 @@ from ..review.open_diffs import is_on_top
 from . import question_words
 from .chat_tabs import ChatTabs
 from .chat_view import ChatView
-from .question_places import Key, find_question_places, key_of
-from .question_sight import Sight
+from .question_places import Key, find_question_places, key_of, place_in
+from .question_sight import Sight, visible_part
 
 
 @dataclass(frozen=True)
@@ -32,9 +34,7 @@ class WaitingQuestion:
     @property
     def place(self) -> tuple[int, int] | None:
         """Where it stands in the chat; None if it is not drawn."""
-        return find_question_places(self.chat.document, self.chat.waiting_questions).get(
-            key_of(self.question)
-        )
+        return find_question_places(self.chat.document, (self.question,)).get(key_of(self.question))
 
     def view_in(self, window: sublime.Window) -> sublime.View | None:
         """The chat's view in the window: one that is visible, if there is one."""
@@ -53,27 +53,32 @@ class WaitingQuestions:
         self._notify = notify
         self.changes = Signal()
         self.sight = Sight()
-        # Those that the user was told of, by the conversations.
-        self._known: dict[str, frozenset[Key]] = {}
+        # What waits in each conversation and the user was told of, by its block.
+        self._known: dict[str, Mapping[str, ChatQuestion]] = {}
 
     def update_questions(self, chat: ChatView) -> None:
         """An update of the chat was drawn."""
-        keys = frozenset(map(key_of, chat.waiting_questions))
-        known = self._known.get(chat.conversation, frozenset())
-        if keys:
+        before, now = self._known_in(chat), chat.waiting_questions
+        by_block = dict(zip(map(attrgetter("block"), now), now))
+        self._known[chat.conversation] = by_block
+        # A transcript that comes anew has others with the same keys.
+        new, gone = (
+            {key_of(question): question for question in _only_in(*pair)}
+            for pair in ((now, before.values()), (before.values(), now))
+        )
+        if now:
             self._look_at(chat)
-        if keys == known:
-            return
-        self._known[chat.conversation] = keys
-        if known - keys:
-            self.sight.restart_count([(chat.conversation, key) for key in keys])
-        self.sight.keep_only([question.key for question in self.all_questions])
-        self._notify_user(chat, keys - known)
-        self.changes.emit()
+        if gone.keys() - new.keys():
+            self.sight.restart_count(chat.conversation)
+            self.sight.forget((chat.conversation, key) for key in gone.keys() - new.keys())
+        self._notify_user(chat, [new[key] for key in new if key not in gone])
+        if gone.keys() != new.keys():
+            self.changes.emit()
 
     def forget_chat(self, chat: ChatView) -> None:
         """The last view of the chat is gone."""
-        self._known.pop(chat.conversation, None)
+        known = self._known.pop(chat.conversation, {})
+        self.sight.forget((chat.conversation, key_of(each)) for each in known.values())
         self.changes.emit()
 
     def look_at_questions(self) -> None:
@@ -92,49 +97,65 @@ class WaitingQuestions:
             for question in chat.waiting_questions
         ]
 
-    def in_window(self, window: sublime.Window) -> list[WaitingQuestion]:
-        """The oldest first."""
+    def chats_in(self, window: sublime.Window) -> list[ChatView]:
+        """The chats of the window in which something waits, that with the oldest question first."""
         found = [
-            question for question in self.all_questions if question.view_in(window) is not None
+            chat
+            for chat in self._tabs.chats
+            if chat.waiting_questions and any(view.window() == window for view in chat.views)
         ]
-        times = {question.key: question.question.asked for question in found}
-        return sorted(
-            found, key=lambda question: (times[question.key] is None, times[question.key])
-        )
+        return sorted(found, key=_time_of_first)
 
     def status_words(self, window: sublime.Window) -> str:
         """The words for the status bar; empty if nothing waits."""
-        waiting = [question.question for question in self.in_window(window)]
-        return question_words.in_status_bar(waiting)
+        return question_words.in_status_bar(
+            [chat.told for chat in self.chats_in(window) if chat.told is not None]
+        )
+
+    def current_chat(self, window: sublime.Window) -> ChatView | None:
+        """Which one a command is about: the chat with the keyboard, else a visible one, else that
+        with the oldest question of the window."""
+        chats = self.chats_in(window)
+        active = window.active_view()
+        in_front = [chat for chat in chats if active in chat.views]
+        visible = [chat for chat in chats if any(is_on_top(window, view) for view in chat.views)]
+        return next(iter(in_front or visible or chats), None)
 
     def current_question(self, window: sublime.Window) -> WaitingQuestion | None:
-        """Which one a command is about: that of the chat with the keyboard, else of a visible one,
-        else the oldest of the window. In one chat, that at the caret, else the oldest."""
-        found = self.in_window(window)
-        if not found:
+        """Which one a command is about: in the current chat that at the caret, else the oldest."""
+        chat = self.current_chat(window)
+        if chat is None:
             return None
-        views = [question.view_in(window) for question in found]
-        in_front = [
-            question for question, view in zip(found, views) if view == window.active_view()
-        ]
-        visible = [
-            question for question, view in zip(found, views) if view and is_on_top(window, view)
-        ]
-        first = (in_front or visible or found)[0]
-        same = [question for question in found if question.chat is first.chat]
-        return next((question for question in same if _is_at_caret(question, window)), first)
-
-    def is_waiting(self, asked: WaitingQuestion) -> bool:
-        return key_of(asked.question) in map(key_of, asked.chat.waiting_questions)
+        first = WaitingQuestion(chat, chat.waiting_questions[0])
+        view = first.view_in(window)
+        carets = [region.b for region in view.sel()] if view is not None else []
+        known = self._known_in(chat)
+        blocks = [chat.document.block_at(caret) for caret in carets]
+        at_carets = [known.get(block.id) for block in blocks if block is not None]
+        question = next((found for found in at_carets if found is not None), None)
+        return first if question is None else WaitingQuestion(chat, question)
 
     def is_seen(self, asked: WaitingQuestion, window: sublime.Window) -> bool:
         """Whether the user has seen all of it, and sees some of it now."""
         view, place = asked.view_in(window), asked.place
-        if view is None or place is None or not is_on_top(window, view):
+        visible = visible_part(view) if view is not None else None
+        if visible is None or place is None:
             return False
-        self.sight.note_visible(view, asked.key, *place)
-        is_here = view.visible_region().intersects(sublime.Region(*place))
+        self.sight.note_visible(visible, asked.key, *place)
+        is_here = visible.intersects(sublime.Region(*place))
         return is_here and self.sight.is_whole(asked.key, place[1] - place[0])
+
+    def read_questions(self, chat: ChatView) -> list[WaitingQuestion]:
+        """Those of the chat that the user has seen as a whole, and for a while."""
+        self._look_at(chat)
+        found = find_question_places(chat.document, chat.waiting_questions)
+        waiting = [WaitingQuestion(chat, question) for question in chat.waiting_questions]
+        lengths = {key: end - start for key, (start, end) in found.items()}
+        return [
+            asked
+            for asked in waiting
+            if asked.key[1] in lengths and self.sight.was_read(asked.key, lengths[asked.key[1]])
+        ]
 
     def show_question(self, asked: WaitingQuestion, window: sublime.Window) -> None:
         """Bring what was not seen of it into sight. The keyboard stays where it is, unless that is
@@ -151,22 +172,43 @@ class WaitingQuestions:
         if place is not None:
             self.sight.scroll_to(view, asked.key, *place)
 
+    def _known_in(self, chat: ChatView) -> Mapping[str, ChatQuestion]:
+        return self._known.get(chat.conversation, {})
+
     def _look_at(self, chat: ChatView) -> None:
-        found = find_question_places(chat.document, chat.waiting_questions)
         for view in chat.views:
-            for key, (start, end) in found.items():
-                self.sight.note_visible(view, (chat.conversation, key), start, end)
+            visible = visible_part(view)
+            if visible is not None:
+                self._note_visible(chat, visible)
 
-    def _notify_user(self, chat: ChatView, keys: frozenset[Key]) -> None:
-        window = chat.views[0].window() if chat.views else None
+    def _note_visible(self, chat: ChatView, visible: sublime.Region) -> None:
+        known = self._known_in(chat)
+        for begin, block in chat.document.blocks_from_end():
+            if begin + block.size < visible.begin():
+                return
+            question = known.get(block.id)
+            if question is not None and begin <= visible.end():
+                place = place_in(begin, block)
+                self.sight.note_visible(visible, (chat.conversation, key_of(question)), *place)
+
+    def _notify_user(self, chat: ChatView, new: Sequence[ChatQuestion]) -> None:
+        window = chat.views[0].window() if chat.views and new else None
+        if window is None:
+            return
         name = chat.told.agent_name if chat.told is not None else ""
-        for question in chat.waiting_questions:
-            if window is not None and key_of(question) in keys:
-                self._notify(window, question_words.on_desktop(name, question))
+        for question in new:
+            self._notify(window, question_words.on_desktop(name, question))
 
 
-def _is_at_caret(asked: WaitingQuestion, window: sublime.Window) -> bool:
-    view, place = asked.view_in(window), asked.place
-    if view is None or place is None:
-        return False
-    return any(place[0] <= region.b <= place[1] for region in view.sel())
+def _only_in(these: Iterable[ChatQuestion], others: Iterable[ChatQuestion]) -> list[ChatQuestion]:
+    """The questions that the others do not have, as the same objects. Nothing is compared: there
+    may be many, and few of them change."""
+    found = dict(zip(map(id, these), these))
+    for known in map(id, others):
+        found.pop(known, None)
+    return list(found.values())
+
+
+def _time_of_first(chat: ChatView) -> tuple[bool, datetime | None]:
+    asked = chat.waiting_questions[0].asked
+    return asked is None, asked

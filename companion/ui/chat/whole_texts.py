@@ -3,7 +3,7 @@ thread only."""
 
 from __future__ import annotations
 
-from typing import Container
+from typing import Container, Iterable
 
 import sublime
 
@@ -15,6 +15,7 @@ from ...chat.waiting_block import is_shown_in_part
 from .. import texts
 from ..stories import Stories, run_in_thread
 from .question_places import Key
+from .question_sight import FullKey
 from .waiting_questions import WaitingQuestion
 
 NAME = "What {} is for"
@@ -24,14 +25,23 @@ class WholeTexts:
     def __init__(self, stories: Stories) -> None:
         self._stories = stories
         # The questions of which a tab was opened.
-        self._opened: set[tuple[str, Key]] = set()
+        self._opened: set[FullKey] = set()
 
     def show_if_needed(self, asked: WaitingQuestion, window: sublime.Window) -> bool:
         """Open a tab where one is needed; False if it is not, or was opened before."""
-        if asked.key in self._opened or not _is_needed(asked.question):
+        if not self.is_missing(asked):
             return False
         self.show_text(asked, window)
         return True
+
+    @property
+    def keys(self) -> Iterable[FullKey]:
+        """The questions of which a tab was opened."""
+        return self._opened
+
+    def is_missing(self, asked: WaitingQuestion) -> bool:
+        """Whether a tab is needed and was not opened."""
+        return asked.key not in self._opened and _is_needed(asked.question)
 
     def show_text(self, asked: WaitingQuestion, window: sublime.Window) -> None:
         self._opened.add(asked.key)

@@ -14,7 +14,7 @@ class GeminiCompanionQuestionCommand(GeminiCompanionRunningCommand):
     """Base of the commands on the question of an agent that waits in the window."""
 
     def has_subject(self, running: Running) -> bool:
-        return bool(running.chat.actions.questions.in_window(self.window))
+        return bool(running.chat.actions.questions.chats_in(self.window))
 
 
 class GeminiCompanionShowQuestionCommand(GeminiCompanionQuestionCommand):
@@ -58,3 +58,17 @@ class GeminiCompanionDenyWithNoteCommand(GeminiCompanionQuestionCommand):
         from ..chat.answering import DENY_WITH_NOTE
 
         running.chat.actions.answering.decide_question(self.window, DENY_WITH_NOTE)
+
+
+class GeminiCompanionAllowAllShownCommand(GeminiCompanionQuestionCommand):
+    """Allow once all that the agent of a chat asks for and that was in sight."""
+
+    def run_with_companion(self, running: Running) -> None:
+        running.chat.actions.answering.allow_all_shown(self.window)
+
+
+class GeminiCompanionDenyAllCommand(GeminiCompanionQuestionCommand):
+    """Deny all that the agent of a chat asks for."""
+
+    def run_with_companion(self, running: Running) -> None:
+        running.chat.actions.answering.deny_all(self.window)
