@@ -45,7 +45,8 @@ UPWARD = {
 # The modules of a room that other rooms may import: of `agent` all that stand beside its folders.
 FRONTS = {
     "agent": {
-        "agent/agent", "agent/asked", "agent/attachments", "agent/credentials", "agent/document",
+        "agent/agent", "agent/asked", "agent/attachments", "agent/auth_method",
+        "agent/credentials", "agent/document",
         "agent/edited_file", "agent/elicitation", "agent/engine", "agent/failure",
         "agent/launches", "agent/open_files", "agent/sentence", "agent/session_state",
         "agent/supported", "agent/tool_servers", "agent/turn_events", "agent/turn_undo",

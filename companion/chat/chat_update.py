@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..agent.auth_method import AuthMethod
 from ..agent.session_state import ConfigOptions, ContextUsage, SlashCommand
 from ..agent.turn_events import Diff, Queue
 from .question import ChatQuestion
@@ -33,6 +34,7 @@ class ChatUpdate:
 
     `agent` is the CLI's id and `agent_name` its name for people; `mode` and `model` are the true
     ones, `options` are all that can be chosen. What is not known yet is empty, `usage` is None.
+    `sign_ins` are the ways to log in that the agent tells, where it asks for a login.
     `unasked` are the edits that the agent has made without asking since the update before,
     `changed` the paths of all files that it has changed since then.
     """
@@ -54,5 +56,6 @@ class ChatUpdate:
     options: ConfigOptions = ConfigOptions()
     commands: tuple[SlashCommand, ...] = ()
     usage: ContextUsage | None = None
+    sign_ins: tuple[AuthMethod, ...] = ()
     unasked: tuple[UnaskedChange, ...] = ()
     changed: tuple[str, ...] = ()

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..agent.agent import Login
+from ..agent.auth_method import AuthMethod
 from ..agent.credentials import Credentials
 from .chats import Chats
 from .requests import ChatRequest
@@ -48,3 +49,35 @@ class FinishLogin(ChatRequest[None]):
     async def carry_out(self, chats: Chats) -> None:
         await chats.agent.backends[self.agent].account.finish_login(self.code)
         chats.retry_all()
+
+
+@dataclass(frozen=True)
+class SignIns(ChatRequest["tuple[AuthMethod, ...]"]):
+    """Asks for the ways to log in that the agent itself tells; none while it does not run."""
+
+    agent: str
+
+    async def carry_out(self, chats: Chats) -> tuple[AuthMethod, ...]:
+        return chats.agent.backends[self.agent].sign_ins
+
+
+@dataclass(frozen=True)
+class SignIn(ChatRequest[None]):
+    """Have the agent log its user in by this way (its id), which takes as long as they do."""
+
+    agent: str
+    method: str
+
+    async def carry_out(self, chats: Chats) -> None:
+        await chats.agent.backends[self.agent].sign_in(self.method)
+        chats.retry_all()
+
+
+@dataclass(frozen=True)
+class StartAnew(ChatRequest[None]):
+    """Start the agent anew when it is needed next: its user logs in to it in a terminal."""
+
+    agent: str
+
+    async def carry_out(self, chats: Chats) -> None:
+        await chats.agent.backends[self.agent].forget_process()

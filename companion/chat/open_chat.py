@@ -8,7 +8,7 @@ from functools import partial
 from typing import AsyncContextManager, Callable
 
 from ..agent.agent import Agent, Conversation
-from ..agent.failure import NOT_SENT, SESSION_NOT_FOUND
+from ..agent.failure import AUTH_REQUIRED, NOT_SENT, SESSION_NOT_FOUND
 from . import finding, problems
 from .chat_update import FAILED, READY, STARTING, STOPPING, WORKING, ChatUpdate
 from .chat_work import MessagesUnderWay, Tasks
@@ -216,6 +216,7 @@ class OpenChat:
         update = replace(first, state=self._current_state(), problem=self._problem, code=self._code)
         if found is None:
             return update
+        asks_for_login = self._code == AUTH_REQUIRED
         return replace(
             update,
             queue=found.queue.body,
@@ -227,6 +228,7 @@ class OpenChat:
             model=found.session.choices.models.current,
             options=found.session.state.options,
             usage=found.session.state.usage,
+            sign_ins=self._agent.backends[found.cli.id].sign_ins if asks_for_login else (),
         )
 
     def _current_state(self) -> str:

@@ -24,6 +24,7 @@ from GeminiCompanion.companion.agent.acp.messages import (
     UnusedUpdate,
 )
 from GeminiCompanion.companion.agent.acp.process import AgentProcess
+from GeminiCompanion.companion.agent.auth_method import BY_PROGRAM, IN_TERMINAL, AuthMethod
 from GeminiCompanion.companion.agent.elicitation import ElicitationRequest
 from GeminiCompanion.companion.agent.failure import GEMINI_ERROR, AgentError
 from GeminiCompanion.companion.base import jsonrpc
@@ -53,6 +54,36 @@ def content(text: str) -> dict[str, Any]:
 
 
 PLACE = messages.SessionPlace("/w")
+
+
+class LogIn(unittest.TestCase):
+    def test_who_does_a_login_is_read_of_each_way(self) -> None:
+        command = {"command": "/bin/evil", "args": ["auth", "login"], "env": {"A": "1", "B": 2}}
+        told = messages.read_initialized(
+            {
+                "authMethods": [
+                    {"id": "a", "name": "A"},
+                    {"id": "b", "type": "terminal", "args": ["login"], "env": {"A": "1"}},
+                    {"id": "c", "_meta": {"terminal-auth": command}},
+                    {"id": "d", "type": "env_var"},
+                    {"name": "no id"},
+                ]
+            }
+        )
+        self.assertEqual(
+            told.auth_methods,
+            (
+                AuthMethod("a", "A"),
+                AuthMethod("b", "", IN_TERMINAL, ("login",), (("A", "1"),)),
+                AuthMethod("c", "", BY_PROGRAM, ("auth", "login"), (("A", "1"),)),
+                AuthMethod("d", "", "env_var"),
+            ),
+        )
+
+    def test_terminals_for_a_login_are_offered_only_where_they_can_be_opened(self) -> None:
+        for opens, offered in ((True, {"terminal": True}), (False, None)):
+            asked = protocol_version.initialize_request(False, opens_terminals=opens)
+            self.assertEqual(asked.params["clientCapabilities"].get("auth"), offered)
 
 
 class BesideTheProtocol(unittest.TestCase):

@@ -80,6 +80,29 @@ class Plain(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(caught.exception.code, failure.AUTH_REQUIRED)
         self.assertIn("offers: API Key, Another way.", str(caught.exception))
 
+    async def test_the_user_logs_in_by_a_way_that_it_tells(self) -> None:
+        agent = self.agent("--login")
+        backend = agent.backends[None]
+        self.assertEqual(backend.sign_ins, ())
+        with self.assertRaises(AgentError):
+            await self.told()
+        self.assertEqual([each.id for each in backend.sign_ins], ["api-key", "other"])
+        await backend.sign_in("other")
+        heard = await self.heard()
+        self.assertIn('{"methodId": "other"}', heard)
+
+    async def test_it_is_started_anew_where_the_user_logs_in_elsewhere(self) -> None:
+        agent = self.agent("--login")
+        with self.assertRaises(AgentError):
+            await self.told()
+        await agent.backends[None].forget_process()
+        self.assertFalse(agent.process_info().is_running)
+
+    async def test_an_agent_that_is_given_a_key_tells_no_ways(self) -> None:
+        agent = self.agent("--login", id="codex", fallback=Credentials(OPENAI, "a-key"))
+        await self.told()
+        self.assertEqual(agent.backends[None].sign_ins, ())
+
     async def test_where_it_names_no_way_to_log_in_none_is_told(self) -> None:
         self.agent("--login", "--no-ways")
         with self.assertRaises(AgentError) as caught:

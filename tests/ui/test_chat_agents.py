@@ -9,6 +9,7 @@ from typing import Any
 from unittest import mock
 
 import sublime
+from GeminiCompanion.companion.agent.auth_method import BY_PROGRAM, IN_TERMINAL, AuthMethod
 from GeminiCompanion.companion.agent.credentials import (
     API_KEY,
     GOOGLE,
@@ -25,10 +26,17 @@ from GeminiCompanion.companion.agent.failure import (
 from GeminiCompanion.companion.agent.processes.login import Login
 from GeminiCompanion.companion.chat.attached import SELECTION, Attached
 from GeminiCompanion.companion.chat.chat_update import FAILED
-from GeminiCompanion.companion.chat.login_requests import BeginLogin, Configure, FinishLogin
+from GeminiCompanion.companion.chat.login_requests import (
+    BeginLogin,
+    Configure,
+    FinishLogin,
+    SignIn,
+    StartAnew,
+)
 from GeminiCompanion.companion.chat.rendered import LOG_IN, RETRY, Link, Patch, Rendered
 from GeminiCompanion.companion.chat.requests import AgentRow, Agents
 from GeminiCompanion.companion.chat.retry_requests import Reopen, SendAgain
+from GeminiCompanion.companion.ui.chat import sign_in
 from GeminiCompanion.companion.ui.chat.agent_choice import NEEDS_LOGIN, NOT_INSTALLED, USUAL
 from GeminiCompanion.companion.ui.chat.recovery import terminal_command
 from GeminiCompanion.companion.ui.terminals import terminus
@@ -238,6 +246,8 @@ class Failing(AgentCase):
         self.set("agents", {"mine": {"command": ["mine", "--acp", "-v"], "env": env}})
         self.assertEqual(terminal_command("mine"), ("mine", "-v"))
         self.press("log_in_in_terminal")
+        # It does not run, so it tells no ways.
+        yield from self.answer(())
         yield lambda: run.called
         self.assertEqual(run.call_args[0][2], {"A": "1"})
         self.assertEqual(run.call_args[0][4], ("mine", "-v"))
@@ -252,6 +262,7 @@ class Failing(AgentCase):
         self.window.set_project_data({**(before or {}), "settings": ours})
         for number, calls in ((1, 0), (-1, 0), (0, 1)):
             self.press("log_in_in_terminal")
+            yield from self.answer(())
             yield lambda: self.shown and len(self.shown[-1]["items"]) == 2
             (details,) = self.shown[-1]["items"][0].details
             self.assertIn("sh -c 'touch &lt;U+202E&gt;a'", details)
@@ -259,6 +270,44 @@ class Failing(AgentCase):
             yield from self.until_turn()
             self.shown.clear()
             self.assertEqual(run.call_count, calls)
+
+    def test_the_ways_to_log_in_that_an_agent_tells_are_links(self) -> Steps:
+        run = self.replace(terminus, "run_cli", mock.Mock(side_effect=ended))
+        ways = (
+            AuthMethod("web", "Log in with\u202e Acme"),
+            AuthMethod("tty", "Acme", IN_TERMINAL, ("login", "--now"), (("ACME", "1"),)),
+            AuthMethod("old", "Old", BY_PROGRAM, ("auth", "login")),
+        )
+        yield from self.failed(code=AUTH_REQUIRED, agent="mine", agent_name="Mine", sign_ins=ways)
+        self.set("agents", {"mine": {"command": ["mine", "--acp", "-v"], "env": {"B": "2"}}})
+        shown = self.state_of(self.view)
+        self.assertIn("Mine asks for a login of its own", shown)
+        for words in ("Log in with&lt;U+202E&gt; Acme", "Acme (in a terminal)", "Try again"):
+            self.assertIn(words, shown)
+        self.assertNotIn("Log in in a terminal", shown)
+        self.sign_in("web")
+        yield lambda: self.service.asked
+        self.assertEqual(self.asked, SignIn("mine", "web"))
+        yield from self.answer(None)
+        for way, command, env in (
+            ("tty", ("mine", "--acp", "-v", "login", "--now"), {"ACME": "1", "B": "2"}),
+            # Without the words by which it speaks the protocol, and never a command that it names.
+            ("old", ("mine", "auth", "login"), {"B": "2"}),
+        ):
+            run.reset_mock()
+            self.sign_in(way)
+            yield lambda: self.asked == StartAnew("mine")
+            self.assertFalse(run.called)
+            yield from self.answer(None)
+            yield lambda: run.called
+            self.assertEqual((run.call_args[0][4], run.call_args[0][2]), (command, env))
+        self.assertIn(sign_in.TRY_AGAIN.format("Mine"), " ".join(self.sentences))
+
+    def sign_in(self, way: str) -> None:
+        """Follow the link of a way that the agent tells."""
+        self.assertIn(f"&quot;{way}&quot;", self.state_of(self.view))
+        id = self.id_of(self.view)
+        self.run_command("chat_remedy", action="sign_in", conversation=id, way=way)
 
     def test_a_failed_turn_is_sent_again_or_logged_in_for(self) -> Steps:
         yield from self.failed(state="ready", problem="")

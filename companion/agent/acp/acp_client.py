@@ -12,6 +12,7 @@ from typing import Any, AsyncContextManager, Awaitable, Callable, Mapping, Seque
 
 from ...base import jsonrpc
 from ...base.log import logger
+from ..auth_method import AuthMethod
 from ..elicitation import ElicitationRequest
 from ..failure import (
     AUTH_REQUIRED,
@@ -201,7 +202,7 @@ class AcpClient:
         self.lines = MessageLines(listener.take_noise)
         self._unreadable = UnreadableMessages(name)
         self.capabilities = messages.AgentCapabilities()
-        self.auth_methods: tuple[messages.AuthMethod, ...] = ()
+        self.auth_methods: tuple[AuthMethod, ...] = ()
         self.log_in = None if log_in is None else partial(log_in, self)
         # Told where the agent asks for a login, if the user has to log in by themselves.
         self.advice: Words = ""
@@ -271,11 +272,15 @@ class AcpClient:
         protocol."""
         self.process.write(text.encode("utf-8") + b"\n")
 
-    async def initialize(self, timeout: float, writes: bool, reads: bool = False) -> None:
+    async def initialize(
+        self, timeout: float, writes: bool, reads: bool = False, opens_terminals: bool = False
+    ) -> None:
         """Must be called first. `writes` and `reads` say whether the agent is to write and read
-        files through us. Raises AgentError."""
+        files through us, `opens_terminals` whether its user can log in to it in a terminal. Raises
+        AgentError."""
         self._writes, self._reads = writes, reads
-        told = await self.request(protocol_version.initialize_request(writes, reads), timeout)
+        asked = protocol_version.initialize_request(writes, reads, opens_terminals)
+        told = await self.request(asked, timeout)
         if not protocol_version.is_spoken(told):
             raise AgentError(
                 CLIENT_NOT_INITIALIZED,

@@ -14,6 +14,7 @@ from typing import Any, Callable, Generic, Mapping, Sequence, TypeVar, Union
 
 from ...base import jsonrpc
 from .. import elicitation, session_state
+from ..auth_method import BY_AGENT, BY_PROGRAM, AuthMethod
 from ..elicitation import ElicitationRequest
 from ..session_state import BOOLEAN, ConfigOption, ConfigOptions, StateUpdate
 from ..wording.surrogates import clean_surrogates
@@ -259,14 +260,6 @@ class AgentCapabilities:
 
 
 @dataclass(frozen=True)
-class AuthMethod:
-    """A way to log in. `id` is for `authenticate`, `name` for people."""
-
-    id: str
-    name: str = ""
-
-
-@dataclass(frozen=True)
 class Initialized:
     """`protocol_version` is the agent's value, of any type; `version` is the agent's own version.
     `auth_methods` are those that it offers; it need not ask for one."""
@@ -458,12 +451,28 @@ def read_initialized(result: Mapping[str, Any]) -> Initialized:
         isinstance(sessions.get("fork"), dict),
     )
     methods = tuple(
-        AuthMethod(text_of(each, "id"), clean_surrogates(text_of(each, "name")))
+        _read_auth_method(clean_surrogates(each))
         for each in objects_of(result, "authMethods")
         if text_of(each, "id")
     )
     version = text_of(object_of(result, "agentInfo"), "version")
     return Initialized(result.get("protocolVersion"), capabilities, version, methods)
+
+
+def _read_auth_method(told: Mapping[str, Any]) -> AuthMethod:
+    kind, holder = text_of(told, "type") or BY_AGENT, told
+    program = object_of(object_of(told, "_meta"), BY_PROGRAM)
+    if kind == BY_AGENT and program:
+        # Its command is left out: whoever runs it knows the agent's own.
+        kind, holder = BY_PROGRAM, program
+    args, env = holder.get("args"), object_of(holder, "env")
+    return AuthMethod(
+        text_of(told, "id"),
+        text_of(told, "name"),
+        kind,
+        tuple(map(str, args)) if isinstance(args, list) else (),
+        tuple((name, value) for name, value in env.items() if isinstance(value, str)),
+    )
 
 
 def session_update(params: Mapping[str, Any]) -> tuple[str, SessionUpdate]:

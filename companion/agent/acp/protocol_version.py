@@ -7,22 +7,31 @@ only acknowledges the prompt, an update tells the end, and clients write no file
 
 from __future__ import annotations
 
+from typing import Any
+
 from .. import elicitation
+from ..auth_method import BY_PROGRAM
 from . import messages
 from .messages import Initialized, OutgoingRequest
 
 VERSION = 1
 
 
-def initialize_request(writes: bool, reads: bool = False) -> OutgoingRequest[Initialized]:
+def initialize_request(
+    writes: bool, reads: bool = False, opens_terminals: bool = False
+) -> OutgoingRequest[Initialized]:
     """`writes` and `reads` say whether the agent is to write and read files through us
-    (docs/gemini-cli-acp.md 8.46). It answers with the version that it will speak: this one, or its
-    own newest."""
-    capabilities = {
+    (docs/gemini-cli-acp.md 8.46), `opens_terminals` whether its user can log in to it in a terminal
+    that is opened for them. It answers with the version that it will speak: this one, or its own
+    newest."""
+    capabilities: dict[str, Any] = {
         "fs": {"readTextFile": reads, "writeTextFile": writes},
         "session": {"configOptions": {"boolean": {}}},
         "elicitation": {elicitation.FORM: {}, elicitation.URL: {}},
     }
+    if opens_terminals:
+        capabilities["auth"] = {"terminal": True}
+        capabilities["_meta"] = {BY_PROGRAM: True}
     return OutgoingRequest(
         "initialize",
         {"protocolVersion": VERSION, "clientCapabilities": capabilities},

@@ -14,6 +14,7 @@ from ...base.child_processes import users_variables
 from ...base.private_files import is_within
 from ..acp import messages
 from ..attachments import Forms
+from ..auth_method import AuthMethod
 from ..credentials import OWN, Credentials
 from ..events import tool_call
 from ..events.tool_call import Call, Record
@@ -144,7 +145,8 @@ class AgentCli:
     `authenticates_first` if it needs that before anything else, not only where it asks for it. It
     `asks_to_write` if its writes of files come through us; it is then also offered to read them
     through us, where there are `open_files` of an editor. `asking_mode` is the mode for sessions
-    for which nobody chose one, if that could be one in which nobody is asked. It `removes_sessions`
+    for which nobody chose one, if that could be one in which nobody is asked. It `has_sign_ins` if
+    the user logs in by the ways that it tells itself. It `removes_sessions`
     if its own files of a conversation go with that. `asks_for_messages`
     is the method by which it asks, during a turn, what the user has said meanwhile, or empty. A
     piece of an answer that is an `own_mark` is not for the user. `options` are the answers to its
@@ -169,7 +171,7 @@ class AgentCli:
     login = NoGoogleLogin()
     session_files = SessionFiles()
     authenticates_first = asks_to_write = removes_sessions = shows_headers = False
-    starts_git = False
+    starts_git = has_sign_ins = False
     asking_mode = asks_for_messages = ""
     key_files: tuple[str, ...] = ()
     key_variables: tuple[str, ...] = ()
@@ -289,7 +291,7 @@ class AgentCli:
         return None
 
     def authentication_request(
-        self, credentials: Credentials, methods: Sequence[messages.AuthMethod]
+        self, credentials: Credentials, methods: Sequence[AuthMethod]
     ) -> messages.OutgoingRequest[None] | None:
         """The request that passes on the credentials, by one of the methods that it offers; None if
         there is no such request."""

@@ -12,6 +12,7 @@ from typing import Any, Mapping, Sequence
 
 from ...base import private_files
 from ..acp import messages
+from ..auth_method import AuthMethod
 from ..credentials import OPENAI, Credentials
 from ..failure import VALIDATION_ERROR, AgentError
 from ..sentence import sentence
@@ -120,7 +121,7 @@ class Codex(AgentCli):
         return Credentials.like_openai(environment)
 
     def authentication_request(
-        self, credentials: Credentials, methods: Sequence[messages.AuthMethod]
+        self, credentials: Credentials, methods: Sequence[AuthMethod]
     ) -> messages.OutgoingRequest[None] | None:
         if not credentials.api_key:
             return None

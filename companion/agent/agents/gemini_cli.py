@@ -13,6 +13,7 @@ from typing import Any, Callable, Mapping, Sequence
 
 from ..acp import messages
 from ..attachments import Forms
+from ..auth_method import AuthMethod
 from ..credentials import API_KEY, GOOGLE, VERTEX, Credentials
 from ..events import tool_call
 from ..events.tool_call import Call
@@ -160,7 +161,7 @@ class GeminiCli(AgentCli):
         return acp_arguments(model)
 
     def authentication_request(
-        self, credentials: Credentials, methods: Sequence[messages.AuthMethod]
+        self, credentials: Credentials, methods: Sequence[AuthMethod]
     ) -> messages.OutgoingRequest[None]:
         key = {"api-key": credentials.api_key} if credentials.kind == API_KEY else None
         return messages.authenticate_request(credentials.kind, key)

@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import Any, Mapping, Sequence
 
 from ..acp import messages
+from ..auth_method import AuthMethod
 from ..credentials import OPENAI, Credentials
 from ..events import tool_call
 from ..events.tool_call import Call
@@ -92,7 +93,7 @@ class QwenCode(AgentCli):
         return acp_arguments(model)
 
     def authentication_request(
-        self, credentials: Credentials, methods: Sequence[messages.AuthMethod]
+        self, credentials: Credentials, methods: Sequence[AuthMethod]
     ) -> messages.OutgoingRequest[None]:
         return messages.authenticate_request(OPENAI)
 

@@ -9,9 +9,11 @@ from typing import Iterator, Mapping, Sequence
 
 from ...base import private_files
 from ...base.background import in_thread
+from ..acp.messages import authenticate_request
 from ..agents.cli import AgentCli
 from ..agents.command_agent import ID, CommandAgent
 from ..agents.program import is_there
+from ..auth_method import BY_AGENT, BY_PROGRAM, IN_TERMINAL, AuthMethod
 from ..conversations.conversation import Conversation
 from ..conversations.turns import Turns
 from ..credentials import Credentials, Store
@@ -90,6 +92,7 @@ class Backend:
         folder = _state_folder(state, cli.id)
         private_files.make_folder(folder)
         self.cli = cli
+        self._turns = turns
         self.pool = Pool(launch, cli, os.path.join(folder, "opening.lock"))
         store = Store(folder, cli.check_credentials)
         self.account = Account(store, launch.fallback, cli, self.pool, turns)
@@ -119,6 +122,24 @@ class Backend:
         self.launch = launch
         self.pool.renew_launch(launch)
         self.account.renew_fallback(launch.fallback)
+
+    @property
+    def sign_ins(self) -> tuple[AuthMethod, ...]:
+        """The ways to log in that the agent tells while it runs, as far as they can be gone."""
+        told = self.pool.auth_methods if self.cli.has_sign_ins else ()
+        return tuple(each for each in told if each.kind in (BY_AGENT, IN_TERMINAL, BY_PROGRAM))
+
+    async def sign_in(self, method: str) -> None:
+        """Have the agent log its user in by this way of its own; it may lead them to a browser, and
+        takes as long as they do. Raises AgentError."""
+        async with self.pool.first_client(self.account.credentials) as client:
+            await client.request(authenticate_request(method))
+
+    async def forget_process(self) -> None:
+        """Start the agent anew for the next session, as its user logs in elsewhere. Raises
+        AgentError, code SESSION_BUSY while one of its turns runs."""
+        self._turns.refuse_if_busy(self.cli.id)
+        await self.pool.stop()
 
     async def stop(self) -> None:
         """End a login and all processes, within about six seconds."""

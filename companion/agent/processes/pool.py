@@ -13,6 +13,7 @@ from .. import elicitation, session_state
 from ..acp import messages
 from ..acp.acp_client import AcpClient, Listener
 from ..agents.cli import AgentCli
+from ..auth_method import AuthMethod
 from ..conversations.conversation import Conversation
 from ..conversations.steering import pass_messages
 from ..credentials import Credentials
@@ -176,6 +177,12 @@ class Pool:
     def running_processes(self) -> tuple[ProcessInfo, ...]:
         found = (place.process_info for place in self._places)
         return tuple(each for each in found if each is not None)
+
+    @property
+    def auth_methods(self) -> tuple[AuthMethod, ...]:
+        """The ways to log in that the agent tells; none while no process runs."""
+        running = (place.runner.running_client for place in self._places)
+        return next((client.auth_methods for client in running if client is not None), ())
 
     def place_of(self, conversation: Conversation) -> ProcessPlace:
         """The place of the conversation, for good; a new one gets the place with the fewest."""

@@ -137,8 +137,10 @@ class Runner:
         self.starts += 1
         client = AcpClient(process, listener, self._cli.name, self._opening, log_in)
         try:
-            reads = self._cli.asks_to_write and self._cli.open_files.are_there
-            await client.initialize(STARTING, self._cli.asks_to_write, reads)
+            is_editor = self._cli.open_files.are_there
+            reads = self._cli.asks_to_write and is_editor
+            opens_terminals = self._cli.has_sign_ins and is_editor
+            await client.initialize(STARTING, self._cli.asks_to_write, reads, opens_terminals)
         except AgentError as error:
             await client.kill()
             wrote = "\n".join([*client.lines.strays.shown, process.last_errors]).strip()

@@ -4,17 +4,18 @@ only."""
 from __future__ import annotations
 
 import shlex
-from typing import Callable
+from typing import Callable, Sequence
 
 import sublime
 
+from ...agent.auth_method import BY_AGENT, AuthMethod
 from .. import panels, settings
 from ..terminals import terminus
-from . import agent_choice, agent_login, chat_places
+from . import agent_choice, agent_login, chat_places, sign_in
 from .chat_actions import ChatActions
 from .chat_view import ChatView
 from .drafts import folder_of
-from .failure_words import IN_TERMINAL, LOG_IN, OTHER, RETRY, STOP
+from .failure_words import IN_TERMINAL, LOG_IN, OTHER, RETRY, SIGN_IN, STOP
 
 NOT_KNOWN = "The agent of this chat is not known yet."
 # What is asked before the command of a project runs.
@@ -32,9 +33,15 @@ class Recovery:
         self._tell = tell
 
     async def apply_action(
-        self, window: sublime.Window, action: str, conversation: str, turn: str = ""
+        self,
+        window: sublime.Window,
+        action: str,
+        conversation: str,
+        turn: str = "",
+        way: str = "",
     ) -> None:
-        """Do the action for a chat, or for one turn of it. Raises Unanswered."""
+        """Do the action for a chat, or for one turn of it; log in by the way with this id. Raises
+        Unanswered."""
         view = chat_places.view_of(conversation, window)
         chat = self._chats.tabs.chat_of(view) if view is not None else None
         told = chat.told if chat is not None else None
@@ -48,6 +55,9 @@ class Recovery:
             await self._chats.ask_service(chat, Stop(conversation))
         elif action in (LOG_IN, IN_TERMINAL):
             await self.log_in(window, chat)
+        elif action == SIGN_IN:
+            ways = [each for each in told.sign_ins if each.id == way]
+            await self._sign_in(window, told.agent, told.agent_name, ways)
         elif action == OTHER:
             await self._use_another(window, chat)
 
@@ -71,11 +81,27 @@ class Recovery:
             return
         if agent_login.ways_of(agent):
             await agent_login.log_in(window, service, agent, name, self._tell)
+            return
+        from ...chat.login_requests import SignIns
+
+        told = await service.ask(SignIns(agent))
+        if told:
+            await self._sign_in(window, agent, name, told)
         elif await _agrees_to_terminal(window):
-            command = terminal_command(agent)
-            own = settings.current_settings().agent(agent).env
-            env = {name: value for name, value in own if value is not None}
-            await terminus.run_cli(window, folder_of(window), env, self._tell, command)
+            await sign_in.run_login(window, agent, terminal_command(agent), {}, self._tell)
+
+    async def _sign_in(
+        self, window: sublime.Window, agent: str, name: str, ways: Sequence[AuthMethod]
+    ) -> None:
+        """Log in by one of the ways that the agent tells. Raises Unanswered."""
+        service = await self._chats.ensure_service()
+        way = await sign_in.choose_way(window, ways, name)
+        if service is None or way is None:
+            return
+        if way.kind == BY_AGENT:
+            await sign_in.sign_in_by_agent(service, agent, name, way, self._tell)
+        elif await _agrees_to_terminal(window):
+            await sign_in.sign_in_in_terminal(window, service, agent, name, way, self._tell)
 
     async def _retry_chat(self, chat: ChatView, turn: str) -> None:
         from ...chat.retry_requests import Reopen, SendAgain

@@ -99,10 +99,15 @@ class GeminiCompanionChatRemedyCommand(GeminiCompanionRunningCommand):
     """Not for users: does what a link of a chat that failed offers."""
 
     def run_with_companion(
-        self, running: Running, action: str, conversation: str, turn: str = ""
+        self,
+        running: Running,
+        action: str,
+        conversation: str,
+        turn: str = "",
+        way: str = "",
     ) -> None:
         from ..chat.recovery import Recovery
 
         found = Recovery(running.chat.actions, host.tell_user)
-        story = found.apply_action(self.window, action, conversation, turn)
+        story = found.apply_action(self.window, action, conversation, turn, way)
         running.stories.begin(story, self.window)

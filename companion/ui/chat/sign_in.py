@@ -1,0 +1,90 @@
+"""The ways to log in that an agent itself tells: by the agent, or in a terminal. UI thread only."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Callable, Sequence
+
+import sublime
+
+from ...agent.auth_method import BY_AGENT, BY_PROGRAM, AuthMethod
+from ...base.shown_text import shown_line
+from ...chat.amounts import shorten_text
+from .. import panels, settings
+from ..terminals import terminus
+from .drafts import folder_of
+
+if TYPE_CHECKING:
+    from ...chat.chat_service import ChatService
+
+# The most characters of a way's name.
+LONGEST = 40
+CHOOSE = "{} asks for a login of its own. Choose how:"
+BY_ITSELF, BY_HAND = "{}", "{} (in a terminal)"
+# While it runs, and afterwards.
+WAITS = "{} logs you in; it may open your browser. The chat goes on after that."
+LOGGED_IN = "{} has the login now."
+TRY_AGAIN = 'Log in to {} in the terminal, and press "Try again" after that.'
+
+
+def label_of(way: AuthMethod) -> str:
+    name = shorten_text(shown_line(way.name or way.id), LONGEST)
+    return (BY_ITSELF if way.kind == BY_AGENT else BY_HAND).format(name)
+
+
+async def choose_way(
+    window: sublime.Window, ways: Sequence[AuthMethod], name: str
+) -> AuthMethod | None:
+    """The way that the user chooses of several, or the only one. Raises Unanswered."""
+    if len(ways) < 2:
+        return ways[0] if ways else None
+    items = [panels.panel_item(label_of(way)) for way in ways]
+    number = await panels.ask_choice(window, items, CHOOSE.format(name))
+    return ways[number] if number >= 0 else None
+
+
+async def sign_in_by_agent(
+    service: ChatService, agent: str, name: str, way: AuthMethod, tell: Callable[[str], None]
+) -> None:
+    """Have the agent do it. Raises Unanswered."""
+    from ...chat.login_requests import SignIn
+
+    tell(WAITS.format(name))
+    await service.ask(SignIn(agent, way.id))
+    tell(LOGGED_IN.format(name))
+
+
+async def sign_in_in_terminal(
+    window: sublime.Window,
+    service: ChatService,
+    agent: str,
+    name: str,
+    way: AuthMethod,
+    tell: Callable[[str], None],
+) -> None:
+    """Open a terminal with the agent's own command, which logs the user in. Raises Unanswered."""
+    from ...chat.login_requests import StartAnew
+
+    # The process that runs may not learn of it.
+    await service.ask(StartAnew(agent))
+    await run_login(window, agent, command_for(agent, way), dict(way.env), tell)
+    tell(TRY_AGAIN.format(name))
+
+
+def command_for(agent: str, way: AuthMethod) -> tuple[str, ...]:
+    """What the user runs in a terminal; never a command that the agent names."""
+    command = settings.current_settings().agent(agent).command or (agent,)
+    base = settings.in_terminal(command)[:1] if way.kind == BY_PROGRAM else command
+    return (*base, *way.args)
+
+
+async def run_login(
+    window: sublime.Window,
+    agent: str,
+    command: Sequence[str],
+    env: dict[str, str],
+    tell: Callable[[str], None],
+) -> None:
+    """Run the command in a terminal, with what the user has set for the agent."""
+    own = settings.current_settings().agent(agent).env
+    kept = {name: value for name, value in own if value is not None}
+    await terminus.run_cli(window, folder_of(window), {**kept, **env}, tell, tuple(command))
