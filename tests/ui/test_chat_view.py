@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 import unittest
 from dataclasses import replace
@@ -11,7 +12,7 @@ from unittest import mock
 
 import sublime
 from GeminiCompanion.companion.agent.turn_events import Content, TurnEvent
-from GeminiCompanion.companion.chat.rendered import Fold, Link, Mark, Patch, Rendered
+from GeminiCompanion.companion.chat.rendered import Fold, Link, Mark, Patch, Picture, Rendered
 from GeminiCompanion.companion.chat.transcript import Transcript
 from GeminiCompanion.companion.ui import texts, wrapping
 from GeminiCompanion.companion.ui.chat import drawn_transcript
@@ -35,6 +36,7 @@ try:
 except ImportError:
     running = None  # type: ignore[assignment]
 
+PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x08\0\0\0\x06"
 TIME = datetime(2026, 1, 1, tzinfo=timezone.utc)
 
 
@@ -63,6 +65,29 @@ class ChatViewCase(AdapterTestCase):
     def append(self, text: str, block: str = "b", **more: Any) -> None:
         end = self.chat.document.size
         self.chat.draw_patches([Patch(block, end, end, Rendered(text, **more))])
+
+    def append_picture(
+        self, block: str, width: int = 640, height: int = 480, data: bytes | None = PNG
+    ) -> str:
+        """A line that names a picture, in a block of its own; the path of its file, if there is
+        one."""
+        path = os.path.join(self.folder, block + ".png")
+        if data is not None:
+            with open(path, "wb") as file:
+                file.write(data)
+        text = f"→ {block}.png\n"
+        picture = Picture(2, len(text) - 1, path, width, height)
+        self.append(text, block, pictures=(picture,))
+        return path
+
+    def pictures(self, view: sublime.View) -> list[tuple[str, str]]:
+        """The lines that have pictures in this view, with their sizes."""
+        found = []
+        for it in running.current().view(view.id()).phantoms:
+            if "<img" in it.content:
+                line = view.substr(view.line(it.region[0]))
+                found.append((line, it.content[it.content.index("width=") :].partition(">")[0]))
+        return sorted(found)
 
     def type(self, text: str) -> None:
         """As a person does, one character after the other."""
@@ -215,6 +240,70 @@ class Drawing(ChatViewCase):
         self.assertEqual(self.view.change_count(), count)
         self.chat.reset_transcript([Patch("x", 0, 0, Rendered("one\n2\n"))])
         self.assertEqual(self.parts(), ("one\n2\n", "mine"))
+
+
+@unittest.skipIf(running is None, "nobody can ask a real editor for its phantoms")
+class ShownPictures(ChatViewCase):
+    def test_a_picture_stands_below_its_line_and_is_made_smaller_only(self) -> Steps:
+        self.append_picture("large", 4_800, 2_400)
+        self.append_picture("high", 10, 3_200)
+        self.append_picture("small", 8, 6)
+        room = int(self.view.viewport_extent()[0]) - 32
+        width = min(480, room)
+        expected = [
+            ("→ high.png", 'width="1" height="320"'),
+            ("→ large.png", f'width="{width}" height="{width // 2}"'),
+            ("→ small.png", 'width="8" height="6"'),
+        ]
+        yield from self.until_equal(lambda: self.pictures(self.view), expected)
+
+    def test_one_whose_block_is_drawn_anew_is_there_once(self) -> Steps:
+        path = self.append_picture("a")
+        yield lambda: self.pictures(self.view)
+        again = Rendered("→ now.png\n", pictures=(Picture(2, 9, path, 8, 6),))
+        self.chat.draw_patches([Patch("a", 0, len("→ a.png\n"), again)])
+        yield from self.until_equal(
+            lambda: self.pictures(self.view), [("→ now.png", 'width="8" height="6"')]
+        )
+
+    def test_a_file_that_is_gone_or_has_something_else_shows_nothing(self) -> Steps:
+        self.append_picture("a", data=None)
+        self.append_picture("b", data=b"<svg/>")
+        self.append_picture("c", 8, 6)
+        yield from self.until_equal(
+            lambda: self.pictures(self.view), [("→ c.png", 'width="8" height="6"')]
+        )
+
+    def test_clones_show_it_once_and_the_one_that_stays_keeps_it(self) -> Steps:
+        running.current().switches.phantoms_of_buffer = True
+        self.append_picture("a", 8, 6)
+        yield lambda: self.pictures(self.view)
+        self.window.run_command("clone_file")
+        clone = self.window.active_view()
+        self.chat.decorate_view(clone)
+        shown = [("→ a.png", 'width="8" height="6"')]
+        yield from self.until_equal(lambda: self.pictures(clone), shown)
+        self.chat.leave_view(self.view)
+        self.view.close()
+        yield from self.until_equal(lambda: self.pictures(clone), shown)
+        stale = [it.is_stale for it in running.current().view(clone.id()).phantoms]
+        self.assertNotIn(True, stale)
+
+    def test_who_sees_the_end_goes_on_seeing_it(self) -> Steps:
+        self.append("line\n" * 200)
+        self.at_end()
+        self.view.show(self.view.size())
+        for late in (False, True):
+            running.current().switches.phantom_heights_late = late
+            self.append_picture(f"p{late}")
+            yield from self.until_equal(lambda: len(self.pictures(self.view)), 1 + late)
+            yield lambda: self.view.visible_region().end() >= self.view.size()
+
+    def test_none_is_left_behind_by_an_unload(self) -> Steps:
+        self.append_picture("a")
+        yield lambda: self.pictures(self.view)
+        self.chat.close(is_unload=True)
+        self.assertEqual(self.pictures(self.view), [])
 
 
 class LongTranscripts(ChatViewCase):

@@ -86,7 +86,9 @@ class ChatView:
         restored = _read_restored_chat(self._surface.text, view, draft, draft_at)
         # What was typed into the transcript, until that is known.
         self._typed_above, text = restored.typed_above, restored.transcript
-        self._drawing = DrawnTranscript(self._surface, text, lambda: self.composer.start)
+        self._drawing = DrawnTranscript(
+            self._surface, text, lambda: self.composer.start, self._keep_end
+        )
         self.composer = Composer(
             self._surface,
             restored.unsent,
@@ -117,6 +119,7 @@ class ChatView:
             # What was typed just now may not have been told yet.
             self.catch_up()
             _set_signature(self.views, LEFT, time.time())
+        self._drawing.close()
         self._surface.close()
 
     @property
@@ -169,6 +172,8 @@ class ChatView:
         """The user closes the view, and others stay."""
         self.above.leave_view(view)
         self._state.leave_view(view)
+        self._drawing.leave_view(view)
+        queues.on_ui_thread(self._drawing.draw_pictures)
         queues.on_ui_thread(self.show_state)
 
     def _keep_end(self) -> None:

@@ -1,4 +1,5 @@
-"""What a view of a chat shows beside its text: marks, folds, underlined links. UI thread only."""
+"""What a view of a chat shows beside its text: marks, folds, underlined links, pictures. UI thread
+only."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ from ...chat import rendered
 from ...chat.rendered import Rendered
 from ..review import marks
 from .drawn import DrawnBlock, move_ranges
+from .pictures import Pictures
 
 # Each block has regions of its own, so that a change of it costs nothing for the others.
 KEY = "gemini_companion_chat_{}_{}"
@@ -31,7 +33,8 @@ DIFFERENCES = {rendered.ADDED: marks.ADDED, rendered.REMOVED: marks.REMOVED}
 class Decorations:
     """What was drawn: by each view's id and each block's number, the kinds of marks."""
 
-    def __init__(self) -> None:
+    def __init__(self, pictures: Pictures) -> None:
+        self._pictures = pictures
         # Tuples, because the garbage collector does not walk through those of texts and numbers.
         self._kinds: dict[tuple[int, int], tuple[str, ...]] = {}
 
@@ -44,6 +47,11 @@ class Decorations:
             scope, flags = _mark_style(view, kind)
             view.add_regions(KEY.format(block.number, kind), regions, scope, flags=flags)
         self._kinds[view.id(), block.number] = tuple(by_kind)
+        self.draw_pictures(view, block, begin)
+
+    def draw_pictures(self, view: sublime.View, block: DrawnBlock, begin: int) -> None:
+        """Draw those of a block that begins there, in the place of its older ones."""
+        self._pictures.draw_block(view, block.number, begin, block.drawn.pictures)
 
     def draw_new(self, view: sublime.View, blocks: Sequence[tuple[int, DrawnBlock]]) -> None:
         """Draw blocks in a view that shows nothing of them, each with where it begins."""
@@ -60,6 +68,7 @@ class Decorations:
         """Erase the marks of so many blocks, whose document is gone; whether there are more."""
         for view_id, number in list(islice(self._kinds, most)):
             view = sublime.View(view_id)
+            self._pictures.erase_block(view, number)
             for kind in self._kinds.pop((view_id, number)):
                 if view.is_valid():
                     view.erase_regions(KEY.format(number, kind))

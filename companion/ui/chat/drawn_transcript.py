@@ -11,6 +11,7 @@ import sublime
 from ...chat.rendered import Patch
 from .decorations import Decorations, fold_part, is_opened
 from .drawn import DrawnDocument, Misplaced
+from .pictures import Pictures
 from .surface import Surface
 from .unsent import ComposerChange, text_difference
 
@@ -21,13 +22,18 @@ BLOCKS, CHARACTERS = 200, 128 * 1024
 
 class DrawnTranscript:
     """`text` is what a view has of the transcript already, `composer` says where the composer
-    begins. `document` is what the views show."""
+    begins. `document` is what the views show. `drawn` is called once a picture was put into a view,
+    which makes it higher."""
 
-    def __init__(self, surface: Surface, text: str, composer: Callable[[], int]) -> None:
+    def __init__(
+        self, surface: Surface, text: str, composer: Callable[[], int], drawn: Callable[[], object]
+    ) -> None:
         self._surface = surface
+        self._drawn = drawn
+        self._pictures = Pictures(self._put_picture)
         self._composer = composer
         self.document = DrawnDocument(text)
-        self._decorations = Decorations()
+        self._decorations = Decorations(self._pictures)
         self._undrawn = Undrawn()
         # Of documents that are gone.
         self._old: list[Decorations] = []
@@ -64,7 +70,7 @@ class DrawnTranscript:
         """Another transcript: only what differs is drawn, and the rest by `go_on`. Raises
         Misplaced."""
         self._old.append(self._decorations)
-        self._decorations, self._clones = Decorations(), []
+        self._decorations, self._clones = Decorations(self._pictures), []
         old, self._undrawn = self.document.text, Undrawn(patches)
         kept = self._undrawn.begins_with(old)
         part = self._undrawn.take_last(kept)
@@ -94,6 +100,26 @@ class DrawnTranscript:
     def add_clone(self, view: sublime.View) -> None:
         """Draw what is beside the text in a view that has none of it; most of it by `go_on`."""
         self._draw_clone(view, self.document.count)
+
+    def leave_view(self, view: sublime.View) -> None:
+        """The user closes the view; the pictures are drawn in another one by `draw_pictures`."""
+        self._pictures.erase_all(view)
+
+    def draw_pictures(self) -> None:
+        """Draw all pictures in the view that is the first one now."""
+        for view in filter(sublime.View.is_primary, self._surface.views):
+            for begin, block in self.document.blocks:
+                if block.drawn.pictures:
+                    self._decorations.draw_pictures(view, block, begin)
+
+    def close(self) -> None:
+        """Nobody draws any more."""
+        for view in self._surface.views:
+            self._pictures.erase_all(view)
+
+    def _put_picture(self, point: int, put: Callable[[], object]) -> None:
+        self._surface.replace(point, point, "", self._composer(), put)
+        self._drawn()
 
     def _draw_clone(self, view: sublime.View, left: int) -> None:
         first = max(0, left - BLOCKS)
