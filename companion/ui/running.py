@@ -65,7 +65,7 @@ class Running:
         for part in (self.review, self.pages, self.editor, self.changes, self.chat):
             part.start()
         if self._is_first:
-            self.pages.welcome.show_sheet(sublime.active_window())
+            self.pages.welcome.show_page(sublime.active_window())
             queues.on_worker(partial(welcome.remember_shown, self._cache))
 
     def stop(self) -> None:

@@ -111,8 +111,8 @@ class WhatIsExcluded(SharingTestCase):
         yield from (record.encode() for record in self.records)
         yield saved_state().encode()
         yield from (each.text().encode() for each in self.statuses)
-        sheets = plugin._host.running.pages.shared_sheets
-        yield from (page.encode() for page in sheets._sheets._contents.values())
+        pages = plugin._host.running.pages.shared_pages
+        yield from (page.encode() for page in pages._pages._contents.values())
 
     def found(self, word: str) -> list[bytes]:
         return [data for data in self.bytes_that_left() if word.encode() in data]
@@ -221,7 +221,7 @@ class Changing(SharingTestCase):
 
 class TheSheet(SharingTestCase):
     def contents(self) -> str:
-        found = list(plugin._host.running.pages.shared_sheets._sheets._contents.values())
+        found = list(plugin._host.running.pages.shared_pages._pages._contents.values())
         return found[-1] if found else ""
 
     def payload(self) -> Any:

@@ -65,7 +65,7 @@ class Pages(AdapterTestCase):
 
     def page(self, pages: Any) -> str:
         """What the window's sheet shows."""
-        return str(pages._sheets._contents.get(self.window.id(), ""))
+        return str(pages._pages._contents.get(self.window.id(), ""))
 
     def links(self, pages: Any) -> dict[str, tuple[str, Any]]:
         found = LINK.findall(self.page(pages))
@@ -280,7 +280,7 @@ class Welcome(Pages):
 
 class BesideDiffs(Pages):
     def tearDown(self) -> Steps:
-        self.running.pages.shared_sheets.stop()
+        self.running.pages.shared_pages.stop()
         yield from super().tearDown()
 
     def test_a_page_covers_no_diff_and_the_diff_can_be_accepted_from_it(self) -> Steps:
@@ -305,7 +305,7 @@ class BesideDiffs(Pages):
             for sheets in (
                 self.running.pages.doctor,
                 self.running.pages.welcome,
-                self.running.pages.shared_sheets,
+                self.running.pages.shared_pages,
             ):
                 sheets.stop()
 

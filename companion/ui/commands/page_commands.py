@@ -18,7 +18,7 @@ class GeminiCompanionWelcomeCommand(GeminiCompanionRunningCommand):
     """Show the steps to the first edit, and which of them are done."""
 
     def run_with_companion(self, running: Running) -> None:
-        running.pages.welcome.show_sheet(self.window)
+        running.pages.welcome.show_page(self.window)
 
 
 class GeminiCompanionDoctorCommand(GeminiCompanionRunningCommand):
@@ -29,7 +29,7 @@ class GeminiCompanionDoctorCommand(GeminiCompanionRunningCommand):
         if copy:
             running.stories.begin(self._copy_report(running.companion), self.window)
         else:
-            running.pages.doctor.show_sheet(self.window)
+            running.pages.doctor.show_page(self.window)
 
     async def _copy_report(self, companion: Companion) -> None:
         from ..examinations import examine_window
@@ -57,4 +57,4 @@ class GeminiCompanionShowSharedContextCommand(GeminiCompanionRunningCommand):
     """Show what the CLIs of the window are told; the page follows changes."""
 
     def run_with_companion(self, running: Running) -> None:
-        running.pages.shared_sheets.show_sheet(self.window)
+        running.pages.shared_pages.show_page(self.window)

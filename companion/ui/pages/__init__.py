@@ -1,1 +1,1 @@
-"""Sheets of the editor that show the present state, and the links on them."""
+"""Pages, which are tabs of HTML: they show the present state, and have links."""

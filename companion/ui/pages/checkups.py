@@ -1,4 +1,4 @@
-"""Sheets that show how a window's CLIs get to it; they follow changes. UI thread only."""
+"""Pages that show how a window's CLIs get to it; they follow changes. UI thread only."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from ...ide.service import Companion
 from ..examinations import Examinations, Examiner
 from ..stories import Stories
 from . import page
-from .sheets import Sheets
+from .window_pages import WindowPages
 
-# Checks of the windows (one a second) between examinations of a visible sheet.
+# Checks of the windows (one a second) between examinations of a visible page.
 LOOKS = 3
 FAILED = 'The examination failed; "Gemini Companion: Show Log" shows more.'
 
 
 class Checkups:
-    """Shows the sheets, at most one for each window. `poll_visible` must be called about once a
+    """Shows the pages, at most one for each window. `poll_visible` must be called about once a
     second. `draw` makes the page."""
 
     def __init__(
@@ -29,35 +29,35 @@ class Checkups:
         name: str,
         draw: Callable[[Examinations], str],
     ) -> None:
-        self._sheets = Sheets(name)
+        self._pages = WindowPages(name)
         self._examiner = Examiner(companion, stories, self._show_results)
         self._draw = draw
         self._looks = 0
 
-    def show_sheet(self, window: sublime.Window) -> None:
-        """Open the window's sheet, or bring it to the front."""
-        self._sheets.show_sheet(window, page.page_html("<p>Looking...</p>"))
+    def show_page(self, window: sublime.Window) -> None:
+        """Open the window's page, or bring it to the front."""
+        self._pages.show_page(window, page.page_html("<p>Looking...</p>"))
         self._examiner.examine_soon(window)
 
     def poll_visible(self) -> None:
-        """Examine the windows with a visible sheet again, from time to time."""
+        """Examine the windows with a visible page again, from time to time."""
         self._looks += 1
         if self._looks % LOOKS == 0:
             self.examine_visible()
 
     def examine_visible(self) -> None:
-        """Something has changed that a sheet may show."""
-        for window in self._sheets.windows_in_sight():
+        """Something has changed that a page may show."""
+        for window in self._pages.windows_in_sight():
             self._examiner.examine_soon(window)
 
     def is_in_front(self, window: sublime.Window) -> bool:
-        """Whether the window's sheet has the keyboard."""
-        return self._sheets.is_in_front(window)
+        """Whether the window's page has the keyboard."""
+        return self._pages.is_in_front(window)
 
     def stop(self) -> None:
-        """Close the sheets, because nobody updates them any more."""
-        self._sheets.stop()
+        """Close the pages, because nobody updates them any more."""
+        self._pages.stop()
 
     def _show_results(self, window: sublime.Window, found: Examinations) -> None:
         contents = self._draw(found) if found else f"<p>{escape(FAILED)}</p>"
-        self._sheets.put_contents(window, page.page_html(contents))
+        self._pages.put_contents(window, page.page_html(contents))

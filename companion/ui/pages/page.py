@@ -1,4 +1,4 @@
-"""The common form of all our sheets: their style, texts and links."""
+"""The common form of all our pages: their style, texts and links."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from ..found_agents import FoundAgents
 from ..pages import doctor, welcome
 from ..pages.checkups import Checkups
 from ..pages.remedies import Remedies
-from ..pages.shared_sheets import SharedSheets
+from ..pages.shared_pages import SharedPages
 from .foundation import Foundation
 
 
@@ -17,7 +17,7 @@ class PageParts:
     def __init__(self, base: Foundation) -> None:
         companion, stories, tell = base.companion, base.stories, base.messages.tell_user
         self._stories = stories
-        self.shared_sheets = SharedSheets(companion, stories)
+        self.shared_pages = SharedPages(companion, stories)
         agents = FoundAgents(stories)
         self.welcome = Checkups(
             companion,
@@ -32,7 +32,7 @@ class PageParts:
         self.looks = (
             self.welcome.poll_visible,
             self.doctor.poll_visible,
-            self.shared_sheets.refresh_sheets,
+            self.shared_pages.refresh_pages,
         )
 
     def start(self) -> None:
@@ -40,7 +40,7 @@ class PageParts:
 
     def stop(self) -> None:
         """Close the pages, because nobody updates them any more."""
-        self.shared_sheets.stop()
+        self.shared_pages.stop()
         self.welcome.stop()
         self.doctor.stop()
 

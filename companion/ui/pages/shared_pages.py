@@ -1,4 +1,4 @@
-"""Sheets that show what the CLIs of a window are told; they follow changes. UI thread only."""
+"""Pages that show what the CLIs of a window are told; they follow changes. UI thread only."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ...ide.sharing import EXCLUDED, MISSING, OUTSIDE, PAUSED
 from .. import settings
 from ..stories import Stories
 from . import page
-from .sheets import Sheets
+from .window_pages import WindowPages
 
 NAME = "Shared Context"
 REASONS = {
@@ -28,39 +28,37 @@ REASONS = {
 }
 
 
-class SharedSheets:
-    """Shows the sheets, at most one for each window. `refresh_sheets` must be called from time to
+class SharedPages:
+    """Shows the pages, at most one for each window. `refresh_pages` must be called from time to
     time."""
 
     def __init__(self, companion: Companion, stories: Stories) -> None:
         self._companion = companion
         self._stories = stories
-        self._sheets = Sheets(NAME)
+        self._pages = WindowPages(NAME)
 
-    def show_sheet(self, window: sublime.Window) -> None:
-        """Open the window's sheet, or bring it to the front."""
-        self._sheets.show_sheet(window, "")
-        self._stories.begin(self._draw_sheet(window), window)
+    def show_page(self, window: sublime.Window) -> None:
+        """Open the window's page, or bring it to the front."""
+        self._pages.show_page(window, "")
+        self._stories.begin(self._draw_page(window), window)
 
-    def refresh_sheets(self) -> None:
+    def refresh_pages(self) -> None:
         """Show what has changed."""
-        for window in self._sheets.windows_with_sheet():
-            self._stories.begin(self._draw_sheet(window), window)
+        for window in self._pages.windows_with_page():
+            self._stories.begin(self._draw_page(window), window)
 
     def stop(self) -> None:
-        """Close the sheets, because they would become outdated."""
-        self._sheets.stop()
+        """Close the pages, because they would become outdated."""
+        self._pages.stop()
 
-    async def _draw_sheet(self, window: sublime.Window) -> None:
+    async def _draw_page(self, window: sublime.Window) -> None:
         try:
             shared = await self._companion.ask(ContextShared(window.id()))
         except Unanswered:
             # The next check asks again.
             return
         if shared is not None:
-            self._sheets.put_contents(
-                window, shared_page(shared, settings.read_settings(window)[1])
-            )
+            self._pages.put_contents(window, shared_page(shared, settings.read_settings(window)[1]))
 
 
 def shared_page(shared: SharedContext, problems: Iterable[str]) -> str:
