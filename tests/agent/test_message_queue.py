@@ -11,6 +11,7 @@ from unittest import mock
 
 from GeminiCompanion.companion.agent import failure
 from GeminiCompanion.companion.agent import turn_events as events
+from GeminiCompanion.companion.agent.acp.messages import AgentCapabilities, text_block
 from GeminiCompanion.companion.agent.conversations import message_queue
 from GeminiCompanion.companion.agent.conversations.conversation_state import ConversationState
 from GeminiCompanion.companion.agent.conversations.message_queue import MessageQueue
@@ -104,6 +105,71 @@ class Queued(unittest.IsolatedAsyncioTestCase):
         self.conversation.cli.asks_for_messages = ""
         self.now(self.add("first")[0])
         self.assertEqual((self.cancelled, self.queue.passing), (1, ""))
+
+    def steered(self, outcome: Any) -> list[Any]:
+        """What the agent is given within the turn, of one that answers so."""
+        given: list[Any] = []
+
+        async def steer(blocks: Any) -> bool:
+            given.append(blocks)
+            answer: bool = await outcome if asyncio.isfuture(outcome) else outcome
+            return answer
+
+        self.conversation.cli.asks_for_messages = ""
+        client = SimpleNamespace(capabilities=AgentCapabilities(steers=True))
+        session = SimpleNamespace(client=client, steer=steer)
+        self.conversation.session.agent = SimpleNamespace(session=session)
+        return given
+
+    async def test_an_agent_that_is_steered_is_given_the_message_and_it_is_said(self) -> None:
+        given = self.steered(True)
+        one, two = self.add("first", "second")
+        self.now(two)
+        self.assertEqual((self.queue.passing, self.cancelled), (two, 0))
+        await until(lambda: len(self.queue.messages) == 1)
+        self.assertEqual(given, [[text_block("The user: second")]])
+        self.assertEqual([it.id for it in self.queue.messages], [one])
+        added = [it for it in self.told if isinstance(it, events.MessageAdded)]
+        self.assertEqual(added, [events.MessageAdded(two, "second")])
+        self.assertEqual((self.queue.sending, self.queue.passing), ("", ""))
+
+    async def test_what_is_being_given_to_an_agent_is_neither_changed_nor_given_twice(self) -> None:
+        outcome = asyncio.get_running_loop().create_future()
+        given = self.steered(outcome)
+        (one,) = self.add("first")
+        self.now(one)
+        await until(lambda: given)
+        for change in (
+            lambda: self.now(one),
+            lambda: self.queue.change_message(one, "other", ()),
+            lambda: self.queue.remove_message(one),
+        ):
+            with self.assertRaises(AgentError):
+                change()
+        outcome.set_result(True)
+        await until(lambda: not self.queue.messages)
+        self.assertEqual((len(given), self.cancelled), (1, 0))
+
+    async def test_a_message_that_the_agent_does_not_take_waits_as_before(self) -> None:
+        self.steered(False)
+        (one,) = self.add("first")
+        self.now(one)
+        await until(lambda: not self.queue.passing)
+        self.assertEqual([it.id for it in self.queue.messages], [one])
+        self.assertEqual((self.queue.sending, self.queue.is_held), ("", False))
+
+    async def test_a_message_that_is_given_as_the_turn_ends_is_left_to_that(self) -> None:
+        outcome = asyncio.get_running_loop().create_future()
+        given = self.steered(outcome)
+        (one,) = self.add("first")
+        self.now(one)
+        await until(lambda: given)
+        self.log.add_event(events.Complete(events.CANCELLED, events.Usage()))
+        self.over(events.CANCELLED)
+        outcome.set_result(True)
+        await until(lambda: not self.outbox._sending)
+        self.assertEqual([it.id for it in self.queue.messages], [one])
+        self.assertTrue(self.queue.is_held)
 
     async def test_what_is_sent_while_files_are_being_restored_is_held_no_more(self) -> None:
         self.conversation.turn.is_over = True

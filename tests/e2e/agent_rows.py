@@ -74,7 +74,8 @@ class Agent:
     are named by it. Whether its model `reads_tabs`, with what is not saved; it
     `begins_before_it_asks`, as it tells its calls; it `tells_pieces` of a file for an edit, not all
     of it; and it `keeps_commands` that last longer until it ends itself. Whether a session
-    `takes_folders` beside its own, and whether a fork of it `remembers_in_fork`."""
+    `takes_folders` beside its own, whether a fork of it `remembers_in_fork`, and whether its turn
+    is `steered` by messages."""
 
     id: str
     key: Callable[[str], Credentials]
@@ -99,6 +100,7 @@ class Agent:
     keeps_commands: bool = False
     takes_folders: bool = False
     remembers_in_fork: bool = True
+    steered: bool = False
     server: Callable[[], Any] = AnyModelServer
     tokens: tuple[int, int] = TOKENS
 
@@ -256,9 +258,10 @@ ROWS = (
         sees_skills=True,
         keeps_commands=True,
         takes_folders=True,
+        steered=True,
         asks_editor=in_code("mcp__editor__open_files", {}),
     ),
 )
 AGENTS = {row.id: row for row in ROWS}
 # The same in its newest version.
-NEWEST_CLAUDE = replace(AGENTS["claude"], folder=NEWEST, variables=WITH_TASKS)
+NEWEST_CLAUDE = replace(AGENTS["claude"], folder=NEWEST, variables=WITH_TASKS, steered=True)

@@ -343,6 +343,24 @@ class InTab(unittest.TestCase):
         self.say("and now", ["Here."])
         self.assertNotIn("and two.", self.until_over("▎ and now", "Here."))
 
+    def test_a_message_that_is_sent_now_is_given_into_the_turn_where_the_agent_takes_it(
+        self,
+    ) -> None:
+        if not self.row.steered:
+            self.skipTest(f"{self.row.name} is not steered")
+        gate = Gate()
+        self.addCleanup(gate.set)
+        self.say("count", ["One ", gate, "and two."])
+        self.until_shown("▎ count", "One")
+        self.say("in plums", ["Plums, then."])
+        until(lambda: "in plums" in self.editor.do("chat_above"))
+        self.editor.do("press_in_chat", "send now")
+        self.until_shown("▎ count", "One", "▎ in plums")
+        gate.set()
+        shown = self.until_over("▎ in plums", "Plums, then.")
+        # It was one turn, which nobody stopped.
+        self.assertEqual((shown.count(" token"), shown.count("cancelled")), (1, 0))
+
     @needs_pipes
     def test_stop_ends_a_turn_whose_command_hangs_at_a_pipe(self) -> None:
         pipe = HangingPipe(self.path + ".pipe")

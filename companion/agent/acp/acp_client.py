@@ -406,6 +406,10 @@ class AcpSession:
         """A turn. The future is done when the turn is over, or gets its AgentError."""
         return self.client.send_request(messages.prompt_request(self.id, blocks))
 
+    def steer(self, blocks: Sequence[messages.Block]) -> asyncio.Future[bool]:
+        """Whether the agent takes the message into the turn that runs; or AgentError."""
+        return self.client.send_request(messages.steer_request(self.id, blocks))
+
     def cancel(self) -> None:
         self.client.send_notification(messages.cancel_notification(self.id))
 

@@ -30,6 +30,8 @@ CANCEL_REQUEST = "$/cancel_request"
 # How to open a session that remembers: LOAD repeats everything that was said, RESUME nothing.
 LOAD, RESUME = "session/load", "session/resume"
 FORK = "session/fork"
+# A convention of agents beside the protocol: a message for the turn that runs.
+STEER = "_session/steering"
 # The kinds of an option that answers a permission request.
 ALLOW_ONCE, ALLOW_ALWAYS = "allow_once", "allow_always"
 REJECT_ONCE, REJECT_ALWAYS = "reject_once", "reject_always"
@@ -247,7 +249,7 @@ class Withdrawal:
 class AgentCapabilities:
     """What the agent accepts: images and embedded resources in a message, tool servers over HTTP,
     LOAD or RESUME of a session, and folders beside that of a session. Whether it `lists` and
-    `forks` its sessions."""
+    `forks` its sessions, and `steers` a turn by more messages."""
 
     image: bool = False
     embedded_context: bool = False
@@ -257,6 +259,7 @@ class AgentCapabilities:
     lists: bool = False
     takes_folders: bool = False
     forks: bool = False
+    steers: bool = False
 
 
 @dataclass(frozen=True)
@@ -381,6 +384,17 @@ def prompt_request(session: str, blocks: Sequence[Block]) -> OutgoingRequest[Tur
     return OutgoingRequest("session/prompt", {"sessionId": session, "prompt": blocks}, _turn_end)
 
 
+def steer_request(session: str, blocks: Sequence[Block]) -> OutgoingRequest[bool]:
+    """The request to take a message into the turn that runs; only for an agent that `steers`. The
+    answer says whether it did: if the turn is over, the message is still to be sent."""
+    params = {
+        "sessionId": session,
+        "prompt": blocks,
+        "_meta": {"steering": {"idleBehavior": "promptRequired"}},
+    }
+    return OutgoingRequest(STEER, params, lambda result: text_of(result, "outcome") == "injected")
+
+
 def set_option_request(
     session: str, option: ConfigOption, wanted: str | bool
 ) -> OutgoingRequest[ConfigOptions]:
@@ -449,6 +463,7 @@ def read_initialized(result: Mapping[str, Any]) -> Initialized:
         isinstance(sessions.get("list"), dict),
         isinstance(sessions.get("additionalDirectories"), dict),
         isinstance(sessions.get("fork"), dict),
+        object_of(object_of(result, "_meta"), "steering").get("supported") is True,
     )
     methods = tuple(
         _read_auth_method(clean_surrogates(each))

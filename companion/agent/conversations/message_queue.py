@@ -106,6 +106,17 @@ class MessageQueue:
         self.passing = id
         self._told(self.body)
 
+    def start_passing(self, id: str) -> None:
+        """The agent is being given it within the turn; until that is decided, it stays as it
+        is."""
+        self.sending = id
+        self.pass_in(id)
+
+    def stop_passing(self) -> None:
+        """The agent does not take it within the turn; it waits as before."""
+        self.sending = self.passing = ""
+        self._told(self.body)
+
     def start_sending(self) -> QueuedMessage:
         """The first one is on its way."""
         self.sending, self.passing, self.urgent = self.messages[0].id, "", ""

@@ -6,7 +6,7 @@ import asyncio
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
-from typing import AsyncContextManager, Callable, Sequence
+from typing import Any, AsyncContextManager, Callable, Coroutine, Sequence
 
 from ...base.background import in_thread
 from .. import turn_events as events
@@ -14,7 +14,7 @@ from ..failure import AgentError
 from ..turn.turn import Limits, Turn
 from . import prompt
 from .conversation import Conversation, message_with_attachments
-from .steering import may_pass
+from .steering import may_pass, steer_turn, steered_session
 
 
 class Outbox:
@@ -68,15 +68,15 @@ class Outbox:
 
     def send_next(self, conversation: Conversation, id: str) -> None:
         """Send a message of the queue before all others: at once, within the turn that runs if the
-        agent asks for messages, or as soon as that turn is cancelled, for this or the second time.
-        Raises AgentError."""
+        agent takes messages there, or as soon as that turn is cancelled, for this or the second
+        time. Raises AgentError."""
         queue = conversation.queue
         was_passing = queue.passing == id
         queue.move_message(id, 0)
         if not conversation.is_busy:
             self._send_first(conversation)
         elif not was_passing and may_pass(conversation, queue.get_message(id)):
-            queue.pass_in(id)
+            self._pass_in(conversation, queue.get_message(id))
         elif not queue.sending:
             queue.urgent = id
             queue.release()
@@ -88,6 +88,20 @@ class Outbox:
         if queue.messages and not queue.is_held and not conversation.is_busy:
             self._send_first(conversation)
 
+    def _pass_in(self, conversation: Conversation, message: events.QueuedMessage) -> None:
+        session = steered_session(conversation)
+        if session is None:
+            # It goes when the agent asks for it.
+            conversation.queue.pass_in(message.id)
+        else:
+            conversation.queue.start_passing(message.id)
+            self._begin_task(steer_turn(conversation, session, message))
+
+    def _begin_task(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._sending.add(task)
+        task.add_done_callback(self._sending.discard)
+
     def _send_first(self, conversation: Conversation) -> None:
         queue = conversation.queue
         if self.is_closed:
@@ -95,9 +109,7 @@ class Outbox:
             return
         # At once: nobody else begins a turn before the task does.
         conversation.reserve()
-        task = asyncio.ensure_future(self._send_queued(conversation, queue.start_sending()))
-        self._sending.add(task)
-        task.add_done_callback(self._sending.discard)
+        self._begin_task(self._send_queued(conversation, queue.start_sending()))
 
     async def _send_queued(self, conversation: Conversation, first: events.QueuedMessage) -> None:
         ids, said = [each.id for each in first.attachments], (first.text, first.files)
