@@ -72,12 +72,12 @@ class GeminiCompanionListener(sublime_plugin.EventListener):
     def on_activated(self, view: sublime.View) -> None:
         if _host.running is not None:
             _host.running.editor.files.report_focus(view)
-            _host.running.review.actions.activated(view)
-            _host.running.diffs.scrolling.activated(view)
+            _host.running.review.actions.show_both_sides(view)
+            _host.running.diffs.scrolling.follow_activated(view)
             _host.running.status.bar.refresh_view(view)
             _host.running.messages.unseen.refresh_view(view)
             _host.running.base.notices.note_activated()
-            _host.running.diffs.next_edit.activated(view)
+            _host.running.diffs.next_edit.note_activated(view)
             _host.running.changes.sheets.activate_view(view)
             _host.running.chat.actions.tabs.activate_view(view)
             _host.running.chat.actions.composing.texts.add_view(view)
@@ -116,15 +116,15 @@ class GeminiCompanionListener(sublime_plugin.EventListener):
         running = _host.running
         if running is not None:
             running.editor.files.report_selection(view)
-            running.diffs.resting.moved(view)
+            running.diffs.resting.note_caret_moved(view)
             running.chat.actions.tabs.follow_selection(view)
 
     def on_modified_async(self, view: sublime.View) -> None:
         running = _host.running
         if running is not None:
-            running.review.typed_texts.modified(view)
-            running.diffs.resting.modified(view)
-            running.review.conflicts.modified(view)
+            running.review.typed_texts.note_modified(view)
+            running.diffs.resting.note_modified(view)
+            running.review.conflicts.note_modified(view)
             running.changes.sheets.take_typed_soon(view)
 
     def on_pre_close(self, view: sublime.View) -> None:

@@ -137,7 +137,7 @@ def _gather(window: sublime.Window, before: str, after: str) -> None:
         path = os.path.join(folder, f"{number}.py")
         originals = Original(before, exists=True), Original(after, exists=True)
         edit = UnaskedEdit(path, *originals, GEMINI_CLI.name, "turn", "Do it.", time.time())
-        ready().review.unasked.gather(window.id(), edit)
+        ready().review.unasked.gather_edit(window.id(), edit)
 
 
 def _keystrokes(sheet: ChangeSheet, view: sublime.View) -> List[float]:

@@ -75,7 +75,7 @@ def _longest(held: Costs) -> Dict[str, float]:
 
 def _are_compared(window: sublime.Window) -> bool:
     reviews = ready().diffs.reviews
-    found = [reviews.of(view) for view, _record in open_diffs.diffs(window)]
+    found = [reviews.of(view) for view, _record in open_diffs.undecided_diffs(window)]
     known = [it for it in found if it is not None and it.comparison is not None]
     return len(known) == MAX_WINDOW_DIFFS
 

@@ -85,12 +85,12 @@ def _opened(window: sublime.Window, held: Costs, old: str, new: str) -> Dict[str
 
     def show() -> None:
         right, _note = opening.open_diff(window, proposal, original, None, True)
-        reviews.begin(right, original.text)
+        reviews.begin_review(right, original.text)
 
     paint, began = timed(show).wall, time.perf_counter()
     held.clear()
     view = _diff(window)
-    review = reviews.of(view)
+    review = reviews.review_of(view)
     if review is None:
         raise RuntimeError("the proposal is not reviewed")
     begun: Review = review
@@ -134,7 +134,7 @@ def _scrolled(window: sublime.Window, right: sublime.View) -> Tuple[List[float],
     scrolling, layout = _running().diffs.scrolling, View.layout
     looks: List[Tuple[float, float]] = []
     placing: List[float] = []
-    look = scrolling._look
+    look = scrolling._look_at_pair
 
     def timed_look(window: sublime.Window) -> None:
         placing.clear()
@@ -149,9 +149,9 @@ def _scrolled(window: sublime.Window, right: sublime.View) -> Tuple[List[float],
         finally:
             placing.append(time.perf_counter() - began)
 
-    scrolling._look = timed_look  # type: ignore[method-assign]
+    scrolling._look_at_pair = timed_look  # type: ignore[method-assign]
     View.layout = timed_layout  # type: ignore[method-assign, assignment]
-    timed(lambda: scrolling.follow(right))
+    timed(lambda: scrolling.follow_pair(right))
     moved: List[Tuple[float, float]] = []
     for step in range(1, STEPS + 1):
         looks.clear()

@@ -13,7 +13,7 @@ from ..ide.questions import ConnectedCli, ConnectedClis
 from ..ide.service import Companion
 from . import application, panels
 from .review import queue
-from .review.record import waiting
+from .review.record import waiting_record
 from .terminals import cli_terminals
 
 NONE = 'No CLI is connected. "Gemini Companion: Run CLI" starts one.'
@@ -46,9 +46,9 @@ def _cli_item(cli: ConnectedCli) -> sublime.QuickPanelItem:
 
 def _show_cli(cli: ConnectedCli, tell: Callable[[str], None]) -> None:
     for view in queue.waiting_diffs():
-        record = waiting(view)
+        record = waiting_record(view)
         if record is not None and record.session_id == cli.session_id:
-            queue.show(view)
+            queue.show_diff(view)
             return
     window = application.window_of(cli.window_id)
     found = [

@@ -118,7 +118,8 @@ class Running:
             return None
         window = view.window()
         waits = window is not None and (
-            open_diffs.meant(window) is not None or self.changes.commands.has_keyboard(window)
+            open_diffs.diff_for_command(window) is not None
+            or self.changes.commands.has_keyboard(window)
         )
         return waits == (bool(operand) == (operator == sublime.OP_EQUAL))
 

@@ -20,7 +20,7 @@ from .loop_calls import LoopCalls
 from .review import comments, ending, large, open_diffs, opening, restoring
 from .review.owners import WordsToClis
 from .review.proposal_opener import ProposalOpener
-from .review.record import DiffRecord, waiting
+from .review.record import DiffRecord, waiting_record
 from .review.reviews import Reviews
 from .review.terminal_decisions import TerminalDecisions
 from .user_messages import UserMessages
@@ -96,8 +96,8 @@ class SublimeEditor(Editor):
         def show_orphaned() -> None:
             changed = opening.set_orphaned(sublime.Window(window_id), session_id, orphaned)
             for view in changed:
-                self._reviews.drawing.head(view)
-            record = waiting(changed[0]) if changed else None
+                self._reviews.drawing.draw_head(view)
+            record = waiting_record(changed[0]) if changed else None
             if record is not None and orphaned:
                 # The head of the diff says so as well.
                 self._messages.tell_user(_gone_sentence(record, len(changed)))
@@ -131,21 +131,21 @@ class SublimeEditor(Editor):
     ) -> ClosedDiff | None:
         """`before` is the file's content if the user has decided in the CLI."""
         window = sublime.Window(window_id)
-        view = open_diffs.find(window, session_id, path)
-        review = self._reviews.of(view) if view is not None else None
+        view = open_diffs.find_diff(window, session_id, path)
+        review = self._reviews.review_of(view) if view is not None else None
         text = review.text if review is not None else None
-        words = comments.words(view, review) if view is not None else ""
-        claimed = ending.claim(view) if view is not None else None
+        words = comments.comment_words(view, review) if view is not None else ""
+        claimed = ending.claim_diff(view) if view is not None else None
         if claimed is None:
             return None
-        self._closed.words.give(claimed.record, words, is_accepted=None)
+        self._closed.words.give_words(claimed.record, words, is_accepted=None)
         keyboard = self._keyboard.in_window(window)
         if before is not None:
             if claimed.text is not None and not claimed.record.is_restored:
                 # A stop of the companion may overtake the answer: then its book alone has the text.
                 self._closed.save_typed(claimed.record, claimed.text)
-            self._closed.terminal_decisions.watch(claimed, before)
-            ending.close(claimed, keyboard)
+            self._closed.terminal_decisions.watch_decision(claimed, before)
+            ending.close_diff(claimed, keyboard)
         else:
             ending.put_away(claimed, keyboard, CLOSED)
         self._reviews.forget_ended()
@@ -156,7 +156,7 @@ class SublimeEditor(Editor):
     def _restore_text(
         self, window_id: int, session_id: str, path: str, saved: str | None
     ) -> str | None:
-        view = open_diffs.find(sublime.Window(window_id), session_id, path)
+        view = open_diffs.find_diff(sublime.Window(window_id), session_id, path)
         if view is None:
             return None
         text, is_saved = restoring.catch_up(view, saved)

@@ -44,7 +44,7 @@ class UnwrittenEdits:
         self._edits = edits
         self._tell = tell
 
-    async def rows(self, window: sublime.Window) -> list[EditRow]:
+    async def edit_rows(self, window: sublime.Window) -> list[EditRow]:
         """The window's texts; choosing one asks what to do with it."""
         id = window.id()
         # What it told last is there without its answer as well.

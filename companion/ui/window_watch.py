@@ -90,8 +90,8 @@ class WindowWatch:
         self._companion.post(WindowsChanged(folders, self._settings))
         for window in windows:
             if window.id() not in known:
-                self._companion.post(DiffsRestored(window.id(), restoring.adopt(window)))
-                self._reviews.resume(window)
+                self._companion.post(DiffsRestored(window.id(), restoring.adopt_diffs(window)))
+                self._reviews.resume_reviews(window)
                 self._files.add_all(window.views())
 
     def _report_problems(self, found: Iterable[str]) -> None:

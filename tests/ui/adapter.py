@@ -70,9 +70,9 @@ class AdapterTestCase(DeferrableTestCase):  # type: ignore[misc]
     def tearDown(self) -> Generator[Any, Any, None]:
         # A question that is still open would have the keyboard in the next test.
         self.window.run_command("hide_overlay")
-        for diff, _ in list(open_diffs.diffs(self.window)):
+        for diff, _ in list(open_diffs.undecided_diffs(self.window)):
             diff.close()
-        yield lambda: not list(open_diffs.diffs(self.window))
+        yield lambda: not list(open_diffs.undecided_diffs(self.window))
         for cli in self.clis:
             # It is heard of after the last decision: else the CLI of a later test would be told it.
             if not cli.is_closed and not cli.stream_ended.is_set():
@@ -214,7 +214,7 @@ class AdapterTestCase(DeferrableTestCase):  # type: ignore[misc]
         answer = cli.call("openDiff", filePath=path, newContent=text)
         yield answer.done
         self.assertEqual(answer.result(), {"content": []})
-        right = open_diffs.find(self.window, cli.headers["Mcp-Session-Id"], path)
+        right = open_diffs.find_diff(self.window, cli.headers["Mcp-Session-Id"], path)
         self.assertIsNotNone(right)
         return right
 

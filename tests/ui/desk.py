@@ -94,7 +94,7 @@ class DeskCase(ReviewCase):
 
     def view(self, name: str) -> sublime.View:
         if name.startswith("-"):
-            return open_diffs.partner(self.by_name["+" + name[1:]])
+            return open_diffs.partner_view(self.by_name["+" + name[1:]])
         view: sublime.View = self.by_name[name]
         return view
 
@@ -102,7 +102,7 @@ class DeskCase(ReviewCase):
         for name, each in self.by_name.items():
             if isinstance(each, sublime.View) and each == view:
                 return name
-            if name.startswith("+") and each.is_valid() and open_diffs.partner(each) == view:
+            if name.startswith("+") and each.is_valid() and open_diffs.partner_view(each) == view:
                 return "-" + name[1:]
         return str(view.name())
 
@@ -221,7 +221,9 @@ class DeskCase(ReviewCase):
         ],
         "groups:": lambda t: t.window.num_groups(),
         "the keyboard is in": lambda t: t.name_of(t.window.active_view()),
-        "what waits is": lambda t: [t.name_of(it) for it, _ in open_diffs.diffs(t.window)],
+        "what waits is": lambda t: [
+            t.name_of(it) for it, _ in open_diffs.undecided_diffs(t.window)
+        ],
         "questions:": lambda t: len(t.asked),
         "sentences:": lambda t: len(t.sentences),
         "the clipboard has": lambda t: sublime.get_clipboard(),

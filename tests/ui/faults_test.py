@@ -137,7 +137,7 @@ class Faults(RuleBasedStateMachine):
         self.contested.update(path for view in others if self.is_away(self.owner(view)))
         result = cli.call("openDiff", filePath=path, newContent=text)
         self.check(result == {"content": []}, result)
-        view = open_diffs.find(self.window, cli.id, path)
+        view = open_diffs.find_diff(self.window, cli.id, path)
         self.check(view is not None and text_of(view) == text, "the proposal is shown")
 
     @rule(which=st.integers(0, 9))
@@ -220,7 +220,7 @@ class Faults(RuleBasedStateMachine):
         self.contest(view)
         self.window.focus_view(view)
         self.window.run_command("gemini_companion_release_diff")
-        until(lambda: not open_diffs.partner(view).is_valid(), "its left side closes")
+        until(lambda: not open_diffs.partner_view(view).is_valid(), "its left side closes")
         self.check(view.is_valid() and text_of(view) == text, "the text stays")
         until(lambda: not view.is_scratch(), "it is a tab of the user's")
         until(self.is_in_order, "the window is in order")
@@ -267,7 +267,7 @@ class Faults(RuleBasedStateMachine):
         plugin.plugin_unloaded()
         for view in self.diffs():
             view.settings().erase(record.STAMP)
-            for side in (open_diffs.partner(view), view):
+            for side in (open_diffs.partner_view(view), view):
                 side.close()
         self.window.settings().erase(open_diffs.DIFFS)
         self.load()
@@ -369,12 +369,12 @@ class Faults(RuleBasedStateMachine):
         return [cli for cli in self.clis if not cli.online]
 
     def diffs(self) -> list[sublime.View]:
-        return [it for it, _ in open_diffs.diffs(self.window)]
+        return [it for it, _ in open_diffs.undecided_diffs(self.window)]
 
     def tabs(self) -> list[sublime.View]:
         """Those that are no part of a diff."""
         views = self.window.views()
-        parts = [view for right in self.diffs() for view in (right, open_diffs.partner(right))]
+        parts = [view for right in self.diffs() for view in (right, open_diffs.partner_view(right))]
         return [view for view in views if view not in parts]
 
     def no_longer_mine(self, text: str) -> None:
@@ -387,7 +387,7 @@ class Faults(RuleBasedStateMachine):
         return among[which % len(among)]
 
     def owner(self, view: sublime.View) -> Cli | None:
-        its = record.waiting(view)
+        its = record.waiting_record(view)
         session_id = its.session_id if its is not None else ""
         return next((cli for cli in self.clis if cli.id == session_id), None)
 

@@ -31,7 +31,7 @@ from GeminiCompanion.companion.ui.review import (
     open_diffs,
     single_changes,
 )
-from GeminiCompanion.companion.ui.review.record import is_diff, seen
+from GeminiCompanion.companion.ui.review.record import is_diff, seen_changes
 
 from ..fake_cli import FakeCli
 from . import random_texts, reference
@@ -160,7 +160,7 @@ class RandomReview:
         self.steps.append(f"propose {os.path.basename(path)}: {old[:2000]!r} -> {new[:2000]!r}")
         answer = self.cli.call("openDiff", filePath=path, newContent=new).result(PATIENCE)
         check(answer == {"content": []}, answer)
-        view = open_diffs.find(self.window, self.cli.headers["Mcp-Session-Id"], path)
+        view = open_diffs.find_diff(self.window, self.cli.headers["Mcp-Session-Id"], path)
         check(view is not None, "no proposal is shown")
         it = ShownProposal(view, path, data, new)
         self.open.append(it)
@@ -174,7 +174,7 @@ class RandomReview:
         self.open.remove(it)
         newer = self.show(it.path, it.file)
         until(lambda: not is_diff(it.view), "the older one makes way")
-        newer.comments = [each.text for each in comments.of(newer.view)]
+        newer.comments = [each.text for each in comments.comments_of(newer.view)]
         elsewhere = "".join(text for name, text in self.tabs() if COMMENTS in name)
         lost = [each for each in it.comments if each not in newer.comments]
         check(all(each in elsewhere for each in lost), "comments are lost:", lost)
@@ -316,7 +316,7 @@ class RandomReview:
         number = self.chance.randrange(len(comparison.keys))
         key = comparison.keys[number]
         self.command("keep_change", it, change=key)
-        check(key in seen(it.view), "what is kept is not seen")
+        check(key in seen_changes(it.view), "what is kept is not seen")
         it.dropped -= {number}
 
     # ----- the text
@@ -434,9 +434,9 @@ class RandomReview:
         items, answer, placeholder = self.questions.pop()
         check(diff_kinds.FILE_CHANGED in placeholder, placeholder)
         reviews = plugin._host.running.diffs.reviews
-        before = reviews.of(it.view)
+        before = reviews.review_of(it.view)
         answer(items.index("See the difference"))
-        until(lambda: reviews.of(it.view) is not before, "the review begins anew")
+        until(lambda: reviews.review_of(it.view) is not before, "the review begins anew")
         it.saw_file()
         it.look()
 
@@ -492,7 +492,7 @@ class RandomReview:
 
     def tabs(self) -> list[tuple[str, str]]:
         """Names and texts of those that are no part of a diff."""
-        parts = [each for it in self.open for each in (it.view, open_diffs.partner(it.view))]
+        parts = [each for it in self.open for each in (it.view, open_diffs.partner_view(it.view))]
         views = [view for view in self.window.views() if view not in parts]
         return [(view.name(), text_of(view)) for view in views]
 
@@ -514,7 +514,7 @@ class RandomReview:
     def clean_up(self) -> None:
         for it in self.open:
             it.view.close()
-        until(lambda: not list(open_diffs.diffs(self.window)), "no diffs any more")
+        until(lambda: not list(open_diffs.undecided_diffs(self.window)), "no diffs any more")
         self.turn()
         for view in self.window.views():
             view.set_scratch(True)

@@ -22,7 +22,7 @@ from GeminiCompanion import plugin
 from GeminiCompanion.companion.base.unified import NO_LINE_END
 from GeminiCompanion.companion.ui import texts
 from GeminiCompanion.companion.ui.review import open_diffs
-from GeminiCompanion.companion.ui.review.record import is_diff, waiting
+from GeminiCompanion.companion.ui.review.record import is_diff, waiting_record
 
 from ..fake_cli import FakeCli
 from . import random_texts
@@ -105,7 +105,7 @@ class RandomSheet:
 
     def are_known(self) -> bool:
         reviews = plugin._host.running.diffs.reviews
-        return all(reviews.of(it).is_current(it) for it in self.views.values())
+        return all(reviews.review_of(it).is_current(it) for it in self.views.values())
 
     def look(self) -> None:
         """The rows of each file, by their colours, are parts of its two texts."""
@@ -132,7 +132,7 @@ class RandomSheet:
                 new += new < len(rows) and not rows[new]
                 counts[path]["added"] += row in added
         for path, view in self.views.items():
-            found = plugin._host.running.diffs.reviews.of(view).comparison.counts
+            found = plugin._host.running.diffs.reviews.review_of(view).comparison.counts
             check(tuple(counts[path].values()) == found, "counts:", counts[path], found)
 
     def rows(self, key: str) -> set[int]:
@@ -155,9 +155,9 @@ class RandomSheet:
         self.steps.append(f"{path}: {old!r} -> {new!r}")
         answer = self.cli.call("openDiff", filePath=path, newContent=new).result(PATIENCE)
         check(answer == {"content": []}, answer)
-        view = open_diffs.find(self.window, self.cli.headers["Mcp-Session-Id"], path)
+        view = open_diffs.find_diff(self.window, self.cli.headers["Mcp-Session-Id"], path)
         self.views[path], self.texts[path], self.olds[path] = view, text_of(view), old
-        until(lambda: plugin._host.running.diffs.reviews.of(view) is not None, "a review")
+        until(lambda: plugin._host.running.diffs.reviews.review_of(view) is not None, "a review")
 
     def type(self) -> None:
         regions = [it for it in self.view.get_regions(ADDED) if not it.empty()]
@@ -203,7 +203,9 @@ class RandomSheet:
 
     def drop(self) -> None:
         path = self.chance.choice(list(self.views) or [""])
-        comparison = path and plugin._host.running.diffs.reviews.of(self.views[path]).comparison
+        comparison = (
+            path and plugin._host.running.diffs.reviews.review_of(self.views[path]).comparison
+        )
         if not comparison or len(comparison.keys) < 2:
             return
         number = self.chance.randrange(len(comparison.keys))
@@ -218,7 +220,9 @@ class RandomSheet:
 
     def drop_file(self) -> None:
         path = self.chance.choice(list(self.views) or [""])
-        comparison = path and plugin._host.running.diffs.reviews.of(self.views[path]).comparison
+        comparison = (
+            path and plugin._host.running.diffs.reviews.review_of(self.views[path]).comparison
+        )
         if not comparison or not comparison.keys:
             return
         self.changed.append(path)
@@ -262,7 +266,7 @@ class RandomSheet:
 
     def decide(self, action: str, path: str = "", change: str = "") -> None:
         arguments = {"sheet": str(self.view.buffer_id()), "action": action, "change": change}
-        file = waiting(self.views[path]).id if path else ""
+        file = waiting_record(self.views[path]).id if path else ""
         self.window.run_command("gemini_companion_decide_changes", {**arguments, "file": file})
 
     def decide_all(self, accept: bool) -> None:
@@ -311,9 +315,9 @@ class RandomSheet:
         until(lambda: reached, "a turn")
 
     def clean_up(self) -> None:
-        for view, _ in list(open_diffs.diffs(self.window)):
+        for view, _ in list(open_diffs.undecided_diffs(self.window)):
             view.close()
-        until(lambda: not list(open_diffs.diffs(self.window)), "no diffs any more")
+        until(lambda: not list(open_diffs.undecided_diffs(self.window)), "no diffs any more")
         self.turn()
         for view in self.window.views():
             view.set_scratch(True)

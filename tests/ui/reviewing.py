@@ -32,7 +32,7 @@ class ReviewCase(AdapterTestCase):
 
     def review(self, view: sublime.View) -> Review:
         """That of a diff."""
-        found = self.running().diffs.reviews.of(view)
+        found = self.running().diffs.reviews.review_of(view)
         self.assertIsNotNone(found)
         return found  # type: ignore[return-value]
 
@@ -41,7 +41,7 @@ class ReviewCase(AdapterTestCase):
 
         def is_computed() -> bool:
             running = plugin._host.running
-            review = running.diffs.reviews.of(view) if running is not None else None
+            review = running.diffs.reviews.review_of(view) if running is not None else None
             if review is None or review.change_count != view.change_count():
                 return False
             return review.is_current(view)

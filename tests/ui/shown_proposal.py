@@ -9,7 +9,7 @@ from GeminiCompanion import plugin
 from GeminiCompanion.companion.base import digest as digest_module
 from GeminiCompanion.companion.base.comparison import Comparison
 from GeminiCompanion.companion.ui.review import large, marks, open_diffs
-from GeminiCompanion.companion.ui.review.record import waiting
+from GeminiCompanion.companion.ui.review.record import waiting_record
 
 from . import reference
 from .adapter import text_of
@@ -33,7 +33,7 @@ class ShownProposal:
     want."""
 
     def __init__(self, view: sublime.View, path: str, file: bytes | None, proposed: str) -> None:
-        record = waiting(view)
+        record = waiting_record(view)
         check(record is not None, "no proposal is shown")
         self.view, self.id, self.path = view, record.id, path
         # What the file holds, and what it held when it was last compared with; None for no file.
@@ -51,14 +51,16 @@ class ShownProposal:
 
     def _read(self) -> None:
         """How it is shown, beside the file as it was seen."""
-        record: Any = waiting(self.view)
+        record: Any = waiting_record(self.view)
         self.is_whole, self.is_compared = record.is_whole, record.is_compared
         self.old = reference.shown(self.seen_file)
         self._old_rows = rows(self.old)
         # The changes of the whole texts, where the view has parts of them.
         self._all: list[Quadruple] = []
         if self.is_compared and not self.is_whole:
-            self._all = quadruples(plugin._host.running.diffs.reviews.of(self.view).digest.whole)
+            self._all = quadruples(
+                plugin._host.running.diffs.reviews.review_of(self.view).digest.whole
+            )
             check(*no_flaw(self._old_rows, self._proposed_rows, self._all))
         # While drops are shown, the view of parts can be edited for a moment.
         until(
@@ -121,7 +123,7 @@ class ShownProposal:
         reviews = plugin._host.running.diffs.reviews
 
         async def find() -> None:
-            comparison = await reviews.comparison(self.view)
+            comparison = await reviews.wait_for_comparison(self.view)
             if comparison is not None:
                 found.append(comparison)
 
@@ -135,7 +137,7 @@ class ShownProposal:
             check(text_of(self.view) == self.text, repr(text_of(self.view)), "!=", repr(self.text))
         if not self.is_compared:
             return
-        comparison, left = self.comparison(), open_diffs.partner(self.view)
+        comparison, left = self.comparison(), open_diffs.partner_view(self.view)
         new, changes = rows(text_of(self.view)), quadruples(comparison)
         if self.is_whole:
             old = self._old_rows

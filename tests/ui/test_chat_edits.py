@@ -84,12 +84,12 @@ class EditCase(ChatCase):
         yield from self.update(self.view, waiting=questions, **members)
 
     def rights(self) -> list[sublime.View]:
-        found = [(it, record.waiting(it)) for it in self.window.views()]
+        found = [(it, record.waiting_record(it)) for it in self.window.views()]
         return [view for view, each in found if each is not None and each.chat]
 
     def right(self, name: str = "a.txt") -> Generator[Any, Any, sublime.View]:
         def found() -> Sequence[sublime.View]:
-            paths = [record.waiting(it).path for it in self.rights()]  # type: ignore[union-attr]
+            paths = [record.waiting_record(it).path for it in self.rights()]  # type: ignore[union-attr]
             pairs = zip(self.rights(), paths)
             return [view for view, path in pairs if os.path.basename(path) == name]
 
@@ -107,7 +107,7 @@ class EditCase(ChatCase):
         return right
 
     def command(self, view: sublime.View, name: str) -> Steps:
-        id = record.waiting(view).id  # type: ignore[union-attr]
+        id = record.waiting_record(view).id  # type: ignore[union-attr]
         self.run_command(name, id=id)
         yield from self.until_turn()
 
@@ -155,7 +155,7 @@ class Deciding(EditCase):
     def test_an_edit_that_waits_is_shown_beside_the_file(self) -> Steps:
         right = yield from self.asked_right()
         self.assertEqual(text_of(right), NEW)
-        left = sublime.View(record.waiting(right).original_id)  # type: ignore[union-attr]
+        left = sublime.View(record.waiting_record(right).original_id)  # type: ignore[union-attr]
         self.assertEqual(text_of(left), "one\n")
         self.assertIn("Agent", right.name())
         self.assertEqual(self.service.asked, [])
@@ -228,7 +228,7 @@ class Deciding(EditCase):
 
     def test_rejecting_denies_it_with_the_words_of_the_user(self) -> Steps:
         right = yield from self.asked_right()
-        comments.add(right, record.Comment(0, 0, "not like this"))
+        comments.add_comment(right, record.Comment(0, 0, "not like this"))
         yield from self.command(right, "reject_diff")
         request = yield from self.sent()
         self.assertEqual((request.outcome, request.edits), (CANCEL, ()))
@@ -377,7 +377,7 @@ class GivenBack(EditCase):
         edits = self.running().chat_edits.reviews
         # What a restart leaves: the tab with an older text, and what was typed in a file.
         self.replace(edits, "_asked", {})
-        edits.hear_typing(record.waiting(right), NEW + "five\n")  # type: ignore[arg-type]
+        edits.hear_typing(record.waiting_record(right), NEW + "five\n")  # type: ignore[arg-type]
         yield from self.until_given_back(NEW + "five\n")
         self.assertEqual(self.edits().other_drafts(()), [])
 
@@ -396,12 +396,12 @@ class Kept(EditCase):
         edits = self.running().chat_edits.reviews
         self.replace(edits, "has_old_turns", False)
         # What a restart leaves: a tab whose view has another id, and what was typed in a file.
-        record.update(right, record.waiting(right), view_id=0)  # type: ignore[arg-type]
+        record.update_record(right, record.waiting_record(right), view_id=0)  # type: ignore[arg-type]
         edits._asked.clear()
         if typed:
-            edits.hear_typing(record.read(right), typed)  # type: ignore[arg-type]
-        restoring.adopt(self.window)
-        yield lambda: record.waiting(right).is_returned  # type: ignore[union-attr]
+            edits.hear_typing(record.read_record(right), typed)  # type: ignore[arg-type]
+        restoring.adopt_diffs(self.window)
+        yield lambda: record.waiting_record(right).is_returned  # type: ignore[union-attr]
         return right
 
     def on_disk(self) -> str:
@@ -457,15 +457,15 @@ class Kept(EditCase):
         yield from self.waits(self.question)
         yield lambda: self.rights() and right not in self.rights()
         (again,) = self.rights()
-        self.assertFalse(record.waiting(again).is_returned)  # type: ignore[union-attr]
+        self.assertFalse(record.waiting_record(again).is_returned)  # type: ignore[union-attr]
 
     def test_are_not_kept_where_the_turns_go_on(self) -> Steps:
         right = yield from self.asked_right()
         edits = self.running().chat_edits.reviews
         self.replace(edits, "has_old_turns", True)
         edits._asked.clear()
-        restoring.adopt(self.window)
-        yield lambda: record.waiting(right) is None
+        restoring.adopt_diffs(self.window)
+        yield lambda: record.waiting_record(right) is None
         self.assertEqual(self.tabs(), {})
 
 
@@ -525,7 +525,7 @@ class InTheChat(EditCase):
         (right,) = self.written()
         yield from self.until_computed(right)
         self.assertEqual(text_of(right), NEW)
-        left = sublime.View(record.waiting(right).original_id)  # type: ignore[union-attr]
+        left = sublime.View(record.waiting_record(right).original_id)  # type: ignore[union-attr]
         self.assertEqual(text_of(left), "one\n")
         if running is None:
             self.skipTest("only the headless editor tells what is drawn")
@@ -543,7 +543,7 @@ class InTheChat(EditCase):
         yield lambda: PREFIX + NO_EDIT.format("a.txt") in self.sentences[-1:]
 
     def written(self) -> list[sublime.View]:
-        return list(self.running().review.written.views().values())
+        return list(self.running().review.written.review_views().values())
 
     def test_allowing_in_the_chat_what_was_changed_in_the_review_writes_that(self) -> Steps:
         yield from self.asked_right("four\n")
@@ -613,7 +613,7 @@ class WithUnsavedChanges(EditCase):
     def accept(self, answer: int) -> Steps:
         asked = self.panels()
         right = yield from self.right()
-        self.run_command("accept_diff", id=record.waiting(right).id)  # type: ignore[union-attr]
+        self.run_command("accept_diff", id=record.waiting_record(right).id)  # type: ignore[union-attr]
         yield lambda: asked
         self.assertIn(diff_kinds.SAVED_TOO, str(asked[-1]))
         asked.pop()["on_select"](answer)
@@ -622,7 +622,7 @@ class WithUnsavedChanges(EditCase):
     def test_the_review_shows_all_that_will_be_saved(self) -> Steps:
         yield from self.ask_about_typed()
         right = yield from self.right()
-        left = sublime.View(record.waiting(right).original_id)  # type: ignore[union-attr]
+        left = sublime.View(record.waiting_record(right).original_id)  # type: ignore[union-attr]
         self.assertEqual((text_of(left), text_of(right)), ("one\n", NEW))
 
     def test_an_accepted_edit_may_replace_what_is_not_saved_once(self) -> Steps:

@@ -289,10 +289,10 @@ class All(QuestionCase):
             options = (Option(ONCE, "Yes"), Option(CANCEL, "No"))
             body = ToolConfirmation(name, "edit", "Edit", "", "", {}, options, diff)
             yield from self.tell(view, body)
-        yield lambda: len(list(open_diffs.diffs(self.window))) == 2
+        yield lambda: len(list(open_diffs.undecided_diffs(self.window))) == 2
         in_front = [
             record.path
-            for right, record in open_diffs.diffs(self.window)
+            for right, record in open_diffs.undecided_diffs(self.window)
             if open_diffs.is_on_top(self.window, right)
         ]
         self.window.focus_view(view)
@@ -573,7 +573,7 @@ class Edits(QuestionCase):
             "c", "edit", "Edit", "", "", {}, tuple(options), diffs[0], tuple(diffs[1:])
         )
         yield from self.tell(view, body)
-        yield lambda: len(list(open_diffs.diffs(self.window))) == len(names)
+        yield lambda: len(list(open_diffs.undecided_diffs(self.window))) == len(names)
         self.moments += 1
 
     def test_an_edit_is_allowed_once_each_of_its_reviews_was_in_front(self) -> Steps:

@@ -37,7 +37,7 @@ from GeminiCompanion.companion.ui.changes.shown_turns import LOST
 from GeminiCompanion.companion.ui.chat.chat_view import CONVERSATION
 from GeminiCompanion.companion.ui.chat.turn_actions import ALL_UNDONE, EXCLUDED, NOTHING
 from GeminiCompanion.companion.ui.review import comments, open_diffs
-from GeminiCompanion.companion.ui.review.record import Comment, waiting
+from GeminiCompanion.companion.ui.review.record import Comment, waiting_record
 
 from .adapter import text_of
 from .reviewing import Steps
@@ -256,15 +256,17 @@ class InTheSheet(SheetCase):
         self.replace(cli, "ask", lambda it: asked.append(it) or ask(it))
         for words, is_open in (("Why?", True), ("And why?", False)):
             (edit,) = self.running().review.ledger.turns.of_window(self.window.id())
-            self.running().stories.begin(self.running().review.written.open(self.window, edit))
-            yield lambda: list(open_diffs.diffs(self.window))
-            ((right, _),) = open_diffs.diffs(self.window)
-            comments.add(right, Comment(0, 0, words))
+            self.running().stories.begin(
+                self.running().review.written.open_review(self.window, edit)
+            )
+            yield lambda: list(open_diffs.undecided_diffs(self.window))
+            ((right, _),) = open_diffs.undecided_diffs(self.window)
+            comments.add_comment(right, Comment(0, 0, words))
             if not is_open:
                 self.view.close()
                 yield from self.until_turn()
-            self.run_command("accept_diff", id=waiting(right).id)  # type: ignore[union-attr]
-            yield lambda: not list(open_diffs.diffs(self.window))
+            self.run_command("accept_diff", id=waiting_record(right).id)  # type: ignore[union-attr]
+            yield lambda: not list(open_diffs.undecided_diffs(self.window))
             yield from self.until_turn()
             self.assertIn(f"{self.path}#L1: {words}", self.chats.drafts.text_of(self.id) or "")
         self.assertIn("Why?", self.chats.drafts.text_of(self.id) or "")
@@ -316,7 +318,7 @@ class AfterRestart(SheetCase):
         yield lambda: self.on_disk() == "newer\n"
 
     def right_text(self) -> str:
-        return "".join(text_of(it) for it, _ in open_diffs.diffs(self.window))
+        return "".join(text_of(it) for it, _ in open_diffs.undecided_diffs(self.window))
 
     def on_disk(self) -> str:
         with open(self.path, encoding="utf-8") as file:

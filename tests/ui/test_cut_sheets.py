@@ -30,11 +30,11 @@ class CutSheet(CuttingCase, SheetCase):
 
     def waiting(self) -> list[sublime.View]:
         """The right views of what is undecided."""
-        return [right for right, _record in open_diffs.diffs(self.window)]
+        return [right for right, _record in open_diffs.undecided_diffs(self.window)]
 
     def away(self) -> Steps:
         """All proposals go, and the tabs; the CLI is told."""
-        for right, found in list(open_diffs.diffs(self.window)):
+        for right, found in list(open_diffs.undecided_diffs(self.window)):
             if not found.is_returned:
                 yield self.cli.call("closeDiff", filePath=found.path).done
             else:
@@ -166,7 +166,7 @@ class Proposed(CutSheet):
             self.assertIn(NEW + "typed\n", kept, f"after await {cut.at}")
             yield from self.away()
 
-        yield from self.each_await("Returned._write", go, 1)
+        yield from self.each_await("Returned._write_text", go, 1)
 
 
 class Unasked(CutSheet, UnaskedCase):
@@ -221,7 +221,7 @@ class Unasked(CutSheet, UnaskedCase):
             self.assertIn(NEW + "typed\n", kept, f"after await {cut.at}")
             yield from self.forgotten()
 
-        yield from self.each_await("DiffDecisions.accept", go, 2)
+        yield from self.each_await("DiffDecisions.accept_diff", go, 2)
 
     def test_undoing_all_edits_of_a_turn(self) -> Steps:
         def go(cut: Cut) -> Steps:
@@ -243,7 +243,7 @@ class Unasked(CutSheet, UnaskedCase):
         (edit,) = [
             it for it in self.running().review.ledger.kept.of_window(self.window.id()) if it.turn
         ]
-        self.begin(self.running().review.written.open(self.window, edit))
+        self.begin(self.running().review.written.open_review(self.window, edit))
         yield self.waiting
         (right,) = self.waiting()
         yield from self.until_computed(right)

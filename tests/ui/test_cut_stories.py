@@ -82,7 +82,7 @@ class Reviews(CuttingCase):
         """The diff goes, and the tabs that a story opened."""
         if record.is_diff(right):
             yield self.cli.call("closeDiff", filePath=self.path).done
-        yield lambda: not list(open_diffs.diffs(self.window))
+        yield lambda: not list(open_diffs.undecided_diffs(self.window))
         self.close_tabs()
 
     def changed_on_disk(self, right: sublime.View) -> None:
@@ -91,7 +91,7 @@ class Reviews(CuttingCase):
     def test_accepting(self) -> Steps:
         def begin(right: sublime.View) -> Story:
             self.changed_on_disk(right)
-            return self.running().review.decisions.accept(self.window, right)
+            return self.running().review.decisions.accept_diff(self.window, right)
 
         yield from self.cut_everywhere(begin, [1], 2)
 
@@ -100,20 +100,20 @@ class Reviews(CuttingCase):
 
         def begin(right: sublime.View) -> Story:
             self.changed_on_disk(right)
-            return self.running().review.decisions.accept(self.window, right)
+            return self.running().review.decisions.accept_diff(self.window, right)
 
         yield from self.cut_everywhere(begin, [2], 3)
 
     def test_dropping_the_last_change(self) -> Steps:
         self.whole = (OLD,)
         yield from self.cut_everywhere(
-            lambda it: self.running().review.single_changes.drop(it), [0], 1
+            lambda it: self.running().review.single_changes.drop_change(it), [0], 1
         )
 
     def test_keeping_while_the_user_types(self) -> Steps:
         def begin(right: sublime.View) -> Story:
             right.run_command("append", {"characters": "typed\n"})
-            return self.running().review.single_changes.keep(right)
+            return self.running().review.single_changes.keep_change(right)
 
         self.whole = (NEW + "typed\n",)
         yield from self.cut_everywhere(begin, [], 1)
@@ -121,7 +121,7 @@ class Reviews(CuttingCase):
     def test_rejecting_with_a_note_and_commenting(self) -> Steps:
         notes = self.running().review.notes
         yield from self.cut_everywhere(notes.reject_with_note, ["why"], 1)
-        yield from self.cut_everywhere(notes.comment, ["why"], 1)
+        yield from self.cut_everywhere(notes.ask_for_comment, ["why"], 1)
 
     def entered_and_cut(self, story: Story) -> None:
         """The user enters why, and the story is cut before it goes on."""
@@ -132,8 +132,8 @@ class Reviews(CuttingCase):
     def test_a_comment_that_was_just_entered_is_kept(self) -> Steps:
         self.path = os.path.join(self.folder, "file.txt")
         right = yield from self.proposed()
-        self.entered_and_cut(self.running().review.notes.comment(right))
-        self.assertEqual([it.text for it in record.comments(right)], ["why"])
+        self.entered_and_cut(self.running().review.notes.ask_for_comment(right))
+        self.assertEqual([it.text for it in record.stored_comments(right)], ["why"])
         yield from self.away(right)
 
     def test_a_note_that_was_just_entered_is_on_the_clipboard(self) -> Steps:
@@ -281,7 +281,7 @@ class Closed(ReviewCase):
         self.write("file.txt", "else\n")
         self.run_command("accept_diff")
         yield lambda: opened.open is not None
-        found = record.waiting(right)
+        found = record.waiting_record(right)
         yield self.cli.call("closeDiff", filePath=self.path).done
         yield lambda: not right.is_valid()
         yield lambda: found.id not in self.running().review.accepting._pressed

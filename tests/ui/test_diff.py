@@ -185,7 +185,9 @@ class Diffs(DeskCase):
         "(.+) is no proposal any more": lambda t, name: [
             t.view(name).settings().erase(key) for key in (record.STAMP, record.RECORD)
         ],
-        "the diffs of before are adopted": lambda t: t.assertEqual(restoring.adopt(t.window), []),
+        "the diffs of before are adopted": lambda t: t.assertEqual(
+            restoring.adopt_diffs(t.window), []
+        ),
     }
     seen = {
         r"the groups of (\S+) and (\S+) are": lambda t, *names: [
@@ -201,7 +203,7 @@ class Diffs(DeskCase):
         "the first reads": lambda t: text_of(t.view("first"))[:-1].replace("\n", "/"),
         "the first goes without a word:": lambda t: t.view("first").is_scratch(),
         "the proposals read": lambda t: [
-            text_of(it).strip() for it, _ in open_diffs.diffs(t.window)
+            text_of(it).strip() for it, _ in open_diffs.undecided_diffs(t.window)
         ],
         "the layout is as before:": lambda t: t.window.layout() == t.before_it,
         r"the digest of (\S+) is kept:": lambda t, words: (
@@ -224,7 +226,7 @@ class Diffs(DeskCase):
         yield from self.connect()
         cli = yield from self.connect()
         right = yield from self.diff(cli, self.write("a.py", "old\n"), "new\n")
-        name = record.waiting(right).client  # type: ignore[union-attr]
+        name = record.waiting_record(right).client  # type: ignore[union-attr]
         self.assertRegex(name, r"^Gemini CLI \d+$")
         cli.close()
         yield from self.was_told(f"{name} has left")
@@ -234,9 +236,9 @@ class Diffs(DeskCase):
         path = self.write("a.py", "old\n")
         with mock.patch.object(file_content, "_read_file", side_effect=ZeroDivisionError):
             first = yield from self.diff(cli, path, "new\n")
-        self.assertIn("cannot be read", text_of(open_diffs.partner(first)))
+        self.assertIn("cannot be read", text_of(open_diffs.partner_view(first)))
         second = yield from self.diff(cli, self.write("b.py", "old\n"), "new\n")
-        self.assertEqual(text_of(open_diffs.partner(second)), "old\n")
+        self.assertEqual(text_of(open_diffs.partner_view(second)), "old\n")
         with mock.patch.object(file_content, "_read_file", side_effect=ZeroDivisionError):
             self.window.focus_view(second)
             self.run_command("accept_diff")
@@ -251,7 +253,7 @@ class Diffs(DeskCase):
         with mock.patch.object(file_content, "PATIENCE", 0.01):
             with mock.patch.object(file_content, "_read_file", lambda file: answered.wait()):
                 right = yield from self.diff(cli, path, "new\n")
-        self.assertEqual(text_of(open_diffs.partner(right)), file_content.LATE)
+        self.assertEqual(text_of(open_diffs.partner_view(right)), file_content.LATE)
         self.assertEqual(text_of(right), "new\n")
 
     def test_tabs_and_missing_final_newline_of_a_proposal_survive(self) -> Steps:
@@ -304,19 +306,19 @@ class Diffs(DeskCase):
         cli = yield from self.connect()
         path = self.write("a.py", "a\n")
         right = yield from self.diff(cli, path, "1\n")
-        left = open_diffs.partner(right)
+        left = open_diffs.partner_view(right)
         # As after a restart: the settings are those of before, the ids are others.
-        its = record.read(right)
+        its = record.read_record(right)
         record.write_original(left, record.OriginalRecord(its.id, mine.id()))
-        record.update(right, its, view_id=99999, original_id=mine.id())
+        record.update_record(right, its, view_id=99999, original_id=mine.id())
         self.window.settings().set(open_diffs.DIFFS, [99999])
         right.erase_phantoms(head.PHANTOM)
         self.assertFalse(record.is_diff(right))
-        self.assertFalse(open_diffs.partner(right).is_valid())
-        found = restoring.adopt(self.window)
+        self.assertFalse(open_diffs.partner_view(right).is_valid())
+        found = restoring.adopt_diffs(self.window)
         self.assertEqual(found, [(cli.headers["Mcp-Session-Id"], path)])
-        self.assertEqual([it for it, _ in open_diffs.diffs(self.window)], [right])
-        self.assertEqual(open_diffs.partner(right), left)
+        self.assertEqual([it for it, _ in open_diffs.undecided_diffs(self.window)], [right])
+        self.assertEqual(open_diffs.partner_view(right), left)
         self.window.run_command("gemini_companion_accept_diff")
         yield lambda: cli.received("ide/diffAccepted")
         yield lambda: not left.is_valid()
@@ -462,7 +464,7 @@ class Traits(DeskCase):
                         file.write(data)
                 limit = 0x40000 if "too large" in sentence else file_content.LARGE
                 with mock.patch.object(file_content, "LARGE", limit):
-                    left = open_diffs.partner((yield from self.diff(cli, path, "new\n")))
+                    left = open_diffs.partner_view((yield from self.diff(cli, path, "new\n")))
                 self.assertIn(f"{number}.txt ({name}", left.name())
                 if shown is not None:
                     self.assertEqual(text_of(left), shown)

@@ -108,7 +108,7 @@ class LargeCase(DeskCase):
 
     def comment_beside(self, words: str) -> None:
         row = self.right.rowcol(text_of(self.right).index(words))[0]
-        comments.add(self.right, record.Comment(row, row, "why?"))
+        comments.add_comment(self.right, record.Comment(row, row, "why?"))
 
     words = {
         "the file becomes (.+)": lambda t, words: t.write("file.txt", large_text(words)),
@@ -116,7 +116,7 @@ class LargeCase(DeskCase):
         "(.+) is commented on": lambda t, words: t.comment_beside(words),
     }
     seen = {
-        "dropped are": lambda t: t.review(t.right).summary(t.right).dropped,
+        "dropped are": lambda t: t.review(t.right).diff_summary(t.right).dropped,
         "the text is as before:": lambda t: text_of(t.right) == t.before_it,
         "the text has (.+):": lambda t, words: words in text_of(t.right),
         "the left side has (.+):": lambda t, words: words in text_of(t.view("-file.txt")),
@@ -263,7 +263,7 @@ class Digests(LargeCase):
         self.assertGreater(len(OLD), LARGE)
         new = large_text("10=first 23999=x").replace("\nx\n", "\nx\ny\nz\n")
         right = self.right = yield from self.propose(OLD, new)
-        left = open_diffs.partner(right)
+        left = open_diffs.partner_view(right)
         yield lambda: "z" in self.numbers(right)
         for view in (right, left):
             self.assertIs(view.settings().get("line_numbers"), False)
@@ -302,9 +302,9 @@ class Digests(LargeCase):
         side = self.review(right).comparison.new
         right.erase_phantoms(marks.NUMBERS)
         numbers = marks.LineNumbers(right)
-        planned = numbers.steps(side)
+        planned = numbers.drawing_steps(side)
         right.set_viewport_position((0.0, right.layout_extent()[1]), animate=False)
-        for draw in (*planned, *numbers.steps(side)):
+        for draw in (*planned, *numbers.drawing_steps(side)):
             draw()
         shown = self.numbers(right)
         self.assertEqual(("changed_100" in shown, shown["changed_29900"]), (False, "29901"))
@@ -325,7 +325,7 @@ class Digests(LargeCase):
 
         async def see() -> None:
             await self.running().diffs.reviews.presses.wait_for_all(self.review(self.right).id)
-            comparison = await self.running().diffs.reviews.comparison(self.right)
+            comparison = await self.running().diffs.reviews.wait_for_comparison(self.right)
             seen.append(comparison.dropped if comparison is not None else None)
 
         self.begin(see())
@@ -359,7 +359,7 @@ class Digests(LargeCase):
         right = yield from self.diff(self.cli, self.path, OLD)
         self.assertTrue(OLD.startswith(text_of(right)))
         self.assertTrue(right.is_read_only())
-        yield from self.until_refused(reviews.not_compared(record.waiting(right)))
+        yield from self.until_refused(reviews.not_compared(record.waiting_record(right)))
         yield from self.accepted("nothing")
 
 
@@ -374,7 +374,7 @@ class Strange(LargeCase):
     def test_of_a_proposal_equal_to_the_file_the_head_says_that_nothing_changes(self) -> Steps:
         for text in ("same\n", OLD):
             right = yield from self.propose(text, text)
-            self.assertEqual(self.review(right).summary(right).text(), "nothing changes")
+            self.assertEqual(self.review(right).diff_summary(right).text(), "nothing changes")
             self.run_command("drop_change")
             self.run_command("reject_diff")
             yield from self.until_rejected()
@@ -383,13 +383,13 @@ class Strange(LargeCase):
         row = "x" * 1_200_000
         right = yield from self.propose(f"{row}old{row}\n", f"{row}new{row}\n")
         self.assertIn("new", text_of(right))
-        self.assertIn("old", text_of(open_diffs.partner(right)))
+        self.assertIn("old", text_of(open_diffs.partner_view(right)))
         self.assertLess(right.size(), 10_000)
 
     def test_beside_a_binary_file_the_beginning_of_a_large_proposal_is_shown(self) -> Steps:
         right = yield from self.propose_beside_binary(OLD)
         self.assertTrue(OLD.startswith(text_of(right)))
-        self.assertIn("binary", text_of(open_diffs.partner(right)))
+        self.assertIn("binary", text_of(open_diffs.partner_view(right)))
         self.assertTrue(right.is_read_only())
         yield from self.until_refused("shown in part only")
 
@@ -417,7 +417,7 @@ class Strange(LargeCase):
                 self.assertTrue(record.is_diff(right))
                 os.rmdir(self.path)
             else:
-                left = open_diffs.partner(right)
+                left = open_diffs.partner_view(right)
                 yield lambda: re.match(r"file.txt \(new file[,)]", left.name())  # noqa: B023
                 self.assertEqual(text_of(left), "")
             self.run_command("reject_diff")

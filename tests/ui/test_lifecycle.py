@@ -185,7 +185,7 @@ class Lifecycle(AdapterTestCase):
         plugin.plugin_unloaded()
         yield lambda: (own_files(), threads()) == ([], [])
         yield from self.until_turn()
-        self.assertEqual(list(open_diffs.diffs(self.window)), [])
+        self.assertEqual(list(open_diffs.undecided_diffs(self.window)), [])
 
     def test_what_a_stopped_companion_still_asks_for_opens_no_view(self) -> Steps:
         yield lambda: plugin._host.environment_of(self.window)

@@ -42,8 +42,8 @@ class Links(AdapterTestCase):
         cli = yield from self.connect()
         a = yield from self.diff(cli, self.write("a.py", "old\n"), "new a\n")
         b = yield from self.diff(cli, self.write("b.py", "old\n"), "new b\n")
-        self.window.focus_view(open_diffs.partner(a))
-        self.assertEqual(open_diffs.current(self.window), a)
+        self.window.focus_view(open_diffs.partner_view(a))
+        self.assertEqual(open_diffs.current_diff(self.window), a)
         self.assertTrue(open_diffs.is_on_top(self.window, b))
         return cli, a, b
 
@@ -79,7 +79,7 @@ class Names(AdapterTestCase):
         ids = set()
         for _ in range(2):
             right = yield from self.diff(cli, path, "new\n")
-            found = record.waiting(right)
+            found = record.waiting_record(right)
             ids.add(found.id if found is not None else "")
         self.assertEqual(len(ids - {""}), 2)
 
@@ -99,7 +99,7 @@ class Names(AdapterTestCase):
         here = self.window
         cli = yield from self.connect()
         right = yield from self.diff(cli, self.write("a.py", "old\n"), "new\n")
-        found = record.waiting(right)
+        found = record.waiting_record(right)
         here.run_command("new_window")
         yield lambda: len(sublime.windows()) > 1
         other = next(it for it in sublime.windows() if it.id() != here.id())
@@ -122,14 +122,14 @@ class Records(AdapterTestCase):
         for value in damaged:
             right.settings().set(record.RECORD, value)
             self.assertFalse(record.is_diff(right))
-            self.assertEqual(list(open_diffs.diffs(self.window)), [])
+            self.assertEqual(list(open_diffs.undecided_diffs(self.window)), [])
         right.settings().set(record.RECORD, whole)
         self.assertTrue(record.is_diff(right))
 
     def test_a_diff_of_an_unknown_origin_is_not_taken_for_the_proposal_of_a_session(self) -> Steps:
         cli = yield from self.connect()
         right = yield from self.diff(cli, self.write("a.py", "old\n"), "new\n")
-        found = record.waiting(right)
+        found = record.waiting_record(right)
         assert found is not None
         self.assertIs(diff_kinds.kind_of(found), diff_kinds.SESSION)
         with self.assertRaisesRegex(LookupError, "no kind of diff"):

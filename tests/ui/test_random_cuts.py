@@ -165,7 +165,7 @@ class RandomCuts(CuttingCase, ChatCase, UnaskedCase):  # type: ignore[misc]
         return [right for right, _record in self.records()]
 
     def records(self) -> list[tuple[sublime.View, DiffRecord]]:
-        found = open_diffs.diffs(self.window)
+        found = open_diffs.undecided_diffs(self.window)
         return [it for it in found if self.folder_of_example in it[1].path]
 
     # ----- what is pressed, and cut

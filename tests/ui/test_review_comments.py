@@ -29,12 +29,12 @@ class Comments(ReviewCase):
     NEW = "one\ntwo\nthree\nfour\nfive\nsix\n"
 
     def places(self, right: sublime.View) -> list[tuple[int, int]]:
-        return [(it.first, it.last) for it in comments.of(right)]
+        return [(it.first, it.last) for it in comments.comments_of(right)]
 
     def commented(self, first: int, last: int) -> Generator[Any, Any, sublime.View]:
         """`right = yield from self.commented(...)`"""
         right = yield from self.propose(self.OLD, self.NEW)
-        comments.add(right, comments.Comment(first, last, "why?"))
+        comments.add_comment(right, comments.Comment(first, last, "why?"))
         return right
 
     def put(self, right: sublime.View, first: int, last: int, text: str) -> None:
@@ -56,7 +56,7 @@ class Comments(ReviewCase):
                 right.run_command("undo")
                 yield from self.until_turn()
                 comments.write_comments(right, [comments.Comment(2, 2, "why?")])
-                comments.show(right)
+                comments.mark_comments(right)
         self.run_command("reject_diff")
         yield from self.until_rejected()
 
@@ -74,14 +74,14 @@ class Comments(ReviewCase):
         right = yield from self.commented(5, 5)
         self.put(right, 5, 6, "SIX\n")
         self.assertEqual(self.places(right), [(5, 5)])
-        self.assertTrue(comments.words(right, None).endswith("file.txt#L6: why?"))
+        self.assertTrue(comments.comment_words(right, None).endswith("file.txt#L6: why?"))
         self.run_command("reject_diff")
         yield from self.until_rejected()
 
     def test_one_on_the_empty_last_row_stays_there(self) -> Steps:
         right = yield from self.commented(6, 6)
         self.assertEqual(self.places(right), [(6, 6)])
-        self.assertTrue(comments.words(right, None).endswith("file.txt#L7: why?"))
+        self.assertTrue(comments.comment_words(right, None).endswith("file.txt#L7: why?"))
         self.run_command("reject_diff")
         yield from self.until_rejected()
 
@@ -96,7 +96,7 @@ class Comments(ReviewCase):
 
     def test_one_on_a_blank_row_stays_there(self) -> Steps:
         right = yield from self.propose(self.OLD, "one\n\nthree\n")
-        comments.add(right, comments.Comment(1, 1, "why?"))
+        comments.add_comment(right, comments.Comment(1, 1, "why?"))
         self.assertEqual(self.places(right), [(1, 1)])
         right.sel().clear()
         right.sel().add(0)

@@ -9,7 +9,7 @@ import sublime
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.base.comparison import compare_texts
 from GeminiCompanion.companion.ui.review import between, head, marks, open_diffs, record, scrolling
-from GeminiCompanion.companion.ui.review.open_diffs import partner
+from GeminiCompanion.companion.ui.review.open_diffs import partner_view
 
 from .adapter import text_of
 from .reviewing import LINES, ReviewCase, Steps, changed
@@ -40,7 +40,7 @@ class Columns(DrawingCase):
         self.set("diff_layout", "columns")
         right = yield from self.propose("a\n", "b\n")
         self.assertEqual(len(self.window.layout()["rows"]), 2)
-        self.assertEqual(self.window.get_view_index(partner(right))[0], 1)
+        self.assertEqual(self.window.get_view_index(partner_view(right))[0], 1)
         self.assertEqual(self.window.get_view_index(right)[0], 2)
         self.run_command("reject_diff")
         yield from self.until_rejected()
@@ -50,12 +50,12 @@ class Columns(DrawingCase):
 class AfterARestart(DrawingCase):
     def test_nothing_is_drawn_twice_and_nobody_looks_for_the_companion_before(self) -> Steps:
         right = yield from self.propose("a\nb\n", "a\n1\n2\nb\n")
-        left = partner(right)
+        left = partner_view(right)
         yield lambda: phantoms(left, between.KEY)
         before, drawn = self.running(), phantoms(left, between.KEY)
         sublime.run_command("gemini_companion_restart_companion")
-        with mock.patch.object(scrolling, "_places") as looked:
-            before.diffs.scrolling._look(self.window)
+        with mock.patch.object(scrolling, "_read_places") as looked:
+            before.diffs.scrolling._look_at_pair(self.window)
         looked.assert_not_called()
         yield lambda: plugin._host.environment_of(self.window)
         yield from self.until_computed(right)
@@ -72,7 +72,7 @@ class Inline(DrawingCase):
 
     def test_there_is_one_view_and_the_deleted_lines_stand_between_its_lines(self) -> Steps:
         right = yield from self.propose("a\nx <1>\n\ty\nb\n", "a\nnew\nb\n")
-        self.assertFalse(partner(right).is_valid())
+        self.assertFalse(partner_view(right).is_valid())
         self.assertEqual(self.window.num_groups(), 2)
         yield lambda: phantoms(right, between.KEY)
         (html,) = phantoms(right, between.KEY)
@@ -112,12 +112,12 @@ class Inline(DrawingCase):
         yield lambda: phantoms(right, between.KEY)
         plugin.plugin_unloaded()
         # As after a restart: the settings are those of before, the ids are others.
-        its = record.read(right)
-        record.update(right, its, view_id=99999)
+        its = record.read_record(right)
+        record.update_record(right, its, view_id=99999)
         right.erase_phantoms(head.PHANTOM)
         plugin.plugin_loaded()
         yield lambda: plugin._host.environment_of(self.window)
-        yield lambda: record.is_diff(right) and plugin._host.running.diffs.reviews.of(right)
+        yield lambda: record.is_diff(right) and plugin._host.running.diffs.reviews.review_of(right)
         yield from self.until_computed(right)
         yield lambda: phantoms(right, between.KEY)
         self.assertEqual(self.texts(right, marks.LINES), ["c\n"])
@@ -127,15 +127,15 @@ class Inline(DrawingCase):
 
     def test_a_thousand_deleted_lines_are_shown_in_part(self) -> None:
         side = compare_texts("".join(f"{row}\n" for row in range(1000)), "").old
-        html = between.deleted(side, 0, 1000, ("", ""))
+        html = between.deleted_html(side, 0, 1000, ("", ""))
         self.assertEqual(html.count("<div>"), between.MAX_ROWS + 1)
         self.assertIn("800 more deleted lines", html)
-        long = between.deleted(compare_texts("<" * 9999, "").old, 0, 1, ("", ""))
+        long = between.deleted_html(compare_texts("<" * 9999, "").old, 0, 1, ("", ""))
         self.assertLess(len(long), 9 * between.MAX_LENGTH)
 
     def test_what_differs_in_a_deleted_line_is_marked_in_it(self) -> None:
         side = compare_texts("same\n\tsum <old> sum\n\n", "same\n\tsum <new> sum\n").old
-        html = between.deleted(side, 1, 3, ("", "mark"))
+        html = between.deleted_html(side, 1, 3, ("", "mark"))
         row = '&nbsp;&nbsp;&nbsp;&nbsp;sum&nbsp;&lt;<span style="mark">old</span>&gt;&nbsp;sum'
         self.assertIn(f"<div>{row}</div><div>&nbsp;</div>", html)
 
@@ -176,7 +176,7 @@ class Covering(DrawingCase):
 
     def until_level(self, right: sublime.View) -> Steps:
         """Until equal lines stand at equal heights, but for the first one of all."""
-        left = partner(right)
+        left = partner_view(right)
         review = self.review(right)
         pairs = [
             (review.comparison.anchor(row, True), row)
@@ -256,7 +256,7 @@ class Covering(DrawingCase):
 class Wrapped(DrawingCase):
     def test_lines_are_not_wrapped_unless_the_user_wants_it(self) -> Steps:
         right = yield from self.propose("a\n", "b\n")
-        for view in (right, partner(right)):
+        for view in (right, partner_view(right)):
             self.assertIs(view.settings().get("word_wrap"), False)
 
     def test_equal_lines_stand_at_equal_heights_where_lines_are_wrapped(self) -> Steps:
@@ -265,7 +265,7 @@ class Wrapped(DrawingCase):
         right = yield from self.propose(
             "a\nb\n" + long + "c\n" + "short\n" + "d\n", "a\n" + long + "b\nx\nc\n" + long + "d\n"
         )
-        left = partner(right)
+        left = partner_view(right)
         self.assertIs(right.settings().get("word_wrap"), True)
         rows = self.review(right).comparison
         pairs = [(rows.anchor(row, True), row) for row in range(len(rows.new.rows))]
@@ -284,19 +284,19 @@ class Wrapped(DrawingCase):
 class Heads(DrawingCase):
     def test_both_heads_are_equally_high(self) -> Steps:
         right = yield from self.propose("a\nb\nc\nd\n", "a\nb\nc\nD\n")
-        left = partner(right)
+        left = partner_view(right)
         yield lambda: self.height(left, 1) == self.height(right, 1)
         self.review(right).notes["test"] = "Something that has to be said."
-        self.running().diffs.reviews.drawing.head(right)
+        self.running().diffs.reviews.drawing.draw_head(right)
         self.assertEqual(self.height(left, 3), self.height(right, 3))
 
     def test_the_left_one_says_what_the_left_side_is(self) -> Steps:
         right = yield from self.propose("a\r\n", "b\n")
-        self.assertIn("On disk, CRLF", phantoms(partner(right), head.PHANTOM)[0])
+        self.assertIn("On disk, CRLF", phantoms(partner_view(right), head.PHANTOM)[0])
 
     def test_below_lines_that_were_added_at_the_top_equal_ones_stand_level(self) -> Steps:
         right = yield from self.propose("a\nb\nc\n", "1\n2\na\nb\nc\n")
-        left = partner(right)
+        left = partner_view(right)
         for old, new in ((1, 3), (2, 4)):
             yield lambda: self.height(left, old) == self.height(right, new)  # noqa: B023
 
@@ -390,7 +390,7 @@ class Schemes(DrawingCase):
             self.assertFalse(drawn[marks.LINES][1] & sublime.DRAW_NO_FILL)
             self.run_command("reject_diff")
             yield from self.until_rejected()
-            yield lambda: not list(open_diffs.diffs(self.window))
+            yield lambda: not list(open_diffs.undecided_diffs(self.window))
 
     def test_a_scheme_without_colours_of_differences_gets_outlines(self) -> Steps:
         self.use(self.bare())
@@ -398,7 +398,7 @@ class Schemes(DrawingCase):
         drawn = self.drawn(right)
         self.assertEqual(drawn[marks.LINES], ("region.greenish", int(sublime.DRAW_NO_FILL)))
         self.assertTrue(drawn[marks.CHARACTERS][1] & sublime.DRAW_SOLID_UNDERLINE)
-        left = self.drawn(partner(right))
+        left = self.drawn(partner_view(right))
         self.assertEqual(left[marks.LINES][0], "region.redish")
         self.assertIn("color: ", marks.deleted_styles(right)[0])
         self.assertNotIn("background", " ".join(marks.deleted_styles(right)))

@@ -272,13 +272,13 @@ class Saving(HistoryCase):
     def test_where_reading_them_fails_that_is_said_and_nothing_of_them_is_taken_away(self) -> Steps:
         found = self.history()
         self.replace(edit_store, "load_edits", lambda folder: 1 / 0)
-        self.begin(found.load())
+        self.begin(found.load_edits())
         yield lambda: self.told_of == [edit_store.LOAD_FAILED]
         self.assertFalse(found._may_save)
 
     def test_where_saving_them_fails_that_is_said_once_and_it_is_tried_again(self) -> Steps:
         found, tries = self.history(), []
-        self.begin(found.load())
+        self.begin(found.load_edits())
         yield lambda: found._may_save
         edit_store.writer.finish()
 
@@ -328,13 +328,13 @@ class ConflictCase(DeskCase):
 
     @word("nobody looks at the windows any more")
     def look_no_more(self) -> None:
-        self.running().review.conflicts.look()
+        self.running().review.conflicts.look_for_changes()
         self.replace(self.running().editor.windows, "check_windows", lambda: None)
 
     words = {
         r"(\S+) is removed": lambda t, name: os.remove(t.at(name)),
         r"(\S+) becomes a folder": lambda t, name: (os.remove(t.at(name)), os.mkdir(t.at(name))),
-        r"row (\d) is commented on": lambda t, row: comments.add(
+        r"row (\d) is commented on": lambda t, row: comments.add_comment(
             t.view("+file.txt"), Comment(int(row), int(row), "here")
         ),
     }
@@ -347,7 +347,7 @@ class ConflictCase(DeskCase):
         ),
         "the first comment is beside": lambda t: t.texts(t.view("+file.txt"), marks.comment_key(0)),
         "the rows commented on are": lambda t: [
-            it.first for it in comments.of(t.view("+file.txt"))
+            it.first for it in comments.comments_of(t.view("+file.txt"))
         ],
         "offered are": lambda t: [it[0] for it in t.asked[0]["items"]],
         "accepting it anyway means": lambda t: t.asked[0]["items"][1][1],
@@ -421,7 +421,7 @@ class Conflicts(ConflictCase):
         self.write("file.txt", "1\nmine\n3\n")
         yield from self.take_over()
         self.assertRegex(text_of(right), r"^1\n<<<<<<<.*\nproposed\n=======\nmine\n>>>>>>>.*\n3\n$")
-        (region,) = ending.conflicts(right)
+        (region,) = ending.conflict_marks(right)
         self.assertEqual(right.rowcol(region.a), (1, 0))
         self.run_command("accept_diff")
         yield lambda: self.asked
@@ -530,7 +530,7 @@ class DecidedInTheTerminal(ConflictCase, HistoryCase):
     @word("the first mark is removed")
     def remove_mark(self) -> None:
         right = self.view("+file.txt")
-        (mark,) = ending.conflicts(right)
+        (mark,) = ending.conflict_marks(right)
         texts.replace_parts(right, [(right.full_line(mark), "")])
 
     @word(r"the text of (\S+) becomes (\S+)")

@@ -68,7 +68,7 @@ class QueueCase(DeskCase):
             sublime.active_window() == t.other and t.name_of(t.other.active_view())
         ),
         "a proposal has the keyboard:": lambda t: record.is_diff(t.window.active_view()),
-        "one waits:": lambda t: len(list(open_diffs.diffs(t.window))) == 1,
+        "one waits:": lambda t: len(list(open_diffs.undecided_diffs(t.window))) == 1,
         "all three were heard of:": lambda t: (
             sorted(decisions(t.cli)) == [f"{it} accepted new.{it}" for it in "abc"]
         ),
@@ -241,15 +241,19 @@ class FromTheCode(QueueCase):
             )
             self.assertTrue(open_diffs.is_on_top(self.window, a))
             self.assertEqual(self.window.active_view(), self.view("typing.py"))
-            summary = self.review(a).summary(a)
+            summary = self.review(a).diff_summary(a)
             self.assertEqual((summary.changes, summary.seen, summary.dropped), (3, 0, 0))
-        self.assertEqual([it for it, _ in open_diffs.diffs(self.window)], [a, self.view("+b")])
+        self.assertEqual(
+            [it for it, _ in open_diffs.undecided_diffs(self.window)], [a, self.view("+b")]
+        )
         path = open_diffs.path_of(a)
         yield from self.run_on("accept_diff", "a")
         yield lambda: self.cli.received("ide/diffAccepted")
         self.assertEqual(self.cli.received("ide/diffAccepted")[0]["filePath"], path)
         self.assertEqual(self.window.active_view(), self.view("typing.py"))
-        self.assertEqual([it for it, _ in open_diffs.diffs(self.window)], [self.view("+b")])
+        self.assertEqual(
+            [it for it, _ in open_diffs.undecided_diffs(self.window)], [self.view("+b")]
+        )
 
 
 @rows("""
@@ -400,7 +404,7 @@ class NoteCase(DeskCase):
             sublime.get_clipboard().replace(f"@{t.folder}{os.sep}", "").splitlines()
         ),
         "the comments are": lambda t: [
-            f"{it.first}-{it.last} {it.text}" for it in comments.of(t.view("+file.txt"))
+            f"{it.first}-{it.last} {it.text}" for it in comments.comments_of(t.view("+file.txt"))
         ],
         r"comment (\d) stands beside": lambda t, number: [
             it.replace("\n", "/")
@@ -524,7 +528,9 @@ class Notes(NoteCase):
         for row in "0356":
             yield from self.comment_on("+file.txt", row, None, row)
         yield from self.propose_instead("}///a/}/x//b//}")
-        found = {int(each.text): each.first for each in comments.of(self.view("+file.txt"))}
+        found = {
+            int(each.text): each.first for each in comments.comments_of(self.view("+file.txt"))
+        }
         self.assertEqual(found, {0: 0, 3: 4, 5: 8, 6: 9})
         self.run_command("reject_diff")
         yield from self.until_rejected()
@@ -547,11 +553,11 @@ class AfterARestart(NoteCase):
         gone."""
         right = self.view("+file.txt")
         plugin.plugin_unloaded()
-        record.update(right, record.read(right), view_id=99999)
-        marks.erase(right)
+        record.update_record(right, record.read_record(right), view_id=99999)
+        marks.erase_marks(right)
         plugin.plugin_loaded()
         yield lambda: plugin._host.environment_of(self.window)
-        yield lambda: record.is_diff(right) and plugin._host.running.diffs.reviews.of(right)
+        yield lambda: record.is_diff(right) and plugin._host.running.diffs.reviews.review_of(right)
         yield from self.until_computed(right)
 
     @word("the CLI is back")
@@ -562,7 +568,7 @@ class AfterARestart(NoteCase):
 
     seen = {
         "the changes that were seen are": lambda t: (
-            t.review(t.view("+file.txt")).summary(t.view("+file.txt")).seen
+            t.review(t.view("+file.txt")).diff_summary(t.view("+file.txt")).seen
         )
     }
 
@@ -572,5 +578,5 @@ class AfterARestart(NoteCase):
         for stored in damaged:
             right.settings().set(record.COMMENTS, stored)
             right.settings().set(record.SEEN, stored)
-            self.assertEqual(record.comments(right), [])
-            self.assertEqual(record.seen(right), frozenset())
+            self.assertEqual(record.stored_comments(right), [])
+            self.assertEqual(record.seen_changes(right), frozenset())

@@ -7,7 +7,7 @@ from unittest import mock
 
 import sublime
 from GeminiCompanion.companion.ui.review import between, head, marks, scrolling
-from GeminiCompanion.companion.ui.review.open_diffs import partner
+from GeminiCompanion.companion.ui.review.open_diffs import partner_view
 
 from .reviewing import LINES, ReviewCase, Steps, changed
 
@@ -39,7 +39,7 @@ class Together(ScrollingCase):
 
     def test_the_left_side_follows_the_right_one_and_the_other_way_round(self) -> Steps:
         right = yield from self.propose("".join(LINES), self.insertion())
-        left = partner(right)
+        left = partner_view(right)
         self.window.focus_view(right)
         self.scroll(right, 700)
         yield from self.until_level(left, 640, right, 700)
@@ -50,7 +50,7 @@ class Together(ScrollingCase):
 
     def test_within_added_lines_the_other_side_stands_in_the_room_for_them(self) -> Steps:
         right = yield from self.propose("".join(LINES), self.insertion())
-        left = partner(right)
+        left = partner_view(right)
         yield lambda: self.height(left, 300) == self.height(right, 360)
         self.window.focus_view(right)
         for row in (310, 330, 350):
@@ -60,7 +60,7 @@ class Together(ScrollingCase):
 
     def test_within_lines_that_were_taken_away_the_right_side_does_so(self) -> Steps:
         right = yield from self.propose(self.insertion(), "".join(LINES))
-        left = partner(right)
+        left = partner_view(right)
         yield lambda: self.height(left, 360) == self.height(right, 300)
         self.window.focus_view(left)
         self.scroll(left, 330)
@@ -68,7 +68,7 @@ class Together(ScrollingCase):
 
     def test_the_side_that_was_scrolled_stays_where_heights_are_known_later(self) -> Steps:
         right = yield from self.propose("".join(LINES), self.insertion())
-        left = partner(right)
+        left = partner_view(right)
         yield lambda: self.height(left, 300) == self.height(right, 360)
         # Of two sides that were scrolled between two readings, the right one stays: the diff has
         # brought its first change into sight.
@@ -93,13 +93,13 @@ class Together(ScrollingCase):
     def until_looked_at(self) -> Steps:
         """Until the places of the pair were read three times more."""
         looks: list[sublime.View] = []
-        read = scrolling._places
+        read = scrolling._read_places
 
         def count(left: sublime.View, right: sublime.View) -> scrolling.Places:
             looks.append(right)
             return read(left, right)
 
-        with mock.patch.object(scrolling, "_places", count):
+        with mock.patch.object(scrolling, "_read_places", count):
             yield lambda: len(looks) >= 3
 
     def test_a_pair_that_is_not_on_top_is_looked_at_no_more(self) -> Steps:
@@ -111,13 +111,13 @@ class Together(ScrollingCase):
         cover = self.window.new_file()
         cover.set_scratch(True)
         yield lambda: self.window.id() not in followed
-        before = partner(right).viewport_position()
+        before = partner_view(right).viewport_position()
         self.scroll(right, 500)
         cover.close()
         self.window.focus_view(right)
         yield lambda: followed.get(self.window.id()) == right
         self.scroll(right, 501)
-        yield lambda: partner(right).viewport_position() != before
+        yield lambda: partner_view(right).viewport_position() != before
 
     def test_a_decided_pair_is_looked_at_no_more(self) -> Steps:
         yield from self.propose("".join(LINES), self.insertion())
@@ -176,7 +176,7 @@ class Counted(ScrollingCase):
         for late in (False, True):
             self.play(phantom_heights_late=late)
             right = yield from self.propose("".join(LINES), changed(LINES, _2="x\n", _400="y\n"))
-            left = partner(right)
+            left = partner_view(right)
             self.window.focus_view(right)
             self.run_command("next_change")
             yield lambda: "change 2 of 2" in self.head(right)  # noqa: B023
@@ -193,7 +193,7 @@ class Wide(ScrollingCase):
         self.set("diff_word_wrap", True)
         long = "word " * 60 + "\n"
         right = yield from self.propose("a\n" + long + "b\n", "a\nshort\nb\n")
-        left = partner(right)
+        left = partner_view(right)
         yield lambda: self.height(left, 2) == self.height(right, 2)
         before = self.height(left, 2)
         layout = self.window.layout()

@@ -433,10 +433,10 @@ class Changing(AdapterTestCase):
         self.set_maps("/there")
         yield from self.until_told(cli, ["/there/a.py"])
         yield cli.call("openDiff", filePath="/there/a.py", newContent="new\n").done
-        right = open_diffs.find(self.window, cli.headers["Mcp-Session-Id"], path)
+        right = open_diffs.find_diff(self.window, cli.headers["Mcp-Session-Id"], path)
         self.assertIsNotNone(right)
-        comments.add(right, Comment(0, 0, "why?"))
-        self.assertEqual(comments.words(right, None), "@/there/a.py#L1: why?")
+        comments.add_comment(right, Comment(0, 0, "why?"))
+        self.assertEqual(comments.comment_words(right, None), "@/there/a.py#L1: why?")
         self.set_maps("/elsewhere")
         yield from self.until_told(cli, ["/elsewhere/a.py"])
         yield lambda: "/there/a.py" in saved_state()
@@ -446,7 +446,7 @@ class Changing(AdapterTestCase):
         yield lambda: plugin._host.environment_of(self.window)
         cli.resume()
         yield from self.until_connected(1)
-        open_diffs.find(self.window, cli.headers["Mcp-Session-Id"], path).close()
+        open_diffs.find_diff(self.window, cli.headers["Mcp-Session-Id"], path).close()
         yield lambda: ("ide/diffRejected", {"filePath": "/there/a.py"}) in cli.notifications
 
     def told_folders(self, window: sublime.Window) -> str | None:

@@ -135,7 +135,7 @@ class WhatIsExcluded(SharingTestCase):
         plugin._host.stop()
         yield lambda: cli.stream_ended.is_set()
         # The editor does not bring its tab back, and the file has become something else.
-        for view in (right, open_diffs.partner(right)):
+        for view in (right, open_diffs.partner_view(right)):
             view.close()
         os.remove(path)
         os.mkdir(path)

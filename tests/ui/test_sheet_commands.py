@@ -19,7 +19,13 @@ from GeminiCompanion.companion.ui.changes.proposal_source import ProposalSource
 from GeminiCompanion.companion.ui.changes.sources import SheetEntry
 from GeminiCompanion.companion.ui.commands import diff_commands
 from GeminiCompanion.companion.ui.review import large, open_diffs, record
-from GeminiCompanion.companion.ui.review.record import DiffRecord, is_diff, read, seen, waiting
+from GeminiCompanion.companion.ui.review.record import (
+    DiffRecord,
+    is_diff,
+    read_record,
+    seen_changes,
+    waiting_record,
+)
 from GeminiCompanion.companion.ui.review.written_reviews import WrittenReviews
 from GeminiCompanion.companion.ui.running import DIFF_WAITS
 
@@ -177,8 +183,8 @@ class Closing(UnaskedCase):
         view = yield from self.show()
         self.type(view, "\nadded", " first")
         view.close()
-        yield lambda: list(open_diffs.diffs(self.window))
-        ((right, _),) = open_diffs.diffs(self.window)
+        yield lambda: list(open_diffs.undecided_diffs(self.window))
+        ((right, _),) = open_diffs.undecided_diffs(self.window)
         yield from self.until_equal(lambda: text_of(right), "added first\n" + OLD)
 
     def test_what_is_refused_at_the_close_is_in_a_tab_that_opens_after_it(self) -> Steps:
@@ -202,7 +208,7 @@ class Closing(UnaskedCase):
             searched.append(None)
             return {}
 
-        self.replace(WrittenReviews, "views", views)
+        self.replace(WrittenReviews, "review_views", views)
         self.assertEqual((len(self.sheet(view).undecided_changes()), searched), (5, []))
 
     def test_keys_go_through_edits_made_without_asking_though_no_proposal_waits(self) -> Steps:
@@ -254,7 +260,7 @@ class GoingOn(CommandCase):
         yield lambda: any("continue with those above" in it for it in told)
         self.run_command("keep_change")
         yield lambda: any(keeping.ALL_DECIDED in it for it in told)
-        self.assertEqual((len(seen(first)), len(seen(second))), (1, 2))
+        self.assertEqual((len(seen_changes(first)), len(seen_changes(second))), (1, 2))
 
     def test_after_a_drop_the_caret_is_on_the_change_that_comes_into_its_place(self) -> Steps:
         yield from self.propose_files((OLD, NEW.replace("line 11\n", "LINE 11\n")))
@@ -270,7 +276,7 @@ class GoingOn(CommandCase):
         view = yield from self.show()
         self.caret_at(view, "LINE 3\n")
         self.run_command("keep_change")
-        yield lambda: seen(right)
+        yield lambda: seen_changes(right)
         yield from self.until_drawn(view)
         self.assertEqual(self.caret_line(view), "LINE 3")
 
@@ -314,7 +320,9 @@ class OnWhichFile(UnaskedCase, CommandCase):
     def assert_undecided(self) -> None:
         self.assertEqual((text_of(self.first), text_of(self.second)), (NEW, OTHER))
         self.assertTrue(is_diff(self.first) and is_diff(self.second))
-        self.assertEqual((seen(self.first), seen(self.second)), (frozenset(), frozenset()))
+        self.assertEqual(
+            (seen_changes(self.first), seen_changes(self.second)), (frozenset(), frozenset())
+        )
         self.assertEqual((self.asked_for, self.panels_shown), ([], []))
 
     def test_in_the_first_line_commands_say_so_and_decide_on_no_file(self) -> Steps:
@@ -406,9 +414,9 @@ class Many(CommandCase):
 
         def counted(view: sublime.View) -> DiffRecord | None:
             looked[0] += 1
-            return waiting(view)
+            return waiting_record(view)
 
-        self.replace(open_diffs, "waiting", counted)
+        self.replace(open_diffs, "waiting_record", counted)
         self.running().diffs.reviews.forget_ended()
         self.assertLessEqual(looked[0], 2 * count)
 
@@ -422,10 +430,10 @@ class Many(CommandCase):
 
         def counted(view: sublime.View) -> DiffRecord | None:
             looked.append(view.id())
-            return read(view)
+            return read_record(view)
 
         def watched(*arguments: Any) -> None:
-            with mock.patch.object(record, "read", counted):
+            with mock.patch.object(record, "read_record", counted):
                 show(*arguments)
 
         self.replace(opener, "open_review", watched)

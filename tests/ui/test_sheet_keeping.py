@@ -10,7 +10,7 @@ from GeminiCompanion.companion.ui.changes import deciding
 from GeminiCompanion.companion.ui.changes.keeping import AGAIN, DECIDED, NOTHING
 from GeminiCompanion.companion.ui.changes.sheet_files import NOTHING as NO_CHANGES
 from GeminiCompanion.companion.ui.review import diff_kinds, large, open_diffs
-from GeminiCompanion.companion.ui.review.record import is_diff, seen
+from GeminiCompanion.companion.ui.review.record import is_diff, seen_changes
 
 from .adapter import text_of
 from .reviewing import Steps
@@ -48,17 +48,17 @@ class Files(KeepingCase):
         first, second = yield from self.two()
         self.decide(self.view, "keep_file", self.id(first))
         yield from self.until_in("2 of 3 changes kept", lambda: self.head(self.view))
-        self.assertEqual((len(seen(first)), len(seen(second))), (2, 0))
+        self.assertEqual((len(seen_changes(first)), len(seen_changes(second))), (2, 0))
         self.assertTrue(is_diff(first))
         # The caret goes on once that is drawn.
         yield from self.until_equal(
             lambda: self.view.substr(self.view.line(self.view.sel()[0].b)), "a"
         )
         self.view.run_command("undo")
-        yield lambda: not seen(first)
+        yield lambda: not seen_changes(first)
         yield lambda: "kept" not in self.head(self.view)
         self.view.run_command("redo")
-        yield lambda: len(seen(first)) == 2
+        yield lambda: len(seen_changes(first)) == 2
 
     def test_all_changes_of_a_file_are_dropped_in_one_step(self) -> Steps:
         first, _second = yield from self.two()
@@ -118,7 +118,7 @@ class Files(KeepingCase):
         yield from self.until_in("more\n", lambda: text_of(self.view))
         may_go_on.give(None)
         yield from self.until_told(AGAIN)
-        self.assertEqual(len(seen(first)), 0)
+        self.assertEqual(len(seen_changes(first)), 0)
 
     def test_a_file_that_is_decided_is_told_to_be(self) -> Steps:
         first, _second = yield from self.two()
@@ -182,10 +182,10 @@ class All(KeepingCase):
         view = yield from self.show()
         self.decide(view, "keep_all")
         yield from self.until_told("3 changes kept; nothing is decided yet.")
-        self.assertEqual([len(seen(it)) for it in rights], [2, 1])
+        self.assertEqual([len(seen_changes(it)) for it in rights], [2, 1])
         self.assertTrue(all(map(is_diff, rights)))
         view.run_command("undo")
-        yield lambda: not any(map(seen, rights))
+        yield lambda: not any(map(seen_changes, rights))
 
     def test_all_are_dropped_after_they_are_counted_and_one_undo_brings_them_back(self) -> Steps:
         news = [NEW, "a\n" + OLD]
@@ -217,7 +217,7 @@ class Unasked(KeepingCase, UnaskedCase):
         self.decide(view, "keep_all")
         yield from self.until_in("3 of 3 changes kept", lambda: self.head(view))
         yield from self.until_told("2 changes kept; nothing is decided yet.")
-        self.assertEqual(list(open_diffs.diffs(self.window)), [])
+        self.assertEqual(list(open_diffs.undecided_diffs(self.window)), [])
         view.run_command("undo")
         yield from self.until_in("1 of 3 changes kept", lambda: self.head(view))
 
@@ -239,4 +239,4 @@ class Unasked(KeepingCase, UnaskedCase):
         self.assertIn("1 edit made already will open in tabs", str(self.asked[0]["items"][0]))
         self.asked.pop()["on_select"](1)
         yield from self.until_turn()
-        self.assertEqual(list(open_diffs.diffs(self.window)), [])
+        self.assertEqual(list(open_diffs.undecided_diffs(self.window)), [])

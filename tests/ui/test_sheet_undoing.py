@@ -12,7 +12,7 @@ from GeminiCompanion.companion.base.answer import Answer
 from GeminiCompanion.companion.ui.changes import undoing
 from GeminiCompanion.companion.ui.changes.sheet_files import NOTHING
 from GeminiCompanion.companion.ui.review import large, open_diffs
-from GeminiCompanion.companion.ui.review.record import is_diff, waiting
+from GeminiCompanion.companion.ui.review.record import is_diff, waiting_record
 from GeminiCompanion.companion.ui.stories import FAILED, sleep
 
 from .adapter import text_of
@@ -73,7 +73,7 @@ class Proposals(UndoingCase):
         yield from self.confirmed(self.view, "undo_all", f"Undo {edits}?")
         yield from self.until_told(f"{count} of {edits} undone.")
         yield from self.until_shown(
-            self.view, *(self.id(it) for it, _ in open_diffs.diffs(self.window))
+            self.view, *(self.id(it) for it, _ in open_diffs.undecided_diffs(self.window))
         )
 
     def test_however_many_are_decided_together_the_tabs_are_looked_through_once(self) -> Steps:
@@ -113,7 +113,7 @@ class Proposals(UndoingCase):
         yield lambda: self.sheet(view).marking.undoable == "Undo 1 rejected"
         yield from self.confirmed(view, "undo_all", "Undo 1 rejected edit?")
         yield from self.until_told("1 of 1 rejected edit undone.")
-        ((again, _),) = open_diffs.diffs(self.window)
+        ((again, _),) = open_diffs.undecided_diffs(self.window)
         yield from self.until_shown(view, self.id(again))
         self.assertIn("LINE 3 typed\n", text_of(view))
 
@@ -127,8 +127,8 @@ class Proposals(UndoingCase):
         yield from self.until_rejected()
         yield lambda: self.sheet(view).marking.undoable
         yield from self.confirmed(view, "undo_all", "Undo 1 rejected edit?")
-        yield lambda: list(open_diffs.diffs(self.window))
-        ((again, _),) = open_diffs.diffs(self.window)
+        yield lambda: list(open_diffs.undecided_diffs(self.window))
+        ((again, _),) = open_diffs.undecided_diffs(self.window)
         yield from self.until_shown(view, self.id(again))
         self.decide(view, "accept_file", self.id(again))
         yield lambda: os.path.exists(path)
@@ -138,8 +138,8 @@ class Proposals(UndoingCase):
         self,
     ) -> Steps:
         yield from self.rejected((OLD, NEW))
-        ((again, _),) = open_diffs.diffs(self.window)
-        path = waiting(again).path  # type: ignore[union-attr]
+        ((again, _),) = open_diffs.undecided_diffs(self.window)
+        path = waiting_record(again).path  # type: ignore[union-attr]
         owner = self.running().review.returned
         accepted = owner.hear_acceptance
 
@@ -156,8 +156,8 @@ class Proposals(UndoingCase):
 
     def test_what_is_saved_is_told_as_written_though_the_story_ends_right_after(self) -> Steps:
         yield from self.rejected((OLD, NEW))
-        ((again, _),) = open_diffs.diffs(self.window)
-        path = waiting(again).path  # type: ignore[union-attr]
+        ((again, _),) = open_diffs.undecided_diffs(self.window)
+        path = waiting_record(again).path  # type: ignore[union-attr]
         close = sublime.View.close
 
         def fail(view: sublime.View, *more: Any) -> bool:
@@ -189,8 +189,8 @@ class Proposals(UndoingCase):
         yield from self.until_rejected()
         yield lambda: self.sheet(view).marking.undoable
         yield from self.confirmed(view, "undo_all", "Undo 1 rejected edit?")
-        yield lambda: list(open_diffs.diffs(self.window))
-        ((again, _),) = open_diffs.diffs(self.window)
+        yield lambda: list(open_diffs.undecided_diffs(self.window))
+        ((again, _),) = open_diffs.undecided_diffs(self.window)
         yield from self.until_shown(view, self.id(again))
         self.decide(view, "accept_file", self.id(again))
         expected = old.replace("line 250\n", "LINE 250\n")
@@ -200,7 +200,7 @@ class Proposals(UndoingCase):
         yield from self.rejected((OLD, NEW))
         sublime.run_command("gemini_companion_restart_companion")
         yield lambda: plugin._host.is_running
-        ((again, _),) = open_diffs.diffs(self.window)
+        ((again, _),) = open_diffs.undecided_diffs(self.window)
         yield from self.until_shown(self.view, self.id(again))
         self.assertIn("LINE 3\n", text_of(self.view))
         self.decide(self.view, "accept_file", self.id(again))
@@ -241,7 +241,7 @@ class Proposals(UndoingCase):
         yield from self.until_told("1 of 1 rejected edit undone.")
         self.assertEqual(self.sheet(view).marking.undoable, "Undo 1 rejected")
         yield from self.confirmed(view, "undo_all", "Undo 1 rejected edit?")
-        yield lambda: len(list(open_diffs.diffs(self.window))) == 2
+        yield lambda: len(list(open_diffs.undecided_diffs(self.window))) == 2
 
     def test_what_is_pressed_after_the_answer_is_not_told_to_wait_for_it(self) -> Steps:
         (right,) = yield from self.propose_files((OLD, NEW))
@@ -270,7 +270,7 @@ class Proposals(UndoingCase):
         self.decide(view, "undo_all")
         self.assertEqual(self.asked, [])
         yield from self.until_told("1 of 1 rejected edit undone.")
-        self.assertEqual(len(list(open_diffs.diffs(self.window))), 1)
+        self.assertEqual(len(list(open_diffs.undecided_diffs(self.window))), 1)
         self.decide(view, "undo_all")
         yield from self.until_told(undoing.NOTHING_TO_UNDO)
 
@@ -333,8 +333,8 @@ class Unasked(UndoingCase, UnaskedCase):
         self.made("b.py", OLD, "b\n" + OLD)
         view = yield from self.show()
         self.type(view, "\nb", " typed")
-        yield lambda: list(open_diffs.diffs(self.window))
-        ((right, _),) = open_diffs.diffs(self.window)
+        yield lambda: list(open_diffs.undecided_diffs(self.window))
+        ((right, _),) = open_diffs.undecided_diffs(self.window)
         yield from self.until_in("b typed\n", lambda: text_of(right))
         self.decide(view, "accept_all")
         yield lambda: self.asked

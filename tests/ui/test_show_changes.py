@@ -21,7 +21,12 @@ from GeminiCompanion.companion.ui.changes.sheet_files import NOTHING
 from GeminiCompanion.companion.ui.changes.typed_edits import YOURS
 from GeminiCompanion.companion.ui.changes.unasked_edit_source import PREFIX
 from GeminiCompanion.companion.ui.review import large, open_diffs
-from GeminiCompanion.companion.ui.review.record import is_diff, seen, update, waiting
+from GeminiCompanion.companion.ui.review.record import (
+    is_diff,
+    seen_changes,
+    update_record,
+    waiting_record,
+)
 
 from .adapter import text_of
 from .reviewing import ReviewCase, Steps
@@ -65,7 +70,7 @@ class SheetCase(ReviewCase):
         self.run_command("decide_changes", **arguments)
 
     def id(self, right: sublime.View) -> str:
-        return waiting(right).id  # type: ignore[union-attr]
+        return waiting_record(right).id  # type: ignore[union-attr]
 
     def type(self, view: sublime.View, before: str, words: str) -> None:
         """Type the words behind this text."""
@@ -224,7 +229,7 @@ class Deciding(SheetCase):
         view = yield from self.show()
         first, second = self.review(right).comparison.keys  # type: ignore[union-attr]
         self.decide(view, "keep_change", self.id(right), first)
-        yield lambda: first in seen(right)
+        yield lambda: first in seen_changes(right)
         self.decide(view, "drop_change", self.id(right), second)
         yield from self.until_equal(lambda: text_of(right), OLD.replace("line 3\n", "LINE 3\n"))
         yield lambda: "LINE 20" not in text_of(view)
@@ -421,15 +426,15 @@ class Unasked(UnaskedCase):
         self.made("made.py", OLD, "made\n" + OLD)
         view = yield from self.show()
         self.type(view, "\nmade", " too")
-        written = self.running().review.written.views
+        written = self.running().review.written.review_views
         yield lambda: any(text_of(it) == "made too\n" + OLD for it in written().values())
         yield from self.until_drawn(view)
         sheet = self.sheet(view)
         (made,) = written().values()
         for right, waits in ((made, False), (proposal, True)):
-            found = waiting(right)
+            found = waiting_record(right)
             assert found is not None
-            update(right, found, is_restored=True)
+            update_record(right, found, is_restored=True)
             self.assertIs(sheet._files.are_restoring(sheet.model.sections), waits)
 
     def test_they_are_shown_beside_proposals_without_a_tab_of_their_own(self) -> Steps:
@@ -438,7 +443,7 @@ class Unasked(UnaskedCase):
         view = yield from self.show()
         first = "1 proposal and 1 edit made without asking in 2 files: 2 lines added, 0 removed"
         self.assertEqual(text_of(view).splitlines()[0], first)
-        self.assertEqual(len(list(open_diffs.diffs(self.window))), 1)
+        self.assertEqual(len(list(open_diffs.undecided_diffs(self.window))), 1)
 
     def test_one_is_kept_and_one_undone(self) -> Steps:
         kept = self.made("a.py", OLD, "a\n" + OLD)
@@ -456,8 +461,8 @@ class Unasked(UnaskedCase):
         view = yield from self.show()
         self.type(view, "\nadded", " first")
         self.type(view, "added first", " second")
-        yield lambda: list(open_diffs.diffs(self.window))
-        ((right, _),) = open_diffs.diffs(self.window)
+        yield lambda: list(open_diffs.undecided_diffs(self.window))
+        ((right, _),) = open_diffs.undecided_diffs(self.window)
         expected = "added first second\n" + OLD
         yield from self.until_equal(lambda: text_of(right), expected)
         self.assertEqual(self.window.active_view(), view)
@@ -485,7 +490,7 @@ class Unasked(UnaskedCase):
         self.replace(source, "open_review", open_and_type)
         self.type(view, "\nadded", " here")
         yield lambda: any(IN_A_TAB in it for it in told)
-        ((right, _),) = open_diffs.diffs(self.window)
+        ((right, _),) = open_diffs.undecided_diffs(self.window)
         self.assertEqual(text_of(right), "typed\nadded\n" + OLD)
 
     def test_those_of_one_file_are_all_counted_beside_a_proposal_for_it(self) -> Steps:
@@ -530,8 +535,8 @@ class Unasked(UnaskedCase):
         view = yield from self.show()
         section = self.sheet(view).find_section(id)
         self.decide(view, "drop_change", id, section.file.comparison.keys[0])  # type: ignore[union-attr]
-        yield lambda: list(open_diffs.diffs(self.window))
-        ((right, _),) = open_diffs.diffs(self.window)
+        yield lambda: list(open_diffs.undecided_diffs(self.window))
+        ((right, _),) = open_diffs.undecided_diffs(self.window)
         yield from self.until_equal(lambda: text_of(right), OLD + "z\n")
 
 

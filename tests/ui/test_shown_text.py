@@ -12,7 +12,7 @@ from unittest import mock
 import sublime
 from GeminiCompanion.companion.ui import notices, panels, settings
 from GeminiCompanion.companion.ui.review import head, record
-from GeminiCompanion.companion.ui.review.open_diffs import partner
+from GeminiCompanion.companion.ui.review.open_diffs import partner_view
 
 from .reviewing import ReviewCase, Steps
 
@@ -35,7 +35,7 @@ class Names(ReviewCase):
         self.replace(sublime.View, "add_phantom", noted)
         right = yield from self.propose("old\n", "new\n", name)
         self.assertEqual(right.name(), f"{SEEN} (proposed)")
-        self.assertEqual(partner(right).name(), f"{SEEN} (on disk)")
+        self.assertEqual(partner_view(right).name(), f"{SEEN} (on disk)")
         self.assertIn("a&lt;U+202E&gt;b&lt;U+3164&gt;.txt,", "".join(drawn))
         self.run_command("show_diffs")
         item = asked[0]["items"][0]
@@ -47,10 +47,10 @@ class Names(ReviewCase):
 
     def test_the_name_of_a_cli_hides_nothing(self) -> Steps:
         right = yield from self.propose("old\n", "new\n")
-        known = record.waiting(right)
+        known = record.waiting_record(right)
         assert known is not None
         client = "Gemini\u200b" + 60 * " " + "CLI\u202e"
-        head.draw(right, dataclasses.replace(known, client=client))
+        head.draw_head(right, dataclasses.replace(known, client=client))
         name = "Gemini<U+200B><60 spaces>CLI<U+202E>"
         self.assertEqual(right.name(), f"file.txt (proposed by {name})")
 

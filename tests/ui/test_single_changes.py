@@ -166,9 +166,9 @@ class Changes(DeskCase):
         ),
         "the change is number": lambda t: t.review(t.right).current,
         "the changes seen are": lambda t: [
-            t.review(t.right).comparison.keys.index(key) for key in record.seen(t.right)
+            t.review(t.right).comparison.keys.index(key) for key in record.seen_changes(t.right)
         ],
-        "the count of changes seen is": lambda t: t.review(t.right).summary(t.right).seen,
+        "the count of changes seen is": lambda t: t.review(t.right).diff_summary(t.right).seen,
         "it was skipped:": lambda t: any(single_changes.ABOVE in it for it in t.sentences),
     }
 

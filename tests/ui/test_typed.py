@@ -120,7 +120,7 @@ class Typed(DeskCase):
 
     def until_back(self) -> Steps:
         def found() -> list[sublime.View]:
-            views = [it for it, _ in open_diffs.diffs(self.window)]
+            views = [it for it, _ in open_diffs.undecided_diffs(self.window)]
             return [it for it in views if open_diffs.path_of(it) == self.at("a.py")]
 
         yield found
@@ -130,9 +130,9 @@ class Typed(DeskCase):
     def crash(self) -> Steps:
         """It goes down, and no tab of a diff comes back with it."""
         plugin.plugin_unloaded()
-        for view, _ in list(open_diffs.diffs(self.window)):
+        for view, _ in list(open_diffs.undecided_diffs(self.window)):
             view.settings().erase(record.STAMP)
-            for side in (open_diffs.partner(view), view):
+            for side in (open_diffs.partner_view(view), view):
                 side.close()
         self.window.settings().erase(open_diffs.DIFFS)
         plugin.plugin_loaded()
@@ -163,7 +163,7 @@ class Typed(DeskCase):
     @word("the diffs are adopted and nothing is closed")
     def adopt(self) -> None:
         with mock.patch.object(sublime.View, "close") as close:
-            restoring.adopt(self.window)
+            restoring.adopt_diffs(self.window)
         self.assertEqual(close.mock_calls, [])
 
     @word("the package is unloaded and loaded again as c closes a.py in its terminal")

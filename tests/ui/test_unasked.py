@@ -71,7 +71,7 @@ class UnaskedCase(DeskCase):
         yield from self.until_computed(right)
 
     def is_review(self, view: sublime.View, name: str) -> bool:
-        found = record.waiting(view)
+        found = record.waiting_record(view)
         return found is not None and bool(found.edit_id) and found.path == self.at(name)
 
     @word(r"the review of (\S+) is opened twice at once")
@@ -91,20 +91,20 @@ class UnaskedCase(DeskCase):
             view.close()
         else:
             name = {"accepted": "accept", "undone": "reject", "released": "release"}[how]
-            self.run_command(name + "_diff", id=record.waiting(view).id)  # type: ignore[union-attr]
+            self.run_command(name + "_diff", id=record.waiting_record(view).id)  # type: ignore[union-attr]
         yield from self.until_turn()
 
     @word(r"the review is undone with the note (.+)")
     def undo_with_note(self, note: str) -> Steps:
         view = next(it for it in self.window.views() if record.is_written(it))
-        id = record.waiting(view).id  # type: ignore[union-attr]
+        id = record.waiting_record(view).id  # type: ignore[union-attr]
         self.run_command("reject_diff_with_note", id=id)
         yield from self.answer_words(note)
 
     @word(r"the review is commented on: (.+)")
     def comment(self, words: str) -> None:
         view = next(it for it in self.window.views() if record.is_written(it))
-        comments.add(view, record.Comment(0, 0, words))
+        comments.add_comment(view, record.Comment(0, 0, words))
 
     @word("a change of the review is dropped")
     def drop(self) -> Steps:
@@ -112,7 +112,7 @@ class UnaskedCase(DeskCase):
         view = next(it for it in self.window.views() if record.is_written(it))
         yield from self.until_computed(view)
         before = view.change_count()
-        self.run_command("drop_change", id=record.waiting(view).id)  # type: ignore[union-attr]
+        self.run_command("drop_change", id=record.waiting_record(view).id)  # type: ignore[union-attr]
         yield lambda: view.change_count() != before
         yield from self.until_computed(view)
 
@@ -122,7 +122,7 @@ class UnaskedCase(DeskCase):
         posted: list[object] = []
         self.replace(self.running().companion, "post", posted.append)
         for _ in range(2):
-            self.run_command("reject_diff", id=record.waiting(view).id)  # type: ignore[union-attr]
+            self.run_command("reject_diff", id=record.waiting_record(view).id)  # type: ignore[union-attr]
         yield lambda: not self.edits()
         yield from self.until_turn()
         self.assertEqual(sum(isinstance(it, EditTakenBack) for it in posted), 1)

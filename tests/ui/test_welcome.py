@@ -326,7 +326,7 @@ class BesideDiffs(Pages):
         self.addCleanup(self.window.set_layout, self.window.layout())
         cli = yield from self.connect()
         right = yield from self.diff(cli, self.write("file.txt", "old\n"), "new\n")
-        partner = open_diffs.partner(right)
+        partner = open_diffs.partner_view(right)
         self.window.set_layout(
             {"cols": [0.0, 0.5, 1.0], "rows": [0.0, 1.0], "cells": [[0, 0, 1, 1], [1, 0, 2, 1]]}
         )

@@ -12,7 +12,7 @@ import sublime
 from .. import panels
 from ..review.edit_rows import EditRow, ListedEdits
 from ..review.preview import Preview
-from ..review.record import is_written, waiting
+from ..review.record import is_written, waiting_record
 from ..review.reviews import Reviews
 from .change_sheets import ChangeSheets
 
@@ -70,7 +70,7 @@ class ChangeList:
         row = None
         if kind in self._kinds:
             edits = self._kinds[kind].edits
-            rows, caption = list(await edits.rows(window)), edits.caption
+            rows, caption = list(await edits.edit_rows(window)), edits.caption
             if not rows:
                 self._tell(edits.nothing)
                 return
@@ -88,7 +88,7 @@ class ChangeList:
     async def _all_rows(self, window: sublime.Window) -> list[EditRow]:
         found = []
         for name, kind in self._kinds.items():
-            rows = await kind.edits.rows(window)
+            rows = await kind.edits.edit_rows(window)
             if name == "waiting":
                 # The open reviews among them are rows of another kind.
                 rows = [row for row in rows if row.view is None or not is_written(row.view)]
@@ -108,7 +108,7 @@ class ChangeList:
         def preview_row(index: int) -> None:
             view = rows[index].view if 0 <= index < len(rows) else None
             if view is not None:
-                preview.show(view)
+                preview.show_diff(view)
 
         options: dict[str, Any] = {}
         if any(row.view is not None for row in rows):
@@ -120,7 +120,9 @@ class ChangeList:
             row = rows[number] if number >= 0 else None
         finally:
             view = row.view if row is not None else None
-            preview.end(is_back=bool(options) and (view is None or waiting(view) is None))
+            preview.end_preview(
+                is_back=bool(options) and (view is None or waiting_record(view) is None)
+            )
         return row
 
 

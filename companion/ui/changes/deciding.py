@@ -155,7 +155,7 @@ class Deciding:
         view = counted.source.review_view(counted.section.file.id)
         if view is None or counted.change_count is None:
             return view is None and counted.change_count is None
-        review = self._reviews.of(view)
+        review = self._reviews.review_of(view)
         is_drawn = review is not None and review.comparison is counted.section.file.comparison
         return is_drawn and view.change_count() == counted.change_count
 

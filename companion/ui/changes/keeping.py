@@ -171,7 +171,7 @@ class Keeping:
             self._tell(AGAIN)
             return None
         # As in the review, which finds the change again in what was typed a moment ago.
-        await self._changes.keep(view, key, goes_on=False)
+        await self._changes.keep_change(view, key, goes_on=False)
         return KeepStep(source, file.id, before, source.kept_changes(file.id))
 
     def _keep_changes(
@@ -200,10 +200,10 @@ class Keeping:
         if not self._is_shown(sheet, file, view):
             self._tell(AGAIN)
             return None
-        review = self._reviews.of(view)
+        review = self._reviews.review_of(view)
         before = review.dropped if review is not None else frozenset()
         if key is not None:
-            is_edit = await self._changes.drop(view, key, goes_on=False)
+            is_edit = await self._changes.drop_change(view, key, goes_on=False)
         else:
             is_edit = await self._changes.drop_all(view)
         after = review.dropped if review is not None else frozenset()
@@ -214,7 +214,7 @@ class Keeping:
     def _is_shown(self, sheet: ChangeSheet, file: FileChanges, view: sublime.View) -> bool:
         """Whether the sheet shows the changes that the review has by now: keys count equal changes,
         and the same key may be that of another one."""
-        review = self._reviews.of(view)
+        review = self._reviews.review_of(view)
         known = review.comparison if review is not None else None
         is_new = sheet.edits.counts.get(file.id) is None
         return known is None or is_new or known is file.comparison
@@ -228,7 +228,7 @@ class Keeping:
         if window is None or not settings.current_settings(window).keep_goes_on:
             return
         if right is not None and is_diff(right):
-            await self._reviews.comparison(right)
+            await self._reviews.wait_for_comparison(right)
         await sheet.refresh()
         view = window.active_view()
         if view not in sheet.views or view is None or sheet.edits.typed_count != count:

@@ -21,7 +21,7 @@ from ...base.change_sheet import (
 )
 from .. import queues
 from ..review import diff_kinds, marks
-from ..review.head import link
+from ..review.head import diff_link
 from ..review.open_diffs import is_on_top
 from ..review.sight import rows_in_sight
 
@@ -85,7 +85,7 @@ class Marking:
                 (f"{key}_characters", ".char", model.characters(kind, start, sections_end)),
             ):
                 regions = [sublime.Region(*ends) for ends in found]
-                scope, flags = marks.style(view, style, part)
+                scope, flags = marks.mark_style(view, style, part)
                 view.add_regions(name, regions, scope, flags=flags)
 
     def draw_links(self) -> None:
@@ -196,7 +196,9 @@ class Marking:
         return f"{first}&nbsp; {to('Drop', 'drop_change')}"
 
     def _link_to(self, text: str, action: str, **arguments: str) -> str:
-        return link(text, "decide_changes", sheet=str(self._buffer_id), action=action, **arguments)
+        return diff_link(
+            text, "decide_changes", sheet=str(self._buffer_id), action=action, **arguments
+        )
 
 
 def _is_changed(run: Run) -> bool:

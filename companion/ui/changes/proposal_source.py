@@ -11,9 +11,9 @@ from ..review.accepting import Accepting
 from ..review.actions import Actions
 from ..review.diff_kinds import kind_of
 from ..review.history import EditHistory
-from ..review.open_diffs import diffs
-from ..review.record import seen, waiting
-from ..review.returned import Returned, rejected
+from ..review.open_diffs import undecided_diffs
+from ..review.record import seen_changes, waiting_record
+from ..review.returned import Returned, proposal_to_reject
 from ..review.reviews import Reviews
 from .sources import SheetEntry, UndoStep, entry_of, undo_of_accepted
 
@@ -41,7 +41,7 @@ class ProposalSource:
 
     def entries(self, window: sublime.Window) -> Iterator[SheetEntry]:
         """The proposals of the window, oldest first."""
-        for view, record in diffs(window):
+        for view, record in undecided_diffs(window):
             review = self._reviews.with_id(record.id)
             if review is None or kind_of(record).is_made:
                 continue
@@ -51,7 +51,7 @@ class ProposalSource:
     def review_view(self, id: str) -> sublime.View | None:
         """The right view; None if it is decided."""
         view = self._views.get(id)
-        record = waiting(view) if view is not None else None
+        record = waiting_record(view) if view is not None else None
         if record is None or record.id != id:
             self._views.pop(id, None)
             return None
@@ -64,7 +64,7 @@ class ProposalSource:
     def kept_changes(self, id: str) -> frozenset[str]:
         """The keys of the changes that the user has kept in the proposal's review."""
         view = self.review_view(id)
-        return seen(view) if view is not None else frozenset()
+        return seen_changes(view) if view is not None else frozenset()
 
     def set_kept(self, id: str, keys: frozenset[str]) -> bool:
         view = self.review_view(id)
@@ -85,11 +85,11 @@ class ProposalSource:
     async def reject_changes(self, window: sublime.Window, id: str) -> UndoStep | None:
         """Reject the proposal, as *Reject* in its review does."""
         view = self.review_view(id)
-        record = waiting(view) if view is not None else None
+        record = waiting_record(view) if view is not None else None
         if view is None or record is None:
             return None
         async with self._reviews.presses.take_place(record.id):
-            found = rejected(view, self._reviews)
-            if found is None or not self._actions.reject(view):
+            found = proposal_to_reject(view, self._reviews)
+            if found is None or not self._actions.reject_proposal(view):
                 return None
         return UndoStep(partial(self._returned.bring_back, found))

@@ -16,7 +16,7 @@ from ...base.answer import Answer
 from ...base.change_sheet import ChangeStart, Section, Sheet, plain_section, section_of
 from ...base.sheet_typing import equal_ends, typed_edits
 from .. import queues, texts
-from ..review.record import waiting
+from ..review.record import waiting_record
 from ..review.reviews import FAILED, Reviews
 from ..stories import Stories, run_in_thread, sleep
 from .earlier_text import EarlierText, write_signature
@@ -126,11 +126,11 @@ class ChangeSheet:
         for section in self.model.sections:
             source = self.find_source(section.file.id)
             view = source.review_view(section.file.id) if source is not None else None
-            record = waiting(view) if view is not None else None
+            record = waiting_record(view) if view is not None else None
             if record is not None:
                 await reviews.presses.wait_for_all(record.id)
             if view is not None and reviews.is_compared(view):
-                await reviews.comparison(view)
+                await reviews.wait_for_comparison(view)
         await self.refresh()
 
     async def _refresh_all(self, answer: Answer[None]) -> None:

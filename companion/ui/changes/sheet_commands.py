@@ -95,7 +95,7 @@ class SheetCommands:
     def _go_back(self, sheet: ChangeSheet, is_undo: bool) -> None:
         for right in sheet.edits.go_back(is_undo):
             # What is typed next must find the text as the sheet shows it.
-            self._reviews.refresh(right)
+            self._reviews.refresh_review(right)
         sheet.refresh()
 
     def _can_type(self, sheet: ChangeSheet, view: sublime.View) -> bool:
@@ -177,9 +177,9 @@ class SheetCommands:
         if right is None:
             self._tell(DECIDED)
             return
-        pair.show(right.window() or window, right)
+        pair.show_pair(right.window() or window, right)
         if self._reviews.is_compared(right):
-            comparison = await self._reviews.comparison(right)
+            comparison = await self._reviews.wait_for_comparison(right)
             if comparison is not None:
                 _show_change(right, comparison, place)
 

@@ -10,7 +10,7 @@ import sublime
 from ...base.change_sheet import FileChanges, Section
 from ...chat.amounts import count_text
 from ..review.diff_kinds import SESSION, kind_of
-from ..review.record import waiting
+from ..review.record import waiting_record
 from ..stories import Slices, sleep
 from .sources import SheetEntry, Source
 
@@ -49,7 +49,7 @@ class SheetFiles:
         for section in sections:
             source = self.source_of.get(section.file.id)
             view = source.review_view(section.file.id) if source is not None else None
-            record = waiting(view) if view is not None else None
+            record = waiting_record(view) if view is not None else None
             if record is not None and record.is_restored and kind_of(record) is SESSION:
                 return True
         return False

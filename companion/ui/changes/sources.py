@@ -117,10 +117,10 @@ def undo_of_accepted(history: EditHistory, id: str) -> UndoStep:
     """The step that undoes the edit with the id, which the user has accepted."""
 
     async def take_back(window: sublime.Window) -> str:
-        edit = history.find(id)
+        edit = history.find_edit(id)
         if edit is not None:
-            await history.undo(window, edit)
-        return NOT_UNDONE if history.find(id) is not None else ""
+            await history.undo_edit(window, edit)
+        return NOT_UNDONE if history.find_edit(id) is not None else ""
 
     return UndoStep(take_back, id)
 

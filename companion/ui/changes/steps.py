@@ -8,7 +8,7 @@ from typing import Protocol, Sequence
 
 import sublime
 
-from ..review.record import waiting
+from ..review.record import waiting_record
 from ..review.reviews import Reviews
 from .sources import Source
 
@@ -26,7 +26,7 @@ class EditStep(Step):
     view: sublime.View
 
     def undo_or_redo(self, is_undo: bool) -> list[sublime.View] | None:
-        if waiting(self.view) is None:
+        if waiting_record(self.view) is None:
             return None
         self.view.run_command("undo" if is_undo else "redo")
         return [self.view]
@@ -43,7 +43,7 @@ class DropStep(Step):
     after: frozenset[str]
 
     def undo_or_redo(self, is_undo: bool) -> list[sublime.View] | None:
-        if waiting(self.view) is None:
+        if waiting_record(self.view) is None:
             return None
         self.reviews.set_dropped(self.view, self.before if is_undo else self.after)
         return []

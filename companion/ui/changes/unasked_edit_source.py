@@ -18,7 +18,7 @@ from ...edits.ledger import EditBook
 from ...ide.clis import name_of
 from .. import file_reading
 from ..review import head, large
-from ..review.record import seen, waiting
+from ..review.record import seen_changes, waiting_record
 from ..review.reviews import Reviews
 from ..review.written_reviews import WrittenReviews
 from .sources import SheetEntry, UndoStep, entry_of, file_title, maker_words
@@ -51,7 +51,7 @@ class UnaskedEditSource:
         """The edits of the window, oldest first."""
         known = self._book.of_window(window.id())
         edits = [edit for edit in known if not (edit.is_accepted or edit.problem)]
-        open_views = self._open = self._written.views() if edits else {}
+        open_views = self._open = self._written.review_views() if edits else {}
         for edit in edits:
             view = open_views.get(edit.id)
             entry = (
@@ -71,7 +71,7 @@ class UnaskedEditSource:
             return SheetEntry(
                 id, id, partial(_file_changes, id, file_title(edit.path, window), edit)
             )
-        record, review = waiting(view), self._reviews.of(view)
+        record, review = waiting_record(view), self._reviews.review_of(view)
         if record is None or review is None:
             return None
         return entry_of(id, view, record, review)
@@ -79,21 +79,21 @@ class UnaskedEditSource:
     def review_view(self, id: str) -> sublime.View | None:
         """The right view of its review, if that is open."""
         view = self._open.get(id[len(PREFIX) :])
-        record = waiting(view) if view is not None else None
+        record = waiting_record(view) if view is not None else None
         return view if record is not None and PREFIX + record.edit_id == id else None
 
     async def open_review(self, window: sublime.Window, id: str) -> sublime.View | None:
         """Opens its review; None if the edit is not known any more."""
         edit = self._find_edit(id)
         if edit is not None and not self._written.is_open(edit):
-            await self._written.open(window, edit, take_focus=False)
+            await self._written.open_review(window, edit, take_focus=False)
         return self._find_view(id)
 
     def kept_changes(self, id: str) -> frozenset[str]:
         """The keys of the changes that the user has kept in the edit's review, and of those that
         were kept while that was not open."""
         view, own = self.review_view(id), self._kept.get(id, frozenset())
-        return own | seen(view) if view is not None else own
+        return own | seen_changes(view) if view is not None else own
 
     def set_kept(self, id: str, keys: frozenset[str]) -> bool:
         view = self.review_view(id)
@@ -129,8 +129,8 @@ class UnaskedEditSource:
             return None
         present = await file_reading.read_content(edit.path)
         if view is None:
-            self._written.seen(window, edit)
-        elif not await self._written.keep(window, view):
+            self._written.mark_edit_seen(window, edit)
+        elif not await self._written.keep_edit(window, view):
             return None
         return UndoStep(partial(self._show_again, edit, present))
 
@@ -161,11 +161,11 @@ class UnaskedEditSource:
         return ""
 
     async def _make_again(self, edit: Edit, present: Original, window: sublime.Window) -> str:
-        return await self._written.redo(window, self._book, edit, present)
+        return await self._written.redo_edit(window, self._book, edit, present)
 
     def _find_view(self, id: str) -> sublime.View | None:
         """The view of the edit's review, also if it was opened a moment ago."""
-        self._open = self._written.views()
+        self._open = self._written.review_views()
         return self.review_view(id)
 
     def _find_edit(self, id: str) -> Edit | None:
@@ -186,7 +186,7 @@ def _file_changes(id: str, name: str, edit: Edit) -> FileChanges:
     )
     if max(len(before), len(after)) <= LARGE:
         return replace(made, comparison=compare_rows(before, after), can_type=True)
-    digest = large.parts(before, after)
+    digest = large.differing_parts(before, after)
     if digest is None:
         return replace(made, note=TOO_LARGE)
     return replace(made, comparison=digest.shown, note=head.DIGEST)

@@ -143,7 +143,7 @@ class Undoing:
         return None, ()
 
     def _is_possible(self, take: UndoStep) -> bool:
-        edit = self._history.find(take.edit_id) if take.edit_id else None
+        edit = self._history.find_edit(take.edit_id) if take.edit_id else None
         return not take.edit_id or (edit is not None and not edit.problem)
 
     def _decisions_of(self, sheet: ChangeSheet) -> list[SheetDecision]:

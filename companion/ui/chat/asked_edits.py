@@ -14,9 +14,9 @@ from ...base.file_content import Original
 from ...base.text_digest import text_digest
 from ...chat.question import ChatQuestion
 from .. import texts
-from ..review.open_diffs import diffs
-from ..review.queue import show
-from ..review.record import DiffRecord, update, waiting
+from ..review.open_diffs import undecided_diffs
+from ..review.queue import show_diff
+from ..review.record import DiffRecord, update_record, waiting_record
 
 # A conversation and one of its calls.
 Key = Tuple[str, str]
@@ -94,7 +94,7 @@ def open_reviews(are_kept: bool = False) -> Iterator[tuple[sublime.View, DiffRec
     """All open reviews of chats whose agent waits, with their records; or those that were kept when
     the editor ended before their turns did."""
     for window in sublime.windows():
-        for view, record in list(diffs(window)):
+        for view, record in list(undecided_diffs(window)):
             if record.chat and record.is_returned == are_kept:
                 yield view, record
 
@@ -102,7 +102,7 @@ def open_reviews(are_kept: bool = False) -> Iterator[tuple[sublime.View, DiffRec
 def keep_review(view: sublime.View, record: DiffRecord) -> None:
     """No agent waits for the edit any more, and the user can accept it all the same. Unsaved
     changes of theirs that it was made of are not saved with it."""
-    update(view, record, is_returned=True, unsaved_digest="", is_restored=False)
+    update_record(view, record, is_returned=True, unsaved_digest="", is_restored=False)
 
 
 def key_of(record: DiffRecord) -> Key:
@@ -113,14 +113,14 @@ def go_to_review(chat: str, call: str, path: str) -> bool:
     """Show the review of an edit; False if it has none."""
     for view, record in (*open_reviews(), *open_reviews(are_kept=True)):
         if (*key_of(record), record.path) == (chat, call, path):
-            show(view)
+            show_diff(view)
             return True
     return False
 
 
 def is_special(view: sublime.View) -> bool:
     """Whether the user has typed, or dropped a change, or has unsaved changes in the file."""
-    record = waiting(view)
+    record = waiting_record(view)
     if record is None or texts.unsaved_view(record.path) is not None:
         return record is not None
     is_typed = record.is_whole and text_digest(texts.text_of(view)) != record.proposed_digest

@@ -104,5 +104,5 @@ def _mark_regions(part: Rendered, begin: int) -> dict[str, list[sublime.Region]]
 
 def _mark_style(view: sublime.View, kind: str) -> tuple[str, sublime.RegionFlags]:
     if kind in DIFFERENCES:
-        return marks.style(view, DIFFERENCES[kind])
+        return marks.mark_style(view, DIFFERENCES[kind])
     return STYLES[kind]

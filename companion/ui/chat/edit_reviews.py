@@ -218,7 +218,7 @@ class EditReviews(Owner):
             made = partial(shown_file, edits, present, await unsaved_text(path))
             original, shown = await run_in_thread(made) or (present, Shown(present.text, ""))
             text = shown.proposed
-            digest = await run_in_thread(partial(large.parts, original.text, text))
+            digest = await run_in_thread(partial(large.differing_parts, original.text, text))
             if self._asked.get(key) is not asked or asked.is_sent or not asked.window.is_valid():
                 return
             asked.shown[path] = shown
@@ -321,10 +321,10 @@ class EditReviews(Owner):
         else:
             self._put_away(view)
             self._messages.warn_user(LOST.format(name))
-        self._reviews.drawing.head(view)
+        self._reviews.drawing.draw_head(view)
 
     def _put_away(self, view: sublime.View) -> None:
-        claimed = ending.claim(view)
+        claimed = ending.claim_diff(view)
         if claimed is None:
             return
         keyboard = self._keyboard.in_window(claimed.window)

@@ -41,7 +41,7 @@ class GeminiCompanionDiffCommand(sublime_plugin.WindowCommand):
 
         # In a sheet it says what to do if there is no file at the caret.
         is_in_sheet = host.running.changes.commands.has_keyboard(self.window)
-        return is_in_sheet or open_diffs.meant(self.window) is not None
+        return is_in_sheet or open_diffs.diff_for_command(self.window) is not None
 
     def run(self, id: str | None = None) -> None:
         running = host.running
@@ -53,7 +53,7 @@ class GeminiCompanionDiffCommand(sublime_plugin.WindowCommand):
             return
         from ..review import open_diffs
 
-        view = open_diffs.meant(self.window) if id is None else open_diffs.with_id(id)
+        view = open_diffs.diff_for_command(self.window) if id is None else open_diffs.with_id(id)
         if view is None:
             running.messages.tell_user(NO_DIFF)
         elif id is not None or self._show_diff(running, view) or not self.decides:
@@ -78,7 +78,7 @@ class GeminiCompanionDiffCommand(sublime_plugin.WindowCommand):
 
         keyboard = running.keyboard.in_window(self.window)
         was_in_sight = open_diffs.is_on_top(view.window() or self.window, view)
-        if was_in_sight and keyboard in (view, open_diffs.partner(view)):
+        if was_in_sight and keyboard in (view, open_diffs.partner_view(view)):
             return True
         pair.bring_into_sight(view, keyboard)
         words = self.name().split("_")[2:]
@@ -97,7 +97,7 @@ class GeminiCompanionAcceptDiffCommand(GeminiCompanionDiffCommand):
     def run_on_diff(self, running: Running, view: sublime.View) -> None:
         window = view.window() or self.window
         # Does not end with its view: if that closes, the story says what became of the proposal.
-        running.stories.begin(running.review.decisions.accept(window, view), window)
+        running.stories.begin(running.review.decisions.accept_diff(window, view), window)
 
 
 class GeminiCompanionRejectDiffCommand(GeminiCompanionDiffCommand):
@@ -134,7 +134,7 @@ class GeminiCompanionNextChangeCommand(GeminiCompanionDiffCommand):
 
     def run_on_diff(self, running: Running, view: sublime.View) -> None:
         over = partial(running.review.queue.go_within, view, 1)
-        running.stories.begin(running.review.single_changes.go(view, 1, over), view)
+        running.stories.begin(running.review.single_changes.go_to_change(view, 1, over), view)
 
 
 class GeminiCompanionPreviousChangeCommand(GeminiCompanionDiffCommand):
@@ -150,7 +150,7 @@ class GeminiCompanionPreviousChangeCommand(GeminiCompanionDiffCommand):
 
     def run_on_diff(self, running: Running, view: sublime.View) -> None:
         over = partial(running.review.queue.go_within, view, -1)
-        running.stories.begin(running.review.single_changes.go(view, -1, over), view)
+        running.stories.begin(running.review.single_changes.go_to_change(view, -1, over), view)
 
 
 class GeminiCompanionAcceptDiffAndNextCommand(GeminiCompanionDiffCommand):
@@ -166,13 +166,13 @@ class GeminiCompanionAcceptDiffAndNextCommand(GeminiCompanionDiffCommand):
     async def _accept_and_next(
         self, running: Running, window: sublime.Window, view: sublime.View
     ) -> None:
-        from ..review.open_diffs import name_of, partner
+        from ..review.open_diffs import name_of, partner_view
         from ..review.record import is_written
         from ..stories import sleep
 
         name, was_written = name_of(view), is_written(view)
-        has_keyboard = running.keyboard.in_window(window) in (view, partner(view))
-        if await running.review.decisions.accept(window, view):
+        has_keyboard = running.keyboard.in_window(window) in (view, partner_view(view))
+        if await running.review.decisions.accept_diff(window, view):
             # The diff's views close first.
             await sleep()
             if was_written and await running.review.unasked.show_next(window):
@@ -193,7 +193,9 @@ class GeminiCompanionCommentOnDiffCommand(GeminiCompanionDiffCommand):
     """Write a note on the selected lines of the proposal."""
 
     def run_on_diff(self, running: Running, view: sublime.View) -> None:
-        running.stories.begin(running.review.notes.comment(view), view.window() or self.window)
+        running.stories.begin(
+            running.review.notes.ask_for_comment(view), view.window() or self.window
+        )
 
 
 class GeminiCompanionChangeCommand(GeminiCompanionDiffCommand):
@@ -212,7 +214,7 @@ class GeminiCompanionKeepChangeCommand(GeminiCompanionChangeCommand):
     in_sheet = "keep_change"
 
     def run_on_diff(self, running: Running, view: sublime.View) -> None:
-        running.stories.begin(running.review.single_changes.keep(view, self._change), view)
+        running.stories.begin(running.review.single_changes.keep_change(view, self._change), view)
 
 
 class GeminiCompanionDropChangeCommand(GeminiCompanionChangeCommand):
@@ -222,7 +224,7 @@ class GeminiCompanionDropChangeCommand(GeminiCompanionChangeCommand):
     in_sheet = "drop_change"
 
     def run_on_diff(self, running: Running, view: sublime.View) -> None:
-        running.stories.begin(running.review.single_changes.drop(view, self._change), view)
+        running.stories.begin(running.review.single_changes.drop_change(view, self._change), view)
 
 
 class GeminiCompanionQueueCommand(GeminiCompanionRunningCommand):
@@ -238,14 +240,14 @@ class GeminiCompanionNextDiffCommand(GeminiCompanionQueueCommand):
     """Show the next waiting proposal, in whichever window."""
 
     def run_with_companion(self, running: Running) -> None:
-        running.review.queue.go(_current_diff(self.window), 1)
+        running.review.queue.go_to_diff(_current_diff(self.window), 1)
 
 
 class GeminiCompanionPreviousDiffCommand(GeminiCompanionQueueCommand):
     """Show the previous waiting proposal."""
 
     def run_with_companion(self, running: Running) -> None:
-        running.review.queue.go(_current_diff(self.window), -1)
+        running.review.queue.go_to_diff(_current_diff(self.window), -1)
 
 
 class GeminiCompanionUndoLastAcceptedCommand(GeminiCompanionRunningCommand):
@@ -257,12 +259,12 @@ class GeminiCompanionUndoLastAcceptedCommand(GeminiCompanionRunningCommand):
     def run_with_companion(self, running: Running) -> None:
         edit = self._newest_edit(running)
         if edit is not None:
-            running.stories.begin(running.review.history.undo(self.window, edit), self.window)
+            running.stories.begin(running.review.history.undo_edit(self.window, edit), self.window)
 
     def _newest_edit(self, running: Running) -> Edit | None:
         from ..review import history
 
-        return history.newest(running.review.ledger, self.window)
+        return history.newest_undoable(running.review.ledger, self.window)
 
 
 class GeminiCompanionUndoEditsOfTurnCommand(GeminiCompanionRunningCommand):
@@ -296,4 +298,4 @@ class GeminiCompanionSelectCommand(sublime_plugin.TextCommand):
 def _current_diff(window: sublime.Window) -> sublime.View | None:
     from ..review import open_diffs
 
-    return open_diffs.current(window)
+    return open_diffs.current_diff(window)

@@ -43,16 +43,16 @@ class ChatParts:
             warn,
             chat_edits.access,
             chat_edits.reviews,
-            ChatUnasked(base.stories, review.unasked.gather),
+            ChatUnasked(base.stories, review.unasked.gather_edit),
             context,
             base.notices.show_notice,
-            review.decisions.accept,
+            review.decisions.accept_diff,
         )
         self.turns = TurnActions(
             self.actions,
             review.ledger,
             changes.sheets.show_sheet,
-            review.written.open,
+            review.written.open_review,
             tell,
         )
         self.shown_turns = ShownTurns(
@@ -61,7 +61,7 @@ class ChatParts:
             self.turns.fetch_edits,
             base.stories,
             warn,
-            review.written.resume,
+            review.written.resume_reviews,
         )
         review.written.chat_edits_changed.subscribe(self.turns.tell_change)
         review.written.words_to_chats.subscribe(lambda noted: self.turns.put_words(*noted))

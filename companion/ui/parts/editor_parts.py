@@ -46,7 +46,7 @@ class EditorParts:
             diffs.opener,
             ClosedByClis(review.words, review.save_typed, decisions),
             self._show_status,
-            review.unasked.gather,
+            review.unasked.gather_edit,
         )
 
     def start(self) -> None:

@@ -57,13 +57,13 @@ class ReviewParts:
         self.decisions = DiffDecisions(
             reviews, messages, self.accepting, self.actions, self.written
         )
-        self.single_changes = SingleChanges(reviews, tell, self.decisions.reject)
+        self.single_changes = SingleChanges(reviews, tell, self.decisions.reject_diff)
         self.queue = ReviewQueue(ledger, reviews, tell)
         self.unasked = Unasked(ledger, self.written, self.queue, tell)
         self.notes = Notes(reviews, warn, self.decisions.reject_by_press)
         self.typed_texts = TypedTextSaver(self.save_typed)
         reviews.ends.subscribe(lambda id: messages.withdraw_warning(about_diff(id)))
-        self.looks = (self.conflicts.look,)
+        self.looks = (self.conflicts.look_for_changes,)
 
     def start(self) -> None:
         self._stories.begin(self._load_history())
@@ -76,12 +76,12 @@ class ReviewParts:
 
     def handle_close(self, view: sublime.View) -> None:
         """The user closes a view."""
-        self.decisions.closing(view)
+        self.decisions.handle_close(view)
 
     def save_typed(self, record: DiffRecord, text: str) -> None:
         """Keep what the user has typed into a proposal."""
-        self.owners.of(record).hear_typing(record, text)
+        self.owners.owner_of(record).hear_typing(record, text)
 
     async def _load_history(self) -> None:
-        await self.history.load()
-        self.written.resume()
+        await self.history.load_edits()
+        self.written.resume_reviews()

@@ -23,7 +23,7 @@ from .conflicts import Conflicts
 from .diff_kinds import kind_of
 from .history import accepted_edit
 from .open_diffs import name_of
-from .record import is_diff, waiting
+from .record import is_diff, waiting_record
 from .reviews import FAILED, LOST, OVER, Reviews
 from .single_changes import FORGOTTEN, ask_whether_to_reject
 
@@ -79,7 +79,7 @@ class Accepting:
     ) -> Edit | None:
         """Accept a proposal; gives the edit that can be undone later. With doubts, nothing is done
         if it does not ask, and whoever calls it says so."""
-        record, name = waiting(view), name_of(view)
+        record, name = waiting_record(view), name_of(view)
         if record is None or record.id in self._pressed:
             if asks:
                 self._tell((OVER if record is None else UNDER_WAY).format(name))
@@ -103,35 +103,35 @@ class Accepting:
     async def _accept_now(
         self, window: sublime.Window, view: sublime.View, asks: bool
     ) -> Edit | None:
-        record = waiting(view)
+        record = waiting_record(view)
         if record is None:
             self._tell(OVER.format(name_of(view)))
             return None
         present = await file_reading.read_content(record.path)
         if not await self._is_wanted(window, view, present, asks):
             return None
-        review = self._reviews.of(view)
+        review = self._reviews.review_of(view)
         after = None
         if review is not None and review.digest is not None:
             after = await self._large_text(view)
             if after is None:
                 return None
         before = present.known_digest
-        claimed = self._actions.decide(view, accept=True, before=before, large=after)
+        claimed = self._actions.decide_proposal(view, accept=True, before=before, large=after)
         if claimed is None:
             return None
         edit = accepted_edit(claimed, present)
         self._edits.kept.add(edit)
         return edit
 
-    def closing(self, view: sublime.View) -> None:
+    def handle_close(self, view: sublime.View) -> None:
         """The view closes. If it is being accepted and the user closes it, that is not a rejection;
         in any case nothing is left to ask about."""
         if view.id() in self._asked:
             panels.close_panel(*self._asked.pop(view.id()))
-        record = waiting(view)
+        record = waiting_record(view)
         if record is not None and record.id in self._pressed:
-            self._actions.release(view)
+            self._actions.release_proposal(view)
             sentence = CLOSED.format(name_of(view))
             self._warn(sentence + IN_TAB if record.is_whole else sentence)
 
@@ -140,10 +140,10 @@ class Accepting:
     ) -> bool:
         """Whether there are no doubts, or the user accepts in spite of them if it asks."""
         has_tab = await self._has_tab(view)
-        record, review = waiting(view), self._reviews.of(view)
+        record, review = waiting_record(view), self._reviews.review_of(view)
         if record is None:
             return False
-        found = ending.doubts(view, record, present, has_tab)
+        found = ending.acceptance_doubts(view, record, present, has_tab)
         if record.has_drops and (review is None or review.digest is None):
             found.append(LOST)
         if not found:
@@ -169,17 +169,17 @@ class Accepting:
             self._asked.pop(view.id(), None)
         chosen = answers[number] if number >= 0 else GO_BACK
         if chosen == SEE:
-            await self._see(window, view, present)
+            await self._show_against_file(window, view, present)
         elif chosen == MERGE:
             await self._conflicts.take_over(view, present)
         elif chosen == refuse:
-            self._actions.reject(view)
+            self._actions.reject_proposal(view)
         return chosen == decide
 
     async def _has_tab(self, view: sublime.View) -> bool:
         """Whether the proposal has all unsaved changes of the file's tab that were merged into it:
         the user may have undone that, or resolved conflicts."""
-        record, review = waiting(view), self._reviews.of(view)
+        record, review = waiting_record(view), self._reviews.review_of(view)
         tab = ending.merged_view(record) if record is not None else None
         if tab is None or review is None:
             return False
@@ -194,24 +194,30 @@ class Accepting:
         accepted."""
         while True:
             # The text must not contain what was dropped a moment ago.
-            comparison = await self._reviews.comparison(view)
-            review = self._reviews.of(view)
+            comparison = await self._reviews.wait_for_comparison(view)
+            review = self._reviews.review_of(view)
             if comparison is None or review is None or review.digest is None:
                 return None
             if comparison.keys and len(comparison.dropped) == len(comparison.keys):
                 with self._reviews.presses.announce_question(name_of(view)):
-                    await ask_whether_to_reject(view, self._actions.reject)
+                    await ask_whether_to_reject(view, self._actions.reject_proposal)
                 return None
             if review.text is not None:
                 return review.text
             # The CLI writes what it proposed.
             text = await background.start_work(partial(_new_text, review.digest))
-            if self._reviews.of(view) is review and review.is_current(view) and review.text is None:
+            if (
+                self._reviews.review_of(view) is review
+                and review.is_current(view)
+                and review.text is None
+            ):
                 return text
 
-    async def _see(self, window: sublime.Window, view: sublime.View, present: Original) -> None:
+    async def _show_against_file(
+        self, window: sublime.Window, view: sublime.View, present: Original
+    ) -> None:
         """Show what the proposal changes in the present file."""
-        record, review = waiting(view), self._reviews.of(view)
+        record, review = waiting_record(view), self._reviews.review_of(view)
         digest = review.digest if review is not None else None
         if record is None:
             return
@@ -219,23 +225,23 @@ class Accepting:
             self._tell(present.note)
         elif record.is_whole or not record.is_compared:
             pair.show_original(view, present)
-            self._reviews.begin(view, present.text)
+            self._reviews.begin_review(view, present.text)
         elif digest is None:
             self._tell(FORGOTTEN)
         else:
             await self._see_digest(view, present, digest)
         if is_diff(view):
-            pair.show(window, view)
+            pair.show_pair(window, view)
 
     async def _see_digest(self, view: sublime.View, present: Original, before: Digest) -> None:
         digest = await run_in_thread(partial(before.compare_with, present.text))
-        review = self._reviews.of(view)
+        review = self._reviews.review_of(view)
         if digest is None:
             self._tell(FAILED)
         elif review is not None and review.digest is before:
             review.dropped = digest.still_dropped(before, review.dropped)
             pair.show_digest(view, digest, present)
-            self._reviews.begin(view, present.text, digest)
+            self._reviews.begin_review(view, present.text, digest)
 
 
 def _new_text(digest: Digest) -> str:

@@ -15,9 +15,9 @@ from ..keyboard import Keyboard
 from ..user_messages import UserMessages
 from . import comments, ending, pair
 from .ending import ClaimedDiff
-from .open_diffs import partner
+from .open_diffs import partner_view
 from .owners import Owners
-from .record import is_diff, waiting
+from .record import is_diff, waiting_record
 from .reviews import Reviews
 
 STOPPED = 'It has stopped. Run "Gemini Companion: Restart Companion", then decide.'
@@ -42,18 +42,18 @@ class Actions:
         self._reviews = reviews
         self._owners = owners
 
-    def activated(self, view: sublime.View) -> None:
+    def show_both_sides(self, view: sublime.View) -> None:
         """The view has got the keyboard: of a diff, both sides are shown."""
         window = view.window()
         if window is not None and is_diff(view):
-            pair.show(window, view)
+            pair.show_pair(window, view)
 
     def instead_of(self, name: str, view: sublime.View) -> tuple[str, dict[str, Any]] | None:
         """The command to run instead of the one with that name: a proposal has no file to save to,
         so saving it means accepting it."""
         if name != "save":
             return None
-        record, window = waiting(view) or waiting(partner(view)), view.window()
+        record, window = waiting_record(view) or waiting_record(partner_view(view)), view.window()
         if record is None or window is None or not settings.current_settings(window).accept_on_save:
             return None
         queues.on_ui_thread(
@@ -61,32 +61,32 @@ class Actions:
         )
         return ("noop", {})
 
-    def reject(self, view: sublime.View, note: str = "") -> bool:
+    def reject_proposal(self, view: sublime.View, note: str = "") -> bool:
         """Reject a proposal, unless somebody else has decided, and close it. False if the decision
         could not be reported."""
-        return self.decide(view, accept=False, note=note) is not None
+        return self.decide_proposal(view, accept=False, note=note) is not None
 
-    def release(self, view: sublime.View) -> None:
+    def release_proposal(self, view: sublime.View) -> None:
         """Give up a diff for which no CLI waits any more; its text stays as a tab of the user. A
         CLI that does wait treats it as a rejection."""
-        words = comments.words(view, self._reviews.of(view))
-        claimed = self._claim(view)
+        words = comments.comment_words(view, self._reviews.review_of(view))
+        claimed = self._claim_diff(view)
         if claimed is None:
             return
-        self._owners.of(claimed.record).hear_rejection(claimed, words)
+        self._owners.owner_of(claimed.record).hear_rejection(claimed, words)
         keyboard = self._keyboard.in_window(claimed.window)
-        queues.on_ui_thread(partial(ending.release, claimed, keyboard))
+        queues.on_ui_thread(partial(ending.release_diff, claimed, keyboard))
 
-    def closing(self, view: sublime.View) -> None:
+    def handle_close(self, view: sublime.View) -> None:
         """The user closes the view of a proposal: that is a rejection."""
         if self._companion.is_running:
-            self.decide(view, accept=False)
+            self.decide_proposal(view, accept=False)
             return
-        claimed = ending.claim(view)
+        claimed = ending.claim_diff(view)
         if claimed is not None:
             queues.on_ui_thread(partial(ending.put_away, claimed, None, YOURS))
 
-    def decide(
+    def decide_proposal(
         self,
         view: sublime.View,
         accept: bool,
@@ -96,12 +96,12 @@ class Actions:
     ) -> ClaimedDiff | None:
         """Gives the diff with the accepted text; None if somebody else has decided. `before` is as
         in DiffAccepted; `large` is the accepted text if the view shows only parts of it."""
-        review = self._reviews.of(view)
-        words = comments.words(view, review, note)
-        claimed = self._claim(view) if self.can_decide() else None
+        review = self._reviews.review_of(view)
+        words = comments.comment_words(view, review, note)
+        claimed = self._claim_diff(view) if self.can_decide() else None
         if claimed is None:
             return None
-        owner = self._owners.of(claimed.record)
+        owner = self._owners.owner_of(claimed.record)
         if accept:
             if review is not None and review.text is not None:
                 claimed = replace(claimed, text=review.text)
@@ -112,7 +112,7 @@ class Actions:
                 # Otherwise it would hide what is written.
                 tab.run_command("revert")
             owner.hear_acceptance(claimed, words, before)
-            close = ending.close
+            close = ending.close_diff
         else:
             owner.hear_rejection(claimed, words)
             close = partial(ending.put_away, name=ending.REJECTED)
@@ -128,11 +128,11 @@ class Actions:
             self._messages.tell_user(STOPPED)
         return self._companion.is_running
 
-    def _claim(self, view: sublime.View) -> ClaimedDiff | None:
+    def _claim_diff(self, view: sublime.View) -> ClaimedDiff | None:
         """None if nobody waits for the decision, or if there is no diff."""
-        claimed = ending.claim(view)
+        claimed = ending.claim_diff(view)
         if claimed is None or claimed.window.is_valid():
             return claimed
-        queues.on_ui_thread(partial(ending.release, claimed, None))
+        queues.on_ui_thread(partial(ending.release_diff, claimed, None))
         self._messages.warn_user(WINDOW_CLOSED)
         return None

@@ -85,7 +85,7 @@ class Between:
         left, right = self._views
         return left.is_valid() and right.settings().get("word_wrap") is not False
 
-    def steps(self, comparison: Comparison) -> list[Callable[[], None]]:
+    def drawing_steps(self, comparison: Comparison) -> list[Callable[[], None]]:
         """Functions that draw the phantoms, with the links that are known; each blocks the UI
         thread only for a moment."""
         if self.is_measured:
@@ -93,30 +93,30 @@ class Between:
             self.erase()
         used = max(len(sets) for sets in self._sets)
         count = max(len(comparison.changes) // CHANGES + 1, used)
-        return [partial(self._draw, comparison, part) for part in range(count)]
+        return [partial(self._draw_part, comparison, part) for part in range(count)]
 
     def erase(self) -> None:
         for each in (*self._sets[0], *self._sets[1], *self._comments):
             each.update([])
 
-    def _draw(self, comparison: Comparison, part: int) -> None:
+    def _draw_part(self, comparison: Comparison, part: int) -> None:
         """Draw the phantoms of some of the changes."""
         numbers = slice(part * CHANGES, (part + 1) * CHANGES)
         left, right = self._views
         if not left.is_valid():
-            found: tuple[list[Piece], list[Piece]] = [], self._deleted(comparison, numbers)
+            found: tuple[list[Piece], list[Piece]] = [], self._deleted_pieces(comparison, numbers)
         elif self.is_measured:
-            found = Measured(left, right, comparison).pieces(numbers)
+            found = Measured(left, right, comparison).room_pieces(numbers)
         else:
             fillers = comparison.fillers(numbers)
-            found = _room(left, fillers[0]), _room(right, fillers[1])
+            found = _filler_pieces(left, fillers[0]), _filler_pieces(right, fillers[1])
         its_changes = range(len(comparison.changes))[numbers]
         self._parts[part] = Part(comparison, its_changes, *found)
         if left.is_valid():
             self._show_left(part)
         self._show_right(part)
 
-    def link(self, comparison: Comparison, links: Mapping[int, str]) -> None:
+    def show_links(self, comparison: Comparison, links: Mapping[int, str]) -> None:
         """Show these links, as HTML by the numbers of their changes. Phantoms of another comparison
         get their links when they are drawn again."""
         numbers = {*links, *self._links}
@@ -128,53 +128,55 @@ class Between:
             if part in self._parts and self._parts[part].comparison is comparison:
                 self._show_right(part)
 
-    def comment(self, comparison: Comparison | None, comments: Sequence[ShownComment]) -> None:
+    def show_comments(
+        self, comparison: Comparison | None, comments: Sequence[ShownComment]
+    ) -> None:
         """Show these comments below their lines; `comparison` is that of the views, if there is
         one."""
         left, right = self._views
-        ours = [(comment.row, _block(COMMENT, comment.lines)) for comment in comments]
+        ours = [(comment.row, _block_html(COMMENT, comment.lines)) for comment in comments]
         if comparison is None:
             points = [(right.line(right.text_point(row, 0)).end(), text) for row, text in ours]
-            self._comments[1].update([_phantom(*each) for each in points])
+            self._comments[1].update([_block_phantom(*each) for each in points])
             return
-        self._comments[1].update(_phantoms(comparison.new, ours))
+        self._comments[1].update(_row_phantoms(comparison.new, ours))
         if left.is_valid():
             rooms = [
-                (comment.left_row, _block(ROOM, [BLANK] * len(comment.lines)))
+                (comment.left_row, _block_html(ROOM, [BLANK] * len(comment.lines)))
                 for comment in comments
             ]
-            self._comments[0].update(_phantoms(comparison.old, rooms))
+            self._comments[0].update(_row_phantoms(comparison.old, rooms))
 
     def _show_left(self, number: int) -> None:
         """Room beside the links."""
         part = self._parts[number]
         changes = (part.comparison.changes[at] for at in part.numbers)
-        blanks = [(max(change.old_start - 1, 0), _block(ROOM, [BLANK])) for change in changes]
-        self._update(0, number, _phantoms(part.comparison.old, (*blanks, *part.left)))
+        blanks = [(max(change.old_start - 1, 0), _block_html(ROOM, [BLANK])) for change in changes]
+        self._update_phantoms(0, number, _row_phantoms(part.comparison.old, (*blanks, *part.left)))
 
     def _show_right(self, number: int) -> None:
         part = self._parts[number]
         changes = zip(part.numbers, part.comparison.new_starts[part.numbers.start :])
         lines = [
-            (max(start - 1, 0), _block(CHANGE, [self._links.get(change, BLANK)]))
+            (max(start - 1, 0), _block_html(CHANGE, [self._links.get(change, BLANK)]))
             for change, start in changes
         ]
-        self._update(1, number, _phantoms(part.comparison.new, (*lines, *part.right)))
+        self._update_phantoms(1, number, _row_phantoms(part.comparison.new, (*lines, *part.right)))
 
-    def _update(self, at: int, number: int, phantoms: list[sublime.Phantom]) -> None:
+    def _update_phantoms(self, at: int, number: int, phantoms: list[sublime.Phantom]) -> None:
         sets = self._sets[at]
         while len(sets) <= number:
             sets.append(sublime.PhantomSet(self._views[at], KEY))
         sets[number].update(phantoms)
 
-    def _deleted(self, comparison: Comparison, numbers: slice) -> list[Piece]:
+    def _deleted_pieces(self, comparison: Comparison, numbers: slice) -> list[Piece]:
         styles = self._deleted_styles()
         tab = self._views[1].settings().get("tab_size")
         tab_size = tab if isinstance(tab, int) and tab > 0 else 4
         return [
             (
                 max(change.new_start - 1, 0),
-                deleted(comparison.old, change.old_start, change.old_end, styles, tab_size),
+                deleted_html(comparison.old, change.old_start, change.old_end, styles, tab_size),
             )
             for change in comparison.changes[:MAX_DELETED][numbers]
             if change.removed
@@ -190,18 +192,18 @@ class Measured:
         self._changes = comparison.changes
         self._heads = _below_first(left), _below_first(right)
 
-    def pieces(self, numbers: slice) -> tuple[list[Piece], list[Piece]]:
+    def room_pieces(self, numbers: slice) -> tuple[list[Piece], list[Piece]]:
         """The phantoms of the left and of the right view."""
         found: tuple[list[Piece], list[Piece]] = ([], [])
-        for ours, theirs in self._pairs(numbers):
-            heights = self._height(0, ours), self._height(1, theirs)
+        for ours, theirs in self._row_pairs(numbers):
+            heights = self._rows_height(0, ours), self._rows_height(1, theirs)
             at = 0 if heights[0] < heights[1] else 1
             if heights[0] != heights[1]:
-                piece = _space(abs(heights[0] - heights[1]))
+                piece = _space_html(abs(heights[0] - heights[1]))
                 found[at].append((max((ours, theirs)[at][1] - 1, 0), piece))
         return found
 
-    def _pairs(self, numbers: slice) -> Iterator[tuple[Rows, Rows]]:
+    def _row_pairs(self, numbers: slice) -> Iterator[tuple[Rows, Rows]]:
         """Rows of the left and the right side that belong side by side: those of a change, and the
         equal ones above it."""
         end = len(self._sides[0].rows), len(self._sides[1].rows)
@@ -211,19 +213,19 @@ class Measured:
         for change in all_changes[numbers]:
             ours = before.old_end, change.old_start
             theirs = before.new_end, change.new_start
-            yield from self._equal(ours, theirs)
+            yield from self._equal_pairs(ours, theirs)
             yield (change.old_start, change.old_end), (change.new_start, change.new_end)
             before = change
 
-    def _equal(self, ours: Rows, theirs: Rows) -> Iterator[tuple[Rows, Rows]]:
+    def _equal_pairs(self, ours: Rows, theirs: Rows) -> Iterator[tuple[Rows, Rows]]:
         count = ours[1] - ours[0]
-        if count > MAX_MEASURED or self._height(0, ours) == self._height(1, theirs):
+        if count > MAX_MEASURED or self._rows_height(0, ours) == self._rows_height(1, theirs):
             yield ours, theirs
             return
         for at in range(count):
             yield (ours[0] + at, ours[0] + at + 1), (theirs[0] + at, theirs[0] + at + 1)
 
-    def _height(self, side: int, rows: Rows) -> float:
+    def _rows_height(self, side: int, rows: Rows) -> float:
         """The height of the rows, without phantoms below the last one and below the first of
         all."""
         first, last = rows
@@ -244,18 +246,18 @@ def end_of(side: Side, row: int) -> int:
     return end - (side.text[end - 1] == "\n")
 
 
-def deleted(side: Side, first: int, end: int, styles: Styles, tab_size: int = 4) -> str:
+def deleted_html(side: Side, first: int, end: int, styles: Styles, tab_size: int = 4) -> str:
     """The deleted rows of the side from `first` to before `end` as HTML; of many rows, only the
     first."""
     shown = ""
     for row in range(first, min(end, first + MAX_ROWS)):
-        shown += f"<div>{_row(side, row, styles[1], tab_size)}</div>"
+        shown += f"<div>{_row_html(side, row, styles[1], tab_size)}</div>"
     if end - first > MAX_ROWS:
         shown += f"<div>... {end - first - MAX_ROWS:,} more deleted lines</div>"
     return f'<div style="{styles[0]}">{shown}</div>'
 
 
-def _row(side: Side, row: int, style: str, tab_size: int) -> str:
+def _row_html(side: Side, row: int, style: str, tab_size: int) -> str:
     """The text of a row, with the style on the characters that differ."""
     text, start = side.rows[row].rstrip("\n"), side.starts[row]
     shown = text[:MAX_LENGTH]
@@ -265,43 +267,43 @@ def _row(side: Side, row: int, style: str, tab_size: int) -> str:
         begin, end = (min(point - start, len(shown)) for point in region)
         if begin >= len(shown):
             break
-        found += _text(shown, done, begin, tab_size)
-        found += f'<span style="{style}">{_text(shown, begin, end, tab_size)}</span>'
+        found += _text_html(shown, done, begin, tab_size)
+        found += f'<span style="{style}">{_text_html(shown, begin, end, tab_size)}</span>'
         done = end
-    found += _text(shown, done, len(shown), tab_size)
+    found += _text_html(shown, done, len(shown), tab_size)
     # An empty line has no height.
     return found + " ..." * (len(text) > MAX_LENGTH) or "&nbsp;"
 
 
-def _text(text: str, begin: int, end: int, tab_size: int) -> str:
+def _text_html(text: str, begin: int, end: int, tab_size: int) -> str:
     """A part of the text as HTML, with its tabs as wide as they are in the line."""
     columns = [len(text[:at].expandtabs(tab_size)) for at in (begin, end)]
     # HTML would drop a blank at the beginning, or a second one.
     return html.escape(text.expandtabs(tab_size)[slice(*columns)]).replace(" ", "&nbsp;")
 
 
-def _room(view: sublime.View, fillers: Sequence[Filler]) -> list[Piece]:
+def _filler_pieces(view: sublime.View, fillers: Sequence[Filler]) -> list[Piece]:
     height = view.line_height()
-    return [(max(filler.above - 1, 0), _space(filler.rows * height)) for filler in fillers]
+    return [(max(filler.above - 1, 0), _space_html(filler.rows * height)) for filler in fillers]
 
 
-def _space(height: float) -> str:
+def _space_html(height: float) -> str:
     return f'<div style="padding-top: {height:g}px"></div>'
 
 
-def _block(name: str, lines: Sequence[str]) -> str:
+def _block_html(name: str, lines: Sequence[str]) -> str:
     return f'<div class="{name}" style="{COLOURS[name]}">{"<br>".join(lines)}</div>'
 
 
-def _phantoms(side: Side, pieces: Iterable[Piece]) -> list[sublime.Phantom]:
+def _row_phantoms(side: Side, pieces: Iterable[Piece]) -> list[sublime.Phantom]:
     """One phantom for each row, because the order of several at one place is undefined."""
     found: dict[int, str] = {}
     for row, text in pieces:
         found[row] = found.get(row, "") + text
-    return [_phantom(end_of(side, row), text) for row, text in found.items()]
+    return [_block_phantom(end_of(side, row), text) for row, text in found.items()]
 
 
-def _phantom(point: int, text: str) -> sublime.Phantom:
+def _block_phantom(point: int, text: str) -> sublime.Phantom:
     body = f'<body id="gemini-companion-between">{text}</body>'
     return sublime.Phantom(sublime.Region(point), body, sublime.LAYOUT_BLOCK)
 

@@ -21,8 +21,8 @@ from ...ide.service import Companion
 from .. import file_reading, queues, texts
 from ..stories import Stories, run_in_thread
 from . import ending, pair, sight
-from .open_diffs import diffs
-from .record import DiffRecord, update, waiting
+from .open_diffs import undecided_diffs
+from .record import DiffRecord, update_record, waiting_record
 from .review import Review
 from .reviews import Reviews
 
@@ -67,13 +67,13 @@ class Conflicts:
         # The files of waiting diffs at the last check; also read by the worker.
         self._paths: frozenset[str] = frozenset()
 
-    def modified(self, view: sublime.View) -> None:
+    def note_modified(self, view: sublime.View) -> None:
         """The text of a view has changed; called on the worker."""
         path = view.file_name() if self._paths else None
         if path is not None and any(is_same_file(path, each) for each in self._paths):
             queues.on_ui_thread(self._check_views)
 
-    def look(self) -> None:
+    def look_for_changes(self) -> None:
         """Check whether files of waiting diffs have changed; to be called from time to time."""
         self._check_views()
         if self._paths and not self._is_looking:
@@ -88,7 +88,7 @@ class Conflicts:
             return
         finally:
             self._is_looking = False
-        for right, _record, review in self._all():
+        for right, _record, review in self._all_reviews():
             now = [stamps[review.path]] if review.path in stamps else review.stamps
             if now != review.stamps:
                 review.stamps = now
@@ -96,28 +96,28 @@ class Conflicts:
 
     async def _check_file(self, right: sublime.View, review: Review) -> None:
         present = await file_reading.read_content(review.path)
-        record = waiting(right)
+        record = waiting_record(right)
         if present.is_late:
             # It is not known: the next check asks again.
             review.stamps = []
-        elif record is not None and self._reviews.of(right) is review:
-            self._reviews.say(right, DISK, ending.what_changed(record, present))
+        elif record is not None and self._reviews.review_of(right) is review:
+            self._reviews.set_note(right, DISK, ending.what_changed(record, present))
 
     def _check_views(self) -> None:
         """Check the files' tabs, and the conflicts that are left in the diffs."""
-        found = self._all()
+        found = self._all_reviews()
         self._paths = frozenset(review.path for _right, _record, review in found)
         for right, record, review in found:
             marks = ending.conflicts_said(right) if record.has_conflicts else ""
-            tab = ending.unsaved(record)
+            tab = ending.unsaved_sentence(record)
             for subject, sentence in ((TAB, tab), (MARKS, marks)):
                 if review.notes.get(subject, "") != sentence:
-                    self._reviews.say(right, subject, sentence)
+                    self._reviews.set_note(right, subject, sentence)
 
     def can_take_over(self, right: sublime.View, present: Original) -> bool:
         """Whether the user has changed something in the file that can be merged into the
         proposal."""
-        record, review = waiting(right), self._reviews.of(right)
+        record, review = waiting_record(right), self._reviews.review_of(right)
         if record is None or review is None or not (record.is_whole or review.digest is not None):
             return False
         return _is_changed(record, present) or ending.unmerged_view(record) is not None
@@ -129,10 +129,10 @@ class Conflicts:
         # Again, if the user continues to type meanwhile.
         is_over = False
         while not is_over:
-            review, record = self._reviews.of(right), waiting(right)
+            review, record = self._reviews.review_of(right), waiting_record(right)
             if review is None or record is None:
                 return
-            theirs = _theirs(record, present)
+            theirs = _read_theirs(record, present)
             if present.note and not theirs.tab_digest:
                 self._tell(present.note)
                 return
@@ -142,16 +142,16 @@ class Conflicts:
                 self._tell(FORGOTTEN)
                 return
             else:
-                is_over = await self._merge(right, review, theirs, present)
+                is_over = await self._merge_theirs(right, review, theirs, present)
 
-    async def _merge(
+    async def _merge_theirs(
         self, right: sublime.View, review: Review, theirs: Theirs, present: Original
     ) -> bool:
         """False if the text has changed meanwhile, or if there is more to merge."""
         count = right.change_count()
-        work = partial(_merge, review.original, texts.text_of(right), theirs.text)
+        work = partial(_compute_merge, review.original, texts.text_of(right), theirs.text)
         found = await run_in_thread(work)
-        record = waiting(right)
+        record = waiting_record(right)
         if record is None:
             return True
         if found is None:
@@ -163,11 +163,11 @@ class Conflicts:
         # Change by change, so that comments and the caret stay in their places.
         texts.replace_rows(right, comparison)
         if theirs.tab_digest:
-            record = update(right, record, unsaved_digest=theirs.tab_digest)
-            self._reviews.refresh(right)
+            record = update_record(right, record, unsaved_digest=theirs.tab_digest)
+            self._reviews.refresh_review(right)
         else:
             pair.show_original(right, present)
-            self._reviews.begin(right, present.text)
+            self._reviews.begin_review(right, present.text)
         if result.conflicts:
             await self._show_conflicts(right)
         elif theirs.tab_digest and _is_changed(record, present):
@@ -178,14 +178,14 @@ class Conflicts:
 
     async def _show_conflicts(self, right: sublime.View) -> None:
         """Report the conflicts, and go to the first one."""
-        record = waiting(right)
+        record = waiting_record(right)
         if record is not None:
-            update(right, record, has_conflicts=True)
-            self._reviews.say(right, MARKS, ending.conflicts_said(right))
-        comparison = await self._reviews.comparison(right)
+            update_record(right, record, has_conflicts=True)
+            self._reviews.set_note(right, MARKS, ending.conflicts_said(right))
+        comparison = await self._reviews.wait_for_comparison(right)
         if comparison is None:
             return
-        for region in ending.conflicts(right)[:1]:
+        for region in ending.conflict_marks(right)[:1]:
             sight.show_row(right, comparison, right.rowcol(region.begin())[0])
 
     async def _merge_large(
@@ -200,7 +200,7 @@ class Conflicts:
         dropped = review.dropped
         shown = before.whole.old.text if theirs.tab_digest else present.text
         found = await run_in_thread(partial(before.merged_with, theirs.text, shown, dropped))
-        now, record = self._reviews.of(right), waiting(right)
+        now, record = self._reviews.review_of(right), waiting_record(right)
         if now is None or record is None or now.digest is not before:
             return True
         if now.dropped != dropped:
@@ -211,18 +211,18 @@ class Conflicts:
             now.dropped = frozenset()
             is_more = bool(theirs.tab_digest) and _is_changed(record, present)
             if theirs.tab_digest:
-                record = update(right, record, unsaved_digest=theirs.tab_digest)
+                record = update_record(right, record, unsaved_digest=theirs.tab_digest)
                 present = replace(present, text=shown, digest=record.file_digest)
             pair.show_digest(right, digest, present)
-            self._reviews.begin(right, present.text, digest)
+            self._reviews.begin_review(right, present.text, digest)
             if is_more:
                 return False
         sentence = LARGE_MERGED if digest is not None else NOT_MERGED
         self._tell(LARGE_CONFLICTS.format(conflicts) if conflicts else sentence)
         return True
 
-    def _all(self) -> list[tuple[sublime.View, DiffRecord, Review]]:
-        all_views = (found for window in sublime.windows() for found in diffs(window))
+    def _all_reviews(self) -> list[tuple[sublime.View, DiffRecord, Review]]:
+        all_views = (found for window in sublime.windows() for found in undecided_diffs(window))
         found = [(right, record, self._reviews.with_id(record.id)) for right, record in all_views]
         return [(right, record, review) for right, record, review in found if review is not None]
 
@@ -231,7 +231,7 @@ def _is_changed(record: DiffRecord, present: Original) -> bool:
     return present.exists and present.digest != record.file_digest
 
 
-def _theirs(record: DiffRecord, present: Original) -> Theirs:
+def _read_theirs(record: DiffRecord, present: Original) -> Theirs:
     view = ending.unmerged_view(record)
     if view is None:
         return Theirs(present.text)
@@ -239,7 +239,7 @@ def _theirs(record: DiffRecord, present: Original) -> Theirs:
     return Theirs(text, text_digest(text))
 
 
-def _merge(base: str, proposal: str, theirs: str) -> Merge:
+def _compute_merge(base: str, proposal: str, theirs: str) -> Merge:
     result = merge_texts(base, proposal, theirs)
     return result, compare_texts(proposal, result.text)
 

@@ -9,7 +9,7 @@ from ..user_messages import UserMessages
 from .accepting import Accepting
 from .actions import Actions
 from .open_diffs import name_of
-from .record import is_diff, is_written, waiting
+from .record import is_diff, is_written, waiting_record
 from .reviews import OVER, Reviews
 from .written_reviews import WrittenReviews
 
@@ -31,54 +31,54 @@ class DiffDecisions:
         self._actions = actions
         self._written = written
 
-    async def accept(self, window: sublime.Window, view: sublime.View) -> bool:
+    async def accept_diff(self, window: sublime.Window, view: sublime.View) -> bool:
         """Accept a diff; if there are doubts, ask in the window first. Gives whether it was
         accepted."""
         if is_written(view):
-            return await self._written.keep(window, view)
+            return await self._written.keep_edit(window, view)
         return await self._accepting.accept_proposal(window, view) is not None
 
-    def reject(self, view: sublime.View, note: str = "") -> bool:
+    def reject_diff(self, view: sublime.View, note: str = "") -> bool:
         """Reject a diff, unless somebody else has decided, and close it. False if the decision
         could not be reported. An edit that is made already begins to be undone."""
         if is_written(view):
             return self._written.begin_undo(view, note)
-        return self._actions.reject(view, note)
+        return self._actions.reject_proposal(view, note)
 
     async def reject_by_press(self, view: sublime.View, note: str = "") -> bool:
         """Reject a diff after what the user has pressed before; an edit that is made already is
         undone by then. Gives whether it was done."""
-        record = waiting(view)
+        record = waiting_record(view)
         if record is None:
             self._messages.warn_user(OVER.format(name_of(view)))
             return False
         async with self._reviews.presses.take_place(record.id):
-            if waiting(view) is None:
+            if waiting_record(view) is None:
                 self._messages.warn_user(OVER.format(name_of(view)))
                 return False
             if is_written(view):
                 window = view.window() or sublime.active_window()
                 return await self._written.undo_shown(window, view, note)
-            return self._actions.reject(view, note)
+            return self._actions.reject_proposal(view, note)
 
     async def release_by_press(self, view: sublime.View) -> None:
         """Give up a diff after what the user has pressed before; its text stays as a tab."""
-        record = waiting(view)
+        record = waiting_record(view)
         if record is None:
             self._messages.warn_user(OVER.format(name_of(view)))
             return
         async with self._reviews.presses.take_place(record.id):
-            if waiting(view) is None:
+            if waiting_record(view) is None:
                 self._messages.warn_user(OVER.format(name_of(view)))
             elif is_written(view):
-                self._written.leave(view)
+                self._written.leave_review(view)
             else:
-                self._actions.release(view)
+                self._actions.release_proposal(view)
 
-    def closing(self, view: sublime.View) -> None:
+    def handle_close(self, view: sublime.View) -> None:
         """The user closes the view: for a proposal, that is a rejection."""
-        self._accepting.closing(view)
+        self._accepting.handle_close(view)
         if is_written(view):
-            self._written.leave(view)
+            self._written.leave_review(view)
         elif is_diff(view):
-            self._actions.closing(view)
+            self._actions.handle_close(view)

@@ -55,7 +55,7 @@ class DiffKind(ABC):
     unsaved_shown = TAB_MERGED
 
     @abstractmethod
-    def says(self, record: DiffRecord) -> str:
+    def state_sentence(self, record: DiffRecord) -> str:
         """Who waits for the decision, or what it does, below the first line."""
 
     def tab_state(self, record: DiffRecord) -> str:
@@ -75,7 +75,7 @@ class SessionDiff(DiffKind):
     can_be_released = True
     has_no_empty_text = True
 
-    def says(self, record: DiffRecord) -> str:
+    def state_sentence(self, record: DiffRecord) -> str:
         if record.is_orphaned:
             return GONE.format(cli=record.proposer)
         if not record.opened_at:
@@ -92,7 +92,7 @@ class ChatDiff(DiffKind):
     is_written_in_tab = True
     unsaved_shown = SAVED_TOO
 
-    def says(self, record: DiffRecord) -> str:
+    def state_sentence(self, record: DiffRecord) -> str:
         return ASKS_IN_CHAT.format(record.proposer, opened_at(record))
 
 
@@ -102,7 +102,7 @@ class ReturnedDiff(DiffKind):
 
     writes_utf_8 = False
 
-    def says(self, record: DiffRecord) -> str:
+    def state_sentence(self, record: DiffRecord) -> str:
         return (CUT_OFF if record.chat else RETURNED).format(record.proposer)
 
     def sheet_state(self, record: DiffRecord) -> str:
@@ -120,7 +120,7 @@ class MadeDiff(DiffKind):
     left_side = "before the edit"
     file_changed, file_gone = CHANGED_SINCE, GONE_SINCE
 
-    def says(self, record: DiffRecord) -> str:
+    def state_sentence(self, record: DiffRecord) -> str:
         said = WRITTEN if record.opened_at else OF_TURN
         return said.format(record.proposer, opened_at(record))
 

@@ -25,5 +25,5 @@ class ListedEdits(Protocol):
     caption: str
     nothing: str
 
-    async def rows(self, window: sublime.Window) -> Sequence[EditRow]:
+    async def edit_rows(self, window: sublime.Window) -> Sequence[EditRow]:
         """The edits of the window, in the order of the list."""

@@ -15,8 +15,8 @@ from .. import texts
 from . import head, marks, pair
 from .diff_kinds import kind_of
 from .layout import take_room_back
-from .open_diffs import diffs, partner, set_listed
-from .record import DiffRecord, erase, erase_stamp, waiting
+from .open_diffs import partner_view, set_listed, undecided_diffs
+from .record import DiffRecord, erase_record, erase_stamp, waiting_record
 
 # In the window's settings: the id of the view that had the keyboard before the first diff.
 FOCUS_BEFORE = "gemini_companion_focus_before"
@@ -55,7 +55,7 @@ class ClaimedDiff:
         return self.text is not None and text_digest(self.text) != self.record.proposed_digest
 
 
-def doubts(
+def acceptance_doubts(
     view: sublime.View, record: DiffRecord, present: Original, has_tab: bool = False
 ) -> list[str]:
     """The doubts about accepting the diff now, one sentence each; `present` is the present file.
@@ -63,11 +63,11 @@ def doubts(
 
     The CLI writes the accepted text over the file, whatever has happened to it meanwhile.
     """
-    unsaved_too = "" if has_tab else unsaved(record)
+    unsaved_too = "" if has_tab else unsaved_sentence(record)
     found = [each for each in (what_changed(record, present), unsaved_too) if each]
     if is_emptied(view, record):
         found.append(EMPTIED.format(record.proposer))
-    if record.has_conflicts and conflicts(view):
+    if record.has_conflicts and conflict_marks(view):
         found.append(conflicts_said(view))
     if present.warning and kind_of(record).writes_utf_8:
         found.append(f"{present.warning} {record.proposer} writes UTF-8 text over it.")
@@ -80,7 +80,7 @@ def is_emptied(view: sublime.View, record: DiffRecord) -> bool:
     return view.size() == 0 and kind_of(record).has_no_empty_text and not record.was_empty
 
 
-def conflicts(view: sublime.View) -> list[sublime.Region]:
+def conflict_marks(view: sublime.View) -> list[sublime.Region]:
     """The marks of the unresolved conflicts with the user's changes, in the order of the text; of a
     diff that `has_conflicts`. A conflict has the mark at its beginning, or else that at its end."""
     return view.find_all(f"^{START}$") or view.find_all(f"^{END}$")
@@ -88,7 +88,7 @@ def conflicts(view: sublime.View) -> list[sublime.Region]:
 
 def conflicts_said(view: sublime.View) -> str:
     """The number of conflicts, as a sentence; empty if there are none."""
-    count = len(conflicts(view))
+    count = len(conflict_marks(view))
     if not count:
         return ""
     what = "1 conflict with your changes is" if count == 1 else f"{count} conflicts are"
@@ -107,7 +107,7 @@ def what_changed(record: DiffRecord, present: Original) -> str:
     return kind.file_changed if kind.is_made else f"{kind.file_changed} {present.note}".rstrip()
 
 
-def unsaved(record: DiffRecord) -> str:
+def unsaved_sentence(record: DiffRecord) -> str:
     """A sentence if a tab has unsaved changes of the file, else empty."""
     if texts.unsaved_view(record.path) is None:
         return ""
@@ -131,17 +131,17 @@ def merged_view(record: DiffRecord) -> sublime.View | None:
     return None if is_other else texts.unsaved_view(record.path)
 
 
-def claim(view: sublime.View) -> ClaimedDiff | None:
+def claim_diff(view: sublime.View) -> ClaimedDiff | None:
     """Claim the decision on a diff; None if somebody else has, or if there is no diff."""
-    record = waiting(view)
+    record = waiting_record(view)
     erase_stamp(view)
     if record is None:
         return None
     text = texts.text_of(view) if record.is_whole else None
-    return ClaimedDiff(record, view, partner(view), text)
+    return ClaimedDiff(record, view, partner_view(view), text)
 
 
-def close(claimed: ClaimedDiff, keyboard: sublime.View | None) -> None:
+def close_diff(claimed: ClaimedDiff, keyboard: sublime.View | None) -> None:
     """Close both views; show the next diff, or the window as it was.
 
     `keyboard` is the view in which the user types; it changes only if it is one of these two.
@@ -153,16 +153,16 @@ def close(claimed: ClaimedDiff, keyboard: sublime.View | None) -> None:
 
 
 def put_away(claimed: ClaimedDiff, keyboard: sublime.View | None, name: str) -> None:
-    """Close the diff, as `close` does; but a proposal that the user edited stays as a tab of their
-    own, with `name` in brackets."""
+    """Close the diff, as `close_diff` does; but a proposal that the user edited stays as a tab of
+    their own, with `name` in brackets."""
     if claimed.is_edited:
         _hand_over(claimed, name)
         _go_on(claimed, keyboard)
     else:
-        close(claimed, keyboard)
+        close_diff(claimed, keyboard)
 
 
-def release(claimed: ClaimedDiff, keyboard: sublime.View | None) -> None:
+def release_diff(claimed: ClaimedDiff, keyboard: sublime.View | None) -> None:
     """Close the diff, but let the proposal stay as a tab of the user's own, whether they edited it
     or not."""
     if claimed.text is None or not claimed.view.is_valid():
@@ -183,18 +183,18 @@ def _hand_over(claimed: ClaimedDiff, name: str) -> None:
     if not view.is_valid():
         texts.return_text(claimed.window, path, claimed.text or "", name)
         return
-    disown(view, shown_line(f"{os.path.basename(path)} ({name})"))
+    disown_view(view, shown_line(f"{os.path.basename(path)} ({name})"))
     if view.window() == claimed.window:
         with texts.first_group_unchanged(claimed.window) as window:
             window.set_view_index(view, 0, window.num_views_in_group(0))
 
 
-def disown(view: sublime.View, name: str) -> None:
+def disown_view(view: sublime.View, name: str) -> None:
     """Make a right view an ordinary tab: nothing here may treat it as a part of a diff again, and
     Sublime asks before its text is lost."""
-    head.erase(view)
-    marks.erase(view)
-    erase(view)
+    head.erase_head(view)
+    marks.erase_marks(view)
+    erase_record(view)
     view.settings().erase("mini_diff")
     texts.wrap_as_usual(view)
     view.set_name(name)
@@ -205,10 +205,10 @@ def _go_on(claimed: ClaimedDiff, keyboard: sublime.View | None) -> None:
     window = claimed.window
     if not window.is_valid():
         return
-    others = [view for view, _record in diffs(window)]
+    others = [view for view, _record in undecided_diffs(window)]
     set_listed(window, others)
     if others:
-        pair.show(window, others[-1])
+        pair.show_pair(window, others[-1])
     else:
         take_room_back(window)
     if keyboard in (claimed.original, claimed.view):

@@ -14,7 +14,7 @@ from ...base.shown_text import shown_line
 from .. import texts
 from ..wrapping import Piece, fill_rows, text_piece, text_pieces, view_columns
 from .diff_kinds import ACCEPT, kind_of, opened_at
-from .open_diffs import partner
+from .open_diffs import partner_view
 from .record import DiffRecord
 
 PHANTOM = "gemini_companion_diff"
@@ -50,7 +50,7 @@ class DiffSummary:
         return f"+{self.added} -{self.removed}, {changes}, {seen}{dropped}"
 
 
-def draw(
+def draw_head(
     view: sublime.View,
     record: DiffRecord,
     summary: DiffSummary | None = None,
@@ -59,19 +59,21 @@ def draw(
     """Draw the name and the links for what the user can do now. Without a summary, the changes are
     not known yet. The left side gets as many lines at its head, to stay level."""
     texts.name_tab(view, record.path, kind_of(record).tab_state(record))
-    left, width = partner(view), view_columns(view)
-    parts = [_first(record, summary, not left.is_valid()), _second(record)]
+    left, width = partner_view(view), view_columns(view)
+    parts = [_first_line(record, summary, not left.is_valid()), _second_line(record)]
     if not record.is_whole:
         parts.append(text_pieces(DIGEST if record.is_compared else PART))
     parts += map(text_pieces, notes)
     lines = [row for part in parts for row in fill_rows(part, width)]
-    _show(view, lines)
+    _show_lines(view, lines)
     if left.is_valid():
         state = record.original_state[:1].upper() + record.original_state[1:]
-        _show(left, [html.escape(shown_line(state)) or "&nbsp;"] + ["&nbsp;"] * (len(lines) - 1))
+        _show_lines(
+            left, [html.escape(shown_line(state)) or "&nbsp;"] + ["&nbsp;"] * (len(lines) - 1)
+        )
 
 
-def _first(record: DiffRecord, summary: DiffSummary | None, is_alone: bool) -> list[Piece]:
+def _first_line(record: DiffRecord, summary: DiffSummary | None, is_alone: bool) -> list[Piece]:
     name = os.path.basename(record.path)
     name += f" ({record.original_state})" if is_alone and record.original_state else ""
     said = [name] if summary is None else [f"{name},", summary.text()]
@@ -79,11 +81,11 @@ def _first(record: DiffRecord, summary: DiffSummary | None, is_alone: bool) -> l
     return [*links, *(text_piece(shown_line(words)) for words in said)]
 
 
-def _second(record: DiffRecord) -> list[Piece]:
+def _second_line(record: DiffRecord) -> list[Piece]:
     kind = kind_of(record)
-    said = text_pieces(kind.says(record))
+    said = text_pieces(kind.state_sentence(record))
     if kind.can_be_released:
-        said.append((link(RELEASE, "release_diff", id=record.id), len(RELEASE)))
+        said.append((diff_link(RELEASE, "release_diff", id=record.id), len(RELEASE)))
         said += [] if record.is_orphaned else text_pieces("if interrupted.")
     return said
 
@@ -91,23 +93,23 @@ def _second(record: DiffRecord) -> list[Piece]:
 def decision_links(record: DiffRecord) -> dict[str, str]:
     """The links that end the diff, by their names."""
     commands = {ACCEPT: "accept_diff", kind_of(record).refusal: "reject_diff"}
-    return {name: link(name, command, id=record.id) for name, command in commands.items()}
+    return {name: diff_link(name, command, id=record.id) for name, command in commands.items()}
 
 
-def link(text: str, command: str, **arguments: str) -> str:
+def diff_link(text: str, command: str, **arguments: str) -> str:
     """A link that runs a command of ours. Its arguments name the diff, because a click does not
     give its view the keyboard, and the command runs in the active window (docs/sublime.md)."""
     href = f"subl:gemini_companion_{command} {json.dumps(arguments)}"
     return f'<a href="{html.escape(href)}">{html.escape(text)}</a>'
 
 
-def _show(view: sublime.View, lines: Sequence[str]) -> None:
+def _show_lines(view: sublime.View, lines: Sequence[str]) -> None:
     view.erase_phantoms(PHANTOM)
     body = f'<body id="gemini-companion">{"<br>".join(lines)}</body>'
     view.add_phantom(PHANTOM, sublime.Region(0), body, sublime.LAYOUT_BLOCK)
 
 
-def origin(record: DiffRecord) -> list[str]:
+def origin_words(record: DiffRecord) -> list[str]:
     """The CLI that asks for the edit, and since when, if that is known."""
     found = [record.client] if record.client else []
     if record.opened_at:
@@ -115,5 +117,5 @@ def origin(record: DiffRecord) -> list[str]:
     return found
 
 
-def erase(view: sublime.View) -> None:
+def erase_head(view: sublime.View) -> None:
     view.erase_phantoms(PHANTOM)

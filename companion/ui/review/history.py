@@ -66,9 +66,9 @@ class EditHistory:
         self._may_save = False
         self._is_stopped = False
         self._problem = ""
-        edits.kept.changes.subscribe(self._save)
+        edits.kept.changes.subscribe(self._save_edits)
 
-    async def load(self) -> None:
+    async def load_edits(self) -> None:
         """Load the edits that earlier runs of the editor saved, once the folder is this one's."""
         try:
             await self._companion.ask(SavingBegun())
@@ -76,7 +76,7 @@ class EditHistory:
             # Another editor keeps the folder to the end.
             return
         read: Answer[list[Edit] | None] = Answer()
-        edit_store.writer.do_soon(partial(self._read, read))
+        edit_store.writer.do_soon(partial(self._read_edits, read))
         saved = await read
         if saved is None:
             self._warn(edit_store.LOAD_FAILED)
@@ -85,14 +85,14 @@ class EditHistory:
         # Also removes edits that are too old, excluded by now, or damaged.
         self.edits.kept.restore(saved)
 
-    def find(self, id: str) -> Edit | None:
+    def find_edit(self, id: str) -> Edit | None:
         return self.edits.kept.find(id)
 
     def stop(self) -> None:
         """End the saving: from now on only the next companion saves."""
         self._is_stopped = True
 
-    def _read(self, read: Answer[list[Edit] | None]) -> None:
+    def _read_edits(self, read: Answer[list[Edit] | None]) -> None:
         """Runs on the writer's thread, which logs a failure."""
         try:
             read.give(edit_store.load_edits(self._folder))
@@ -100,43 +100,45 @@ class EditHistory:
             # Only the first answer counts.
             read.give(None)
 
-    def _save(self) -> None:
+    def _save_edits(self) -> None:
         if self._may_save and not self._is_stopped:
             self._picture = _with_rules(self.edits.kept.all)
-            edit_store.writer.do_soon(self._write)
+            edit_store.writer.do_soon(self._write_edits)
 
-    def _write(self) -> None:
+    def _write_edits(self) -> None:
         """Runs on the writer's thread."""
         problem = edit_store.SAVE_FAILED
         try:
             problem = edit_store.save_edits(self._folder, self._picture)
         finally:
-            queues.on_ui_thread(partial(self._saved, problem))
+            queues.on_ui_thread(partial(self._note_saved, problem))
 
-    def _saved(self, problem: str) -> None:
+    def _note_saved(self, problem: str) -> None:
         if problem and problem != self._problem:
             self._warn(problem)
         self._problem = problem
 
-    async def rows(self, window: sublime.Window) -> list[EditRow]:
+    async def edit_rows(self, window: sublime.Window) -> list[EditRow]:
         """The edits that the user accepted in the window, the newest first; choosing one asks what
         to do with it."""
         edits = self.edits.accepted_edits(window.id())[:MAX_EDITS]
-        return [EditRow(_item(edit), partial(self._choose, window, edit)) for edit in edits]
+        return [
+            EditRow(_edit_item(edit), partial(self._choose_action, window, edit)) for edit in edits
+        ]
 
-    async def _choose(self, window: sublime.Window, edit: Edit) -> None:
+    async def _choose_action(self, window: sublime.Window, edit: Edit) -> None:
         if edit.problem:
             self._tell(edit.problem)
             return
         action = await panels.ask_choice(window, ACTIONS, os.path.basename(edit.path))
         if action == 0:
-            await self.show(window, edit)
+            await self.show_difference(window, edit)
         elif action == 1:
-            await self.undo(window, edit)
+            await self.undo_edit(window, edit)
 
-    async def show(self, window: sublime.Window, edit: Edit) -> None:
+    async def show_difference(self, window: sublime.Window, edit: Edit) -> None:
         """Open the difference between the texts before and after, as a new tab."""
-        found = await run_in_thread(partial(_difference, edit))
+        found = await run_in_thread(partial(_difference_text, edit))
         if found is None:
             self._tell(NOT_SHOWN)
             return
@@ -145,13 +147,13 @@ class EditHistory:
         texts.name_tab(view, edit.path, "accepted edit")
         view.set_scratch(True)
 
-    async def undo(self, window: sublime.Window, edit: Edit) -> None:
+    async def undo_edit(self, window: sublime.Window, edit: Edit) -> None:
         """Restore the old text if the file is still as it was accepted; else show the texts."""
         if edit.after is None:
             self._tell(edit.problem)
             return
         if texts.unsaved_view(edit.path) is not None:
-            self._refuse(window, edit, UNSAVED, None)
+            self._refuse_undo(window, edit, UNSAVED, None)
             return
         undoing = FileUndoing(edit.path, edit.before, edit.after)
         problem, present = await self._companion.ask(undoing)
@@ -160,7 +162,7 @@ class EditHistory:
         elif present is not None and present.digest == edit.before.digest:
             self._tell(NOT_WRITTEN)
         elif present is not None:
-            self._refuse(window, edit, CHANGED, present)
+            self._refuse_undo(window, edit, CHANGED, present)
         elif problem:
             self._tell(problem)
         else:
@@ -168,7 +170,7 @@ class EditHistory:
             self.edits.kept.replace(edit, None)
             self._tell(f"{os.path.basename(edit.path)} is as it was before the edit.")
 
-    def _refuse(
+    def _refuse_undo(
         self, window: sublime.Window, edit: Edit, sentence: str, present: Original | None
     ) -> None:
         found = {"before the edit": edit.before.text, "as accepted": edit.after or ""}
@@ -183,7 +185,7 @@ class EditHistory:
         self._tell(sentence)
 
 
-def newest(edits: EditLedger, window: sublime.Window) -> Edit | None:
+def newest_undoable(edits: EditLedger, window: sublime.Window) -> Edit | None:
     """The newest accepted edit of the window that can be undone."""
     own = reversed(edits.kept.of_window(window.id()))
     return next((edit for edit in own if edit.is_accepted and not edit.problem), None)
@@ -227,13 +229,13 @@ def _with_rules(edits: Iterable[Edit]) -> tuple[Edit, ...]:
     )
 
 
-def _difference(edit: Edit) -> str:
+def _difference_text(edit: Edit) -> str:
     name = os.path.basename(edit.path)
     found = compare_texts(edit.before.text, edit.after or "")
     return unified_text(found, f"{name} before", f"{name} accepted")
 
 
-def _item(edit: Edit) -> sublime.QuickPanelItem:
+def _edit_item(edit: Edit) -> sublime.QuickPanelItem:
     when = time.localtime(edit.at)
     is_today = when[:3] == time.localtime()[:3]
     details = [

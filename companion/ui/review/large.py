@@ -27,10 +27,10 @@ async def digest_for(proposal: Proposal, original: Original) -> Digest | None:
     can_be = proposal.is_whole and not proposal.may_be_edited and not original.note
     if not can_be or max(len(proposal.content), len(original.text)) <= LARGE:
         return None
-    return await in_thread(partial(parts, original.text, proposal.content))
+    return await in_thread(partial(differing_parts, original.text, proposal.content))
 
 
-def parts(old: str, new: str) -> Digest | None:
+def differing_parts(old: str, new: str) -> Digest | None:
     """The digest of two texts; None if they can be shown whole, or if the differing parts are too
     large as well."""
     if max(len(old), len(new)) <= LARGE:
@@ -40,7 +40,7 @@ def parts(old: str, new: str) -> Digest | None:
     return found if shown <= LARGE else None
 
 
-def shown(
+def shown_texts(
     proposal: Proposal, original: Original, digest: Digest | None
 ) -> tuple[Proposal, Original]:
     """The two texts as far as the views show them."""
@@ -49,7 +49,7 @@ def shown(
         return proposal._replace(content=content, is_whole=False), shown_original(original, digest)
     if len(proposal.content) > LARGE:
         proposal = proposal._replace(content=proposal.content[:TRUNCATED_TO], is_whole=False)
-    return proposal, beginning(original)
+    return proposal, shown_beginning(original)
 
 
 def shown_original(original: Original, digest: Digest) -> Original:
@@ -57,7 +57,7 @@ def shown_original(original: Original, digest: Digest) -> Original:
     return replace(original, text=text, traits=(*original.traits, PARTS))
 
 
-def beginning(original: Original) -> Original:
+def shown_beginning(original: Original) -> Original:
     """The file; of a large one, the beginning."""
     if len(original.text) <= LARGE:
         return original

@@ -27,7 +27,7 @@ Layout = Dict[str, Any]
 def make_room(window: sublime.Window, kind: str = BELOW) -> tuple[int, int]:
     """The numbers of the left and the right group for diffs; creates missing groups. Both numbers
     are the same if one view has both texts."""
-    settings, now = window.settings(), _layout(window)
+    settings, now = window.settings(), _plain_layout(window)
     if settings.get(DURING) != now["cells"]:
         during = with_room(now, kind)
         settings.set(BEFORE, now["cells"])
@@ -41,7 +41,7 @@ def make_room(window: sublime.Window, kind: str = BELOW) -> tuple[int, int]:
 def take_room_back(window: sublime.Window) -> None:
     """Restore the layout, but keep dividers that the user moved. A layout whose cells have changed
     is the user's own and stays."""
-    settings, now = window.settings(), _layout(window)
+    settings, now = window.settings(), _plain_layout(window)
     before = settings.get(BEFORE)
     if isinstance(before, list) and settings.get(DURING) == now["cells"]:
         kind = str(settings.get(KIND))
@@ -59,13 +59,13 @@ def with_room(layout: Layout, kind: str = BELOW) -> Layout:
     if kind == COLUMNS:
         return _with_columns(layout)
     if kind == INLINE:
-        rows = _shrunk(layout["rows"]) + [1.0]
+        rows = _shrink_edges(layout["rows"]) + [1.0]
         cell = [0, len(rows) - 2, len(layout["cols"]) - 1, len(rows) - 1]
         return {"cols": layout["cols"], "rows": rows, "cells": layout["cells"] + [cell]}
     # One more column, even if there is one in the middle, so that it can be recognised later.
     middle = sum(1 for col in layout["cols"] if col <= 0.5)
     cols = layout["cols"][:middle] + [0.5] + layout["cols"][middle:]
-    rows = _shrunk(layout["rows"]) + [1.0]
+    rows = _shrink_edges(layout["rows"]) + [1.0]
     column = [at if at < middle else at + 1 for at in range(len(layout["cols"]))]
     cells = [[column[x1], y1, column[x2], y2] for x1, y1, x2, y2 in layout["cells"]]
     right, top, bottom = len(cols) - 1, len(rows) - 2, len(rows) - 1
@@ -74,13 +74,13 @@ def with_room(layout: Layout, kind: str = BELOW) -> Layout:
 
 
 def _with_columns(layout: Layout) -> Layout:
-    cols = _shrunk(layout["cols"]) + [(USERS_SHARE + 1.0) / 2, 1.0]
+    cols = _shrink_edges(layout["cols"]) + [(USERS_SHARE + 1.0) / 2, 1.0]
     last, bottom = len(cols) - 1, len(layout["rows"]) - 1
     cells = [[last - 2, 0, last - 1, bottom], [last - 1, 0, last, bottom]]
     return {"cols": cols, "rows": layout["rows"], "cells": layout["cells"] + cells}
 
 
-def _shrunk(edges: list[float]) -> list[float]:
+def _shrink_edges(edges: list[float]) -> list[float]:
     return [edge * USERS_SHARE for edge in edges]
 
 
@@ -89,18 +89,18 @@ def without_room(layout: Layout, before: list[Any], kind: str = BELOW) -> Layout
     rows and columns of the others stay as they are now."""
     cols, rows = layout["cols"], layout["rows"]
     if kind == COLUMNS:
-        return {"cols": _grown(cols[:-2]), "rows": rows, "cells": before}
+        return {"cols": _grow_edges(cols[:-2]), "rows": rows, "cells": before}
     if kind == BELOW:
         middle = layout["cells"][-1][0]
         cols = cols[:middle] + cols[middle + 1 :]
-    return {"cols": cols, "rows": _grown(rows[:-1]), "cells": before}
+    return {"cols": cols, "rows": _grow_edges(rows[:-1]), "cells": before}
 
 
-def _grown(edges: list[float]) -> list[float]:
+def _grow_edges(edges: list[float]) -> list[float]:
     return [edge / edges[-1] for edge in edges]
 
 
-def _layout(window: sublime.Window) -> Layout:
+def _plain_layout(window: sublime.Window) -> Layout:
     """The window's layout, with cells as lists of whole numbers, which settings keep unchanged."""
     layout = window.layout()
     return {

@@ -42,19 +42,19 @@ class Marks:
         self.between = between.Between(left, right, partial(deleted_styles, right))
         self._numbers = LineNumbers(left), LineNumbers(right)
 
-    def steps(self, comparison: Comparison) -> list[Callable[[], None]]:
+    def drawing_steps(self, comparison: Comparison) -> list[Callable[[], None]]:
         """Functions that draw the changes, without the line numbers; each blocks the UI thread only
         for a moment."""
-        colours = [partial(self._colour, comparison, kind) for kind in (ADDED, REMOVED)]
-        return [*colours, *self.between.steps(comparison)]
+        colours = [partial(self._colour_lines, comparison, kind) for kind in (ADDED, REMOVED)]
+        return [*colours, *self.between.drawing_steps(comparison)]
 
     def steps_beside(self, comparison: Comparison) -> list[Callable[[], None]]:
         """Functions that draw the line numbers of the rows in sight. They are drawn with the
         links."""
         left, right = self._numbers
-        return [*left.steps(comparison.old), *right.steps(comparison.new)]
+        return [*left.drawing_steps(comparison.old), *right.drawing_steps(comparison.new)]
 
-    def _colour(self, comparison: Comparison, kind: str) -> None:
+    def _colour_lines(self, comparison: Comparison, kind: str) -> None:
         is_new = kind == ADDED
         view = self._right if is_new else self._left
         if not view.is_valid():
@@ -64,7 +64,7 @@ class Marks:
             (LINES, comparison.regions(is_new), ""),
             (CHARACTERS, characters, ".char"),
         ):
-            scope, flags = style(view, kind, part)
+            scope, flags = mark_style(view, kind, part)
             view.add_regions(key, [sublime.Region(*each) for each in regions], scope, flags=flags)
 
     def erase_between(self) -> None:
@@ -87,7 +87,7 @@ class LineNumbers:
         # The numbers of the blocks in sight and around them.
         self._wanted = range(0)
 
-    def steps(self, side: Side) -> list[Callable[[], None]]:
+    def drawing_steps(self, side: Side) -> list[Callable[[], None]]:
         """Functions that number the rows in sight; each blocks the UI thread only for a moment.
         `side` is the text of the view. Empty if that is done, or if the text is a whole file."""
         if not side.numbers or not self._view.is_valid():
@@ -97,12 +97,12 @@ class LineNumbers:
         for block in [block for block in self._blocks if block not in self._wanted]:
             self._blocks.pop(block)[0].update([])
         missing = [block for block in self._wanted if not self._is_drawn(side, block)]
-        return [partial(self._draw, side, block) for block in missing]
+        return [partial(self._draw_block, side, block) for block in missing]
 
     def _is_drawn(self, side: Side, block: int) -> bool:
         return block in self._blocks and self._blocks[block][1] is side
 
-    def _draw(self, side: Side, block: int) -> None:
+    def _draw_block(self, side: Side, block: int) -> None:
         # The view may have been scrolled away since this was planned, or drawn twice.
         if block not in self._wanted or self._is_drawn(side, block):
             return
@@ -113,7 +113,7 @@ class LineNumbers:
         else:
             phantoms = sublime.PhantomSet(self._view, NUMBERS)
         self._blocks[block] = phantoms, side
-        phantoms.update([_number(side, row, digits) for row in rows])
+        phantoms.update([_number_phantom(side, row, digits) for row in rows])
 
     def erase(self) -> None:
         for phantoms, _side in self._blocks.values():
@@ -121,7 +121,7 @@ class LineNumbers:
         self._blocks.clear()
 
 
-def erase(view: sublime.View) -> None:
+def erase_marks(view: sublime.View) -> None:
     """Erase everything that is drawn in the view, which is the user's from now on."""
     for key in (LINES, CHARACTERS):
         view.erase_regions(key)
@@ -144,7 +144,7 @@ def comment_key(number: int) -> str:
     return f"gemini_companion_comment_{number}"
 
 
-def style(view: sublime.View, kind: str, part: str = "") -> tuple[str, sublime.RegionFlags]:
+def mark_style(view: sublime.View, kind: str, part: str = "") -> tuple[str, sublime.RegionFlags]:
     """Scope and flags of regions for ADDED or REMOVED lines, or with ".char" for characters: what
     the view's colour scheme has for them."""
     plain = view.style_for_scope("").get("background")
@@ -161,9 +161,9 @@ def style(view: sublime.View, kind: str, part: str = "") -> tuple[str, sublime.R
 
 def deleted_styles(view: sublime.View) -> tuple[str, str]:
     """The CSS of deleted lines in a phantom, and of the characters in them that differ."""
-    scope, flags = style(view, REMOVED)
+    scope, flags = mark_style(view, REMOVED)
     colours = view.style_for_scope(scope)
-    characters = view.style_for_scope(style(view, REMOVED, ".char")[0]).get("background")
+    characters = view.style_for_scope(mark_style(view, REMOVED, ".char")[0]).get("background")
     if flags & sublime.DRAW_NO_FILL:
         return f"color: {colours.get('foreground', 'var(--redish)')}", UNDERLINE
     lines = f"background-color: {colours['background']}; color: {colours['foreground']}"
@@ -172,7 +172,7 @@ def deleted_styles(view: sublime.View) -> tuple[str, str]:
     return lines, f"background-color: {characters}"
 
 
-def _number(side: Side, row: int, digits: int) -> sublime.Phantom:
+def _number_phantom(side: Side, row: int, digits: int) -> sublime.Phantom:
     number = side.numbers[row]
     text = "" if number is None else str(number + 1)
     shown = text.rjust(digits).replace(" ", "&nbsp;")

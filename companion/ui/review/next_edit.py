@@ -10,8 +10,8 @@ from typing import Callable
 import sublime
 
 from .. import queues
-from .open_diffs import diffs
-from .queue import NONE, show, waiting_diffs
+from .open_diffs import undecided_diffs
+from .queue import NONE, show_diff, waiting_diffs
 
 # Milliseconds that a CLI has for its next proposal.
 MOMENT = 3000
@@ -49,30 +49,30 @@ class NextEdit:
         """The diff of that name was accepted: show the next waiting one, if need be in another
         window. A proposal that is still to come gets the keyboard if it `takes_keyboard` and the
         user has not begun with something else."""
-        if next(diffs(window), None) is not None:
+        if next(undecided_diffs(window), None) is not None:
             # It is shown already.
             return
         found = waiting_diffs()
         if found:
-            show(found[0])
+            show_diff(found[0])
             return
         active = window.active_view()
         wait = self._wait = Wait(
             window, active, active.change_count() if active is not None else 0, takes_keyboard
         )
         self._tell(WAITING.format(name))
-        queues.on_ui_thread(partial(self._end, wait), MOMENT)
+        queues.on_ui_thread(partial(self._end_wait, wait), MOMENT)
 
-    def opened(self, right: sublime.View) -> None:
+    def note_opened(self, right: sublime.View) -> None:
         """A CLI has proposed the edit."""
         wait = self._wait
         if wait is None or right.window() != wait.window:
             return
         self._wait = None
         if wait.takes_keyboard and not wait.is_user_elsewhere:
-            show(right)
+            show_diff(right)
 
-    def activated(self, view: sublime.View) -> None:
+    def note_activated(self, view: sublime.View) -> None:
         """The view has got the keyboard. A list or an input line is left alone, because it would
         close if it lost the keyboard."""
         if view.element() is not None:
@@ -82,7 +82,7 @@ class NextEdit:
         """Stop waiting, without a message."""
         self._wait = None
 
-    def _end(self, wait: Wait) -> None:
+    def _end_wait(self, wait: Wait) -> None:
         if self._wait is wait:
             self._wait = None
             self._tell(NONE)

@@ -12,8 +12,8 @@ from .. import texts
 from . import comments, ending, head, pair, sight
 from .diff_kinds import SESSION, kind_of
 from .layout import take_room_back
-from .open_diffs import diffs, set_listed
-from .record import OF_SESSION, DiffRecord, Origin, stamp, update, waiting
+from .open_diffs import set_listed, undecided_diffs
+from .record import OF_SESSION, DiffRecord, Origin, stamp_view, update_record, waiting_record
 
 OLDER = "your edits of an older proposal"
 COMMENTS = "your comments on an older proposal"
@@ -36,7 +36,7 @@ def open_diff(
     head. With another `origin` than a CLI's session, nothing is replaced. `keyboard` is the view in
     which the user types, and continues to type unless `take_focus`. With a digest, both texts are
     only the changed parts."""
-    others = list(diffs(window))
+    others = list(undecided_diffs(window))
     older = [
         view for view, record in others if origin == OF_SESSION and _makes_way(record, proposal)
     ]
@@ -45,22 +45,22 @@ def open_diff(
             before = keyboard.id() if keyboard is not None else 0
             window.settings().set(ending.FOCUS_BEFORE, before)
             undo.callback(take_room_back, window)
-        right = pair.create(window, proposal, original, is_digest, undo, origin)
+        right = pair.open_pair(window, proposal, original, is_digest, undo, origin)
         # From here on the diff is complete; an earlier failure leaves nothing behind.
         undo.pop_all()
-    stamp(right)
+    stamp_view(right)
     set_listed(window, [*(view for view, _record in others), right])
     words = comments.carry_over(older, right) if older else ""
     if words:
         texts.return_text(window, proposal.path, words, COMMENTS)
     for view in older:
-        claimed = ending.claim(view)
+        claimed = ending.claim_diff(view)
         if claimed is not None:
             ending.put_away(claimed, None, OLDER)
     window.focus_view(right)
     if not take_focus and keyboard is not None and keyboard.is_valid():
         window.focus_view(keyboard)
-    record = waiting(right)
+    record = waiting_record(right)
     if record is not None and record.is_compared:
         sight.show_first_difference(right, original.text, proposal.content)
     return right, NO_LINE if words else ""
@@ -70,9 +70,9 @@ def set_orphaned(window: sublime.Window, session_id: str, orphaned: bool) -> lis
     """Note whether the CLI of the session's diffs is connected; gives those diffs for which this
     has changed."""
     changed: list[sublime.View] = []
-    for view, record in list(diffs(window)):
+    for view, record in list(undecided_diffs(window)):
         if record.session_id == session_id and record.is_orphaned != orphaned:
-            head.draw(view, update(view, record, is_orphaned=orphaned))
+            head.draw_head(view, update_record(view, record, is_orphaned=orphaned))
             changed.append(view)
     return changed
 

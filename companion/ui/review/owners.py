@@ -52,7 +52,7 @@ class WordsToClis:
         self._tell = tell
         self._warn = warn
 
-    def give(self, record: DiffRecord, words: str, is_accepted: bool | None) -> None:
+    def give_words(self, record: DiffRecord, words: str, is_accepted: bool | None) -> None:
         """Give the CLI the user's words; to be called before the companion is told of the decision,
         because the CLI may go on at once."""
         if words:
@@ -60,15 +60,15 @@ class WordsToClis:
             question = WordsForCli(
                 record.window_id, record.session_id, record.path, words, is_accepted
             )
-            self._stories.begin(self._give(window, question, TAKEN[is_accepted]), window)
+            self._stories.begin(self._deliver_words(window, question, TAKEN[is_accepted]), window)
 
     def give_on_unasked(self, window: sublime.Window, edit: Edit, words: str) -> None:
         """The window is that of the edit's CLI."""
         if words:
             question = WordsOnUnasked(window.id(), edit.turn, edit.client, edit.path, words)
-            self._stories.begin(self._give(window, question, TAKEN[None]), window)
+            self._stories.begin(self._deliver_words(window, question, TAKEN[None]), window)
 
-    async def _give(
+    async def _deliver_words(
         self, window: sublime.Window, question: WordsForCli | WordsOnUnasked, taken: str
     ) -> None:
         is_given, words = False, question.text
@@ -123,7 +123,7 @@ class CliSessions(Owner):
     def hear_acceptance(self, claimed: ClaimedDiff, words: str, before: str | None) -> None:
         record = claimed.record
         # The words first: the CLI may go on at once.
-        self._words.give(record, words, is_accepted=True)
+        self._words.give_words(record, words, is_accepted=True)
         # Without a text the CLI writes its own proposal (docs/protocol.md 1.4).
         text = claimed.text or ""
         self._companion.post(
@@ -132,7 +132,7 @@ class CliSessions(Owner):
 
     def hear_rejection(self, claimed: ClaimedDiff, words: str) -> None:
         record = claimed.record
-        self._words.give(record, words, is_accepted=False)
+        self._words.give_words(record, words, is_accepted=False)
         self._companion.post(DiffRejected(record.window_id, record.session_id, record.path))
 
     def hear_typing(self, record: DiffRecord, text: str) -> None:
@@ -165,5 +165,5 @@ class Owners:
             MADE: Nobody(),
         }
 
-    def of(self, record: DiffRecord) -> Owner:
+    def owner_of(self, record: DiffRecord) -> Owner:
         return self._owners[kind_of(record)]

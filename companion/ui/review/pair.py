@@ -16,11 +16,19 @@ from .. import settings, texts
 from . import comments, head, large
 from .diff_kinds import kind_of
 from .layout import make_room
-from .open_diffs import is_on_top, partner
-from .record import DiffRecord, Origin, OriginalRecord, read, update, write, write_original
+from .open_diffs import is_on_top, partner_view
+from .record import (
+    DiffRecord,
+    Origin,
+    OriginalRecord,
+    read_record,
+    update_record,
+    write_original,
+    write_record,
+)
 
 
-def create(
+def open_pair(
     window: sublime.Window,
     proposal: Proposal,
     original: Original,
@@ -42,15 +50,15 @@ def create(
         # The gutter would count the lines of the parts.
         view.settings().set("line_numbers", False)
     texts.fill_view(right, proposal.content, proposal.path)
-    record = replace(_record(window, proposal, left, right, is_digest), **asdict(origin))
+    record = replace(_new_record(window, proposal, left, right, is_digest), **asdict(origin))
     if left.is_valid():
         write_original(left, OriginalRecord(record.id, right.id()))
-    _prepare(right, record)
+    _prepare_view(right, record)
     show_original(right, original, is_digest)
     return right
 
 
-def _record(
+def _new_record(
     window: sublime.Window,
     proposal: Proposal,
     left: sublime.View,
@@ -77,29 +85,29 @@ def _record(
     )
 
 
-def join(left: sublime.View, right: sublime.View, record: DiffRecord) -> None:
+def join_views(left: sublime.View, right: sublime.View, record: DiffRecord) -> None:
     """Write the records of both views, and draw the right one."""
     write_original(left, OriginalRecord(record.id, right.id()))
-    dress(right, record)
+    dress_view(right, record)
 
 
-def dress(right: sublime.View, record: DiffRecord) -> None:
+def dress_view(right: sublime.View, record: DiffRecord) -> None:
     """Write the record, and draw what does not survive a restart: phantoms and change marks."""
-    _prepare(right, record)
-    head.draw(right, record)
-    comments.show(right)
+    _prepare_view(right, record)
+    head.draw_head(right, record)
+    comments.mark_comments(right)
 
 
-def _prepare(right: sublime.View, record: DiffRecord) -> None:
-    write(right, record)
+def _prepare_view(right: sublime.View, record: DiffRecord) -> None:
+    write_record(right, record)
     right.settings().set("mini_diff", True)
     right.set_read_only(not record.is_whole)
 
 
 def show_original(right: sublime.View, original: Original, is_digest: bool = False) -> None:
     """Fill the left side, if there is one, and compare the right one with it from now on."""
-    original = original if is_digest else large.beginning(original)
-    record, left = read(right), partner(right)
+    original = original if is_digest else large.shown_beginning(original)
+    record, left = read_record(right), partner_view(right)
     if record is None:
         return
     state = ", ".join(
@@ -111,8 +119,8 @@ def show_original(right: sublime.View, original: Original, is_digest: bool = Fal
         texts.fill_view(left, original.text or original.note, record.path)
         left.set_read_only(True)
     said = ". ".join(words for words in (state, original.note) if words)
-    record = update(right, record, file_digest=original.digest, original_state=said)
-    compare(right, record, original, is_digest)
+    record = update_record(right, record, file_digest=original.digest, original_state=said)
+    compare_with(right, record, original, is_digest)
 
 
 def show_digest(right: sublime.View, digest: Digest, present: Original) -> None:
@@ -123,7 +131,7 @@ def show_digest(right: sublime.View, digest: Digest, present: Original) -> None:
     show_original(right, large.shown_original(present, digest), is_digest=True)
 
 
-def compare(
+def compare_with(
     right: sublime.View, record: DiffRecord, original: Original, is_digest: bool = False
 ) -> None:
     """Compare the proposal with this text from now on."""
@@ -131,12 +139,12 @@ def compare(
     compared = (record.is_whole or is_digest) and not original.note
     if compared:
         right.set_reference_document(original.text)
-    head.draw(right, update(right, record, is_compared=compared))
+    head.draw_head(right, update_record(right, record, is_compared=compared))
 
 
-def show(window: sublime.Window, right: sublime.View) -> None:
+def show_pair(window: sublime.Window, right: sublime.View) -> None:
     """Bring both views to the front of their groups; the right one gets the keyboard."""
-    left = partner(right)
+    left = partner_view(right)
     if left.is_valid() and not is_on_top(window, left):
         window.focus_view(left)
     window.focus_view(right)
@@ -145,10 +153,10 @@ def show(window: sublime.Window, right: sublime.View) -> None:
 def bring_into_sight(right: sublime.View, keyboard: sublime.View | None) -> None:
     """Bring both views to the front of their groups, if they are not. The user continues to type in
     the view that has the keyboard, unless that would cover one of them again."""
-    window, left = right.window(), partner(right)
+    window, left = right.window(), partner_view(right)
     if window is None or all(is_on_top(window, view) for view in (left, right) if view.is_valid()):
         return
-    show(window, right)
+    show_pair(window, right)
     if keyboard is not None and keyboard.is_valid() and keyboard.window() == window:
         groups = [window.get_view_index(view)[0] for view in (left, right) if view.is_valid()]
         if window.get_view_index(keyboard)[0] not in groups:

@@ -10,8 +10,8 @@ import sublime
 from ...base.unified import unified_rows
 from .. import texts
 from . import pair
-from .open_diffs import current, path_of
-from .record import waiting
+from .open_diffs import current_diff, path_of
+from .record import waiting_record
 from .reviews import Reviews, not_compared
 
 # The most rows that are shown of a diff in another window.
@@ -27,25 +27,25 @@ class Preview:
     def __init__(self, window: sublime.Window, reviews: Reviews) -> None:
         self._window = window
         self._reviews = reviews
-        self._before = current(window), window.active_view()
+        self._before = current_diff(window), window.active_view()
         self._tab = sublime.View(0)
 
-    def show(self, right: sublime.View) -> None:
-        if waiting(right) is None:
+    def show_diff(self, right: sublime.View) -> None:
+        if waiting_record(right) is None:
             return
         if right.window() == self._window:
-            pair.show(self._window, right)
+            pair.show_pair(self._window, right)
             return
         path = path_of(right)
         if not self._tab.is_valid():
             self._tab = self._window.new_file(sublime.TRANSIENT)
             self._tab.set_scratch(True)
-        texts.fill_view(self._tab, self._text(right), "preview.diff")
+        texts.fill_view(self._tab, self._diff_text(right), "preview.diff")
         texts.name_tab(self._tab, path, "proposed in another window")
         self._window.focus_view(self._tab)
 
-    def _text(self, right: sublime.View) -> str:
-        record, review = waiting(right), self._reviews.of(right)
+    def _diff_text(self, right: sublime.View) -> str:
+        record, review = waiting_record(right), self._reviews.review_of(right)
         if record is None or review is None or not review.is_compared:
             return not_compared(record) + "\n" if record is not None else ""
         if review.comparison is None:
@@ -55,14 +55,14 @@ class Preview:
         shown = "".join(islice(rows, MAX_ROWS))
         return shown + MORE if next(iter(rows), None) is not None else shown
 
-    def end(self, is_back: bool) -> None:
+    def end_preview(self, is_back: bool) -> None:
         """Close the temporary tab; with `is_back`, show what was there before."""
         if self._tab.is_valid():
             self._tab.close()
         for view in self._before if is_back else ():
             if view is None or not view.is_valid():
                 continue
-            if waiting(view) is not None:
-                pair.show(self._window, view)
+            if waiting_record(view) is not None:
+                pair.show_pair(self._window, view)
             else:
                 self._window.focus_view(view)

@@ -60,18 +60,18 @@ class ProposalOpener:
         keyboard = self._keyboard.in_window(window)
         if digest is not None and not self._reviews.has_room_for(digest):
             digest = None
-        shown = large.shown(proposal, present, digest)
+        shown = large.shown_texts(proposal, present, digest)
         is_digest = digest is not None
         view, note = opening.open_diff(window, *shown, keyboard, take_focus, is_digest, origin)
-        self._reviews.begin(view, present.text, digest)
-        self._reviews.say(view, "comments", note)
-        self._scrolling.follow(view)
+        self._reviews.begin_review(view, present.text, digest)
+        self._reviews.set_note(view, "comments", note)
+        self._scrolling.follow_pair(view)
         if not take_focus:
             self._keyboard.move_to(keyboard)
-        self._next_edit.opened(view)
-        self._announce(window, proposal, present.note or present.warning)
+        self._next_edit.note_opened(view)
+        self._announce_proposal(window, proposal, present.note or present.warning)
 
-    def _announce(self, window: sublime.Window, proposal: Proposal, warning: str) -> None:
+    def _announce_proposal(self, window: sublime.Window, proposal: Proposal, warning: str) -> None:
         client, name = name_of(proposal.client), os.path.basename(proposal.path)
         asks = f"{client} proposes an edit of {name}."
         self._notices.show_notice(window, asks)

@@ -12,8 +12,8 @@ from ...edits.ledger import EditLedger
 from .. import queues
 from . import head, pair
 from .edit_rows import EditRow
-from .open_diffs import diffs
-from .record import DiffRecord, waiting
+from .open_diffs import undecided_diffs
+from .record import DiffRecord, waiting_record
 from .reviews import Reviews
 
 NONE = "No proposed edit waits for you."
@@ -31,50 +31,50 @@ class ReviewQueue:
         self._reviews = reviews
         self._tell = tell
 
-    def go(self, right: sublime.View | None, step: int) -> None:
+    def go_to_diff(self, right: sublime.View | None, step: int) -> None:
         """Show the waiting diff `step` (1 or -1) after this one; after the last comes the first."""
         found = waiting_diffs()
-        other = _beside(found, right, step)
+        other = _diff_beside(found, right, step)
         if other is None:
             self._tell(ONLY if found else NONE)
         else:
-            show(other)
+            show_diff(other)
 
     def go_within(self, right: sublime.View, step: int) -> bool:
         """Show the next waiting diff of this one's window; False if there is no other one."""
         window = right.window()
-        here = [] if window is None else [view for view, _record in diffs(window)]
-        other = _beside(here, right, step)
+        here = [] if window is None else [view for view, _record in undecided_diffs(window)]
+        other = _diff_beside(here, right, step)
         if other is not None:
-            show(other)
+            show_diff(other)
         return other is not None
 
-    async def rows(self, window: sublime.Window) -> list[EditRow]:
+    async def edit_rows(self, window: sublime.Window) -> list[EditRow]:
         """The proposals of all windows, oldest first in each, and then the open reviews of edits
         that are made; choosing one goes there."""
         diffs = {record.id: (view, record) for view, record in _all_diffs()}
         asked = [edit.id for edit in self._edits.asked_edits()]
-        return [self.row(*diffs[id]) for id in dict.fromkeys((*asked, *diffs))]
+        return [self.diff_row(*diffs[id]) for id in dict.fromkeys((*asked, *diffs))]
 
-    def row(self, view: sublime.View, record: DiffRecord) -> EditRow:
+    def diff_row(self, view: sublime.View, record: DiffRecord) -> EditRow:
         """An undecided diff."""
-        review = self._reviews.of(view)
-        summary = review.summary(view) if review is not None else None
+        review = self._reviews.review_of(view)
+        summary = review.diff_summary(view) if review is not None else None
         item = sublime.QuickPanelItem(
             os.path.basename(record.path),
-            [os.path.dirname(record.path), *head.origin(record)],
+            [os.path.dirname(record.path), *head.origin_words(record)],
             f"+{summary.added} -{summary.removed}" if summary is not None else "",
         )
         return EditRow(item, partial(self._go_to, view), view)
 
     async def _go_to(self, view: sublime.View) -> None:
-        if waiting(view) is None:
+        if waiting_record(view) is None:
             self._tell(DECIDED)
         else:
-            show(view)
+            show_diff(view)
 
 
-def _beside(
+def _diff_beside(
     found: Sequence[sublime.View], right: sublime.View | None, step: int
 ) -> sublime.View | None:
     """The diff `step` after this one; after the last comes the first. If this one is not among
@@ -90,10 +90,10 @@ def waiting_diffs() -> list[sublime.View]:
 
 
 def _all_diffs() -> Iterator[tuple[sublime.View, DiffRecord]]:
-    return (found for window in sublime.windows() for found in diffs(window))
+    return (found for window in sublime.windows() for found in undecided_diffs(window))
 
 
-def show(right: sublime.View) -> None:
+def show_diff(right: sublime.View) -> None:
     """Go there, with the keyboard."""
     window = right.window()
     if window is None:
@@ -101,4 +101,4 @@ def show(right: sublime.View) -> None:
     if window != sublime.active_window():
         window.bring_to_front()
     # Sublime gives the window the keyboard a moment later.
-    queues.on_ui_thread(partial(pair.show, window, right))
+    queues.on_ui_thread(partial(pair.show_pair, window, right))

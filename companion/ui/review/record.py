@@ -124,37 +124,37 @@ class Comment:
 R = TypeVar("R", DiffRecord, OriginalRecord, Comment)
 
 
-def waiting(view: sublime.View) -> DiffRecord | None:
+def waiting_record(view: sublime.View) -> DiffRecord | None:
     """The record of a diff that waits for a decision; None for every other view. A clone has the
     record as well, but the record names another view."""
     if not view.is_valid() or view.settings().get(STAMP) is not True:
         return None
-    record = read(view)
+    record = read_record(view)
     return record if record is not None and record.view_id == view.id() else None
 
 
 def is_diff(view: sublime.View) -> bool:
-    return waiting(view) is not None
+    return waiting_record(view) is not None
 
 
 def is_written(view: sublime.View) -> bool:
     """Whether the view reviews an edit that a CLI has made already."""
-    record = waiting(view)
+    record = waiting_record(view)
     return record is not None and bool(record.edit_id)
 
 
-def read(view: sublime.View) -> DiffRecord | None:
+def read_record(view: sublime.View) -> DiffRecord | None:
     """The record of a right view, even if it is decided or has another id; None if there is none,
     or a damaged one."""
-    return _parse(view.settings().get(RECORD), DiffRecord)
+    return _parse_stored(view.settings().get(RECORD), DiffRecord)
 
 
 def read_original(view: sublime.View) -> OriginalRecord | None:
     """The record of a left view; None if there is none, or a damaged one."""
-    return _parse(view.settings().get(ORIGINAL), OriginalRecord)
+    return _parse_stored(view.settings().get(ORIGINAL), OriginalRecord)
 
 
-def write(view: sublime.View, record: DiffRecord) -> None:
+def write_record(view: sublime.View, record: DiffRecord) -> None:
     view.settings().set(RECORD, asdict(record))
     view.settings().set(PATH, record.path)
 
@@ -163,29 +163,29 @@ def write_original(view: sublime.View, record: OriginalRecord) -> None:
     view.settings().set(ORIGINAL, asdict(record))
 
 
-def update(view: sublime.View, record: DiffRecord, **changes: Any) -> DiffRecord:
+def update_record(view: sublime.View, record: DiffRecord, **changes: Any) -> DiffRecord:
     """Write the record with these changes, and give it."""
     changed = replace(record, **changes)
-    write(view, changed)
+    write_record(view, changed)
     return changed
 
 
-def seen(view: sublime.View) -> frozenset[str]:
+def seen_changes(view: sublime.View) -> frozenset[str]:
     """The keys of the changes that the user has seen and wants."""
-    return frozenset(key for key in _list(view, SEEN) if isinstance(key, str))
+    return frozenset(key for key in _stored_list(view, SEEN) if isinstance(key, str))
 
 
 def add_seen(view: sublime.View, key: str) -> None:
-    set_seen(view, seen(view) | {key})
+    set_seen(view, seen_changes(view) | {key})
 
 
 def set_seen(view: sublime.View, keys: Iterable[str]) -> None:
     view.settings().set(SEEN, sorted(keys))
 
 
-def comments(view: sublime.View) -> list[Comment]:
+def stored_comments(view: sublime.View) -> list[Comment]:
     """The comments of a right view at the rows that were written; without damaged ones."""
-    found = [_parse(each, Comment) for each in _list(view, COMMENTS)]
+    found = [_parse_stored(each, Comment) for each in _stored_list(view, COMMENTS)]
     return [each for each in found if each is not None]
 
 
@@ -193,7 +193,7 @@ def write_comments(view: sublime.View, found: Iterable[Comment]) -> None:
     view.settings().set(COMMENTS, [asdict(each) for each in found])
 
 
-def stamp(view: sublime.View) -> None:
+def stamp_view(view: sublime.View) -> None:
     """The view is a diff from now on."""
     view.settings().set(STAMP, True)
 
@@ -202,18 +202,18 @@ def erase_stamp(view: sublime.View) -> None:
     view.settings().erase(STAMP)
 
 
-def erase(view: sublime.View) -> None:
+def erase_record(view: sublime.View) -> None:
     """Make it a view like any other."""
     for name in (STAMP, PATH, RECORD, ORIGINAL, SEEN, COMMENTS):
         view.settings().erase(name)
 
 
-def _list(view: sublime.View, name: str) -> Sequence[Any]:
+def _stored_list(view: sublime.View, name: str) -> Sequence[Any]:
     stored = view.settings().get(name)
     return stored if isinstance(stored, (list, tuple)) else ()
 
 
-def _parse(stored: Any, kind: type[R]) -> R | None:
+def _parse_stored(stored: Any, kind: type[R]) -> R | None:
     types = _TYPES[kind]
     if not isinstance(stored, Mapping):
         return None
@@ -230,10 +230,10 @@ def _parse(stored: Any, kind: type[R]) -> R | None:
         return None
 
 
-def _types(kind: type[Any]) -> dict[str, type]:
+def _field_types(kind: type[Any]) -> dict[str, type]:
     known = {"str": str, "int": int, "bool": bool, "float": float}
     return {field.name: known[str(field.type)] for field in fields(kind)}
 
 
 # Used thousands of times.
-_TYPES = {kind: _types(kind) for kind in (DiffRecord, OriginalRecord, Comment)}
+_TYPES = {kind: _field_types(kind) for kind in (DiffRecord, OriginalRecord, Comment)}

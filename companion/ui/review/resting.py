@@ -10,7 +10,7 @@ from functools import partial
 import sublime
 
 from .. import queues
-from .record import waiting
+from .record import waiting_record
 from .reviews import Reviews
 
 # Milliseconds without a keystroke after which the changes are computed again.
@@ -27,22 +27,22 @@ class Resting:
         # Whether a caret has moved and was not followed yet.
         self._is_following = False
 
-    def modified(self, view: sublime.View) -> None:
+    def note_modified(self, view: sublime.View) -> None:
         """The text of a view has changed."""
-        if waiting(view) is not None:
+        if waiting_record(view) is not None:
             count = view.change_count()
             queues.on_worker(partial(self._if_at_rest, view, count), TEXT_AT_REST)
 
     def _if_at_rest(self, view: sublime.View, count: int) -> None:
         if view.is_valid() and view.change_count() == count:
-            queues.on_ui_thread(partial(self._reviews.refresh, view))
+            queues.on_ui_thread(partial(self._reviews.refresh_review, view))
 
-    def moved(self, view: sublime.View) -> None:
+    def note_caret_moved(self, view: sublime.View) -> None:
         """The caret of a view has moved."""
-        if not self._is_following and waiting(view) is not None:
+        if not self._is_following and waiting_record(view) is not None:
             self._is_following = True
-            queues.on_worker(partial(self._follow, view), CARET_AT_REST)
+            queues.on_worker(partial(self._follow_caret, view), CARET_AT_REST)
 
-    def _follow(self, view: sublime.View) -> None:
+    def _follow_caret(self, view: sublime.View) -> None:
         self._is_following = False
-        queues.on_ui_thread(partial(self._reviews.drawing.links, view))
+        queues.on_ui_thread(partial(self._reviews.drawing.draw_links, view))

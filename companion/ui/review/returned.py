@@ -20,7 +20,7 @@ from ..user_messages import UserMessages
 from . import large, opening, written_files
 from .ending import ClaimedDiff
 from .owners import Owner, WordsToClis
-from .record import DiffRecord, Origin, waiting
+from .record import DiffRecord, Origin, waiting_record
 from .reviews import Reviews
 
 WRITTEN = "{} has the accepted text."
@@ -49,9 +49,9 @@ class Rejected:
         return self.digest.new_text if self.text is None and self.digest else self.text
 
 
-def rejected(view: sublime.View, reviews: Reviews) -> Rejected | None:
+def proposal_to_reject(view: sublime.View, reviews: Reviews) -> Rejected | None:
     """The proposal in the view, which is to be rejected; None if that is none."""
-    record, review = waiting(view), reviews.of(view)
+    record, review = waiting_record(view), reviews.review_of(view)
     if record is None:
         return None
     if record.is_whole:
@@ -87,33 +87,33 @@ class Returned(Owner):
         text = await run_in_thread(lambda: rejected.whole_text)
         if text is None:
             return NOT_KNOWN.format(name)
-        digest = await run_in_thread(partial(large.parts, present.text, text))
+        digest = await run_in_thread(partial(large.differing_parts, present.text, text))
         if not window.is_valid():
             return NOT_KNOWN.format(name)
         if digest is not None and not self._reviews.has_room_for(digest):
             digest = None
         proposal = Proposal("", rejected.path, text, client=rejected.client, opened_at=time.time())
         keyboard, is_digest = self._keyboard.in_window(window), digest is not None
-        shown = large.shown(proposal, present, digest)
+        shown = large.shown_texts(proposal, present, digest)
         view, _note = opening.open_diff(window, *shown, keyboard, False, is_digest, rejected.origin)
-        self._reviews.begin(view, present.text, digest)
+        self._reviews.begin_review(view, present.text, digest)
         return ""
 
     def hear_acceptance(self, claimed: ClaimedDiff, words: str, before: str | None) -> None:
-        self._words.give(claimed.record, words, is_accepted=None)
+        self._words.give_words(claimed.record, words, is_accepted=None)
         window, path, text = claimed.window, claimed.record.path, claimed.accepted
         if text is None:
             self._messages.warn_user(NOT_KNOWN.format(os.path.basename(path)))
         else:
-            self._stories.begin(self._write(window, path, text, before))
+            self._stories.begin(self._write_text(window, path, text, before))
 
     def hear_rejection(self, claimed: ClaimedDiff, words: str) -> None:
-        self._words.give(claimed.record, words, is_accepted=None)
+        self._words.give_words(claimed.record, words, is_accepted=None)
 
     def hear_typing(self, record: DiffRecord, text: str) -> None:
         """The view has it, also after a restart."""
 
-    async def _write(
+    async def _write_text(
         self, window: sublime.Window, path: str, text: str, before: str | None
     ) -> None:
         """Wherever it ends, the text is in the file or in a tab, and the user is told which."""
@@ -126,7 +126,7 @@ class Returned(Owner):
             self._messages.tell_user(WRITTEN.format(name))
 
         try:
-            problem = await written_files.put(window, path, text, before, on_written)
+            problem = await written_files.put_text(window, path, text, before, on_written)
         finally:
             if not is_written:
                 self._messages.warn_user(problem + IN_TAB)

@@ -78,12 +78,12 @@ class Review:
             return self.comparison.dropped == self.dropped
         return self.change_count == right.change_count()
 
-    def summary(self, right: sublime.View) -> head.DiffSummary | None:
+    def diff_summary(self, right: sublime.View) -> head.DiffSummary | None:
         comparison = self.comparison
         if comparison is None:
             return None
         added, removed = comparison.counts
-        seen = len(record.seen(right).intersection(comparison.keys))
+        seen = len(record.seen_changes(right).intersection(comparison.keys))
         dropped = len(comparison.dropped)
         return head.DiffSummary(
             added, removed, len(comparison.changes), seen, self.current, dropped

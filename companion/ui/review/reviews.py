@@ -23,8 +23,8 @@ from . import large, pair
 from .diff_kinds import kind_of
 from .drawing import Drawing
 from .marks import Marks
-from .open_diffs import diffs, ids, ids_anywhere, partner
-from .record import DiffRecord, add_seen, set_seen, update, waiting
+from .open_diffs import diff_ids, ids_anywhere, partner_view, undecided_diffs
+from .record import DiffRecord, add_seen, set_seen, update_record, waiting_record
 from .review import Review
 
 # Code points of large texts that are kept for all diffs; beyond this, only the beginning is shown.
@@ -48,20 +48,22 @@ class Reviews:
         self.presses = Presses(tell)
         # Hundreds can be decided together.
         self.forget_soon = queues.Once(lambda: self.forget_ended())
-        self.drawing = Drawing(self.of)
+        self.drawing = Drawing(self.review_of)
         # There are other changes, or other notes about them.
         self.updates = Signal()
         # The diff with this id is not there any more.
         self.ends = ValueSignal[str]()
 
-    def begin(self, right: sublime.View, original: str, digest: Digest | None = None) -> None:
+    def begin_review(
+        self, right: sublime.View, original: str, digest: Digest | None = None
+    ) -> None:
         """Review the proposal against this text from now on. For large texts the views show the
         digest."""
-        record = waiting(right)
+        record = waiting_record(right)
         if record is None:
             return
         older = self._reviews.get(record.id)
-        review = Review(record.id, record.path, original, Marks(partner(right), right))
+        review = Review(record.id, record.path, original, Marks(partner_view(right), right))
         review.is_compared, review.digest = record.is_compared, digest
         if older is not None:
             review.notes = older.notes
@@ -70,9 +72,9 @@ class Reviews:
             review.notes["lost"] = LOST
         self._reviews[record.id] = review
         if review.is_compared:
-            self._compute(right, review)
+            self._compute_changes(right, review)
         else:
-            self.drawing.comments(right)
+            self.drawing.draw_comments(right)
             self.updates.emit()
 
     def stop(self) -> None:
@@ -85,7 +87,7 @@ class Reviews:
     def forget_ended(self) -> None:
         """Forget the reviews of diffs that are decided; to be called from time to time as well, for
         those that have made way for newer ones."""
-        ended = self._reviews.keys() - ids()
+        ended = self._reviews.keys() - diff_ids()
         # To look at all tabs takes long, so that is done only where something seems to be over.
         ended = ended and ended - ids_anywhere()
         for id in ended:
@@ -100,42 +102,42 @@ class Reviews:
         digests = [digest, *(review.digest for review in self._reviews.values())]
         return sum(each.size for each in digests if each is not None) <= MAX_HELD
 
-    def resume(self, window: sublime.Window) -> None:
+    def resume_reviews(self, window: sublime.Window) -> None:
         """Review the diffs that came back with the window."""
-        for right, record in list(diffs(window)):
-            left = partner(right)
+        for right, record in list(undecided_diffs(window)):
+            left = partner_view(right)
             if left.is_valid():
-                self.begin(right, texts.text_of(left))
+                self.begin_review(right, texts.text_of(left))
             elif record.is_whole and not kind_of(record).is_made:
                 # The original is not in a view.
                 self._stories.begin(self._read_again(right, record.path), right)
 
     async def _read_again(self, right: sublime.View, path: str) -> None:
         present = await file_reading.read_content(path)
-        record = waiting(right)
-        if record is not None and self.of(right) is None:
-            pair.compare(right, record, present)
-            self.begin(right, present.text)
+        record = waiting_record(right)
+        if record is not None and self.review_of(right) is None:
+            pair.compare_with(right, record, present)
+            self.begin_review(right, present.text)
 
-    def of(self, right: sublime.View) -> Review | None:
-        record = waiting(right)
+    def review_of(self, right: sublime.View) -> Review | None:
+        record = waiting_record(right)
         return self._reviews.get(record.id) if record is not None else None
 
     def with_id(self, id: str) -> Review | None:
         """The review of the diff with the id."""
         return self._reviews.get(id)
 
-    def refresh(self, view: sublime.View) -> None:
+    def refresh_review(self, view: sublime.View) -> None:
         """Compute the changes again, if the text has changed."""
-        review = self.of(view)
+        review = self.review_of(view)
         if review is not None and review.is_compared and not review.is_current(view):
-            self._compute(view, review)
+            self._compute_changes(view, review)
 
-    async def comparison(self, view: sublime.View) -> Comparison | None:
+    async def wait_for_comparison(self, view: sublime.View) -> Comparison | None:
         """The comparison of the present text, now or once there is one. None if the diff is decided
         before, or if there can be none; then the user is told."""
         while True:
-            review, record = self.of(view), waiting(view)
+            review, record = self.review_of(view), waiting_record(view)
             if record is None:
                 return None
             if review is None or not review.is_compared:
@@ -143,98 +145,100 @@ class Reviews:
                 return None
             if review.comparison is not None and review.is_current(view):
                 return review.comparison
-            if not await self._compute(view, review):
+            if not await self._compute_changes(view, review):
                 self._tell(FAILED)
                 return None
 
     def is_compared(self, view: sublime.View) -> bool:
         """Whether the diff has changes, known already or not."""
-        review = self.of(view)
+        review = self.review_of(view)
         return review is not None and review.is_compared
 
-    def say(self, view: sublime.View, subject: str, sentence: str) -> None:
+    def set_note(self, view: sublime.View, subject: str, sentence: str) -> None:
         """Show the sentence at the head, in place of an earlier one on the subject; empty for
         none."""
-        review = self.of(view)
+        review = self.review_of(view)
         if review is None or review.notes.get(subject, "") == sentence:
             return
         review.notes.pop(subject, None)
         if sentence:
             review.notes[subject] = sentence
             self._tell(sentence)
-        self.drawing.head(view)
+        self.drawing.draw_head(view)
         self.updates.emit()
 
     def set_seen(self, view: sublime.View, keys: Iterable[str]) -> None:
         """The user wants the changes of these keys, and has not seen the others."""
         set_seen(view, keys)
-        self.drawing.head(view)
+        self.drawing.draw_head(view)
         self.updates.emit()
 
     def has_digest(self, view: sublime.View) -> bool:
         """Whether the view has only the changed parts of texts that are known."""
-        review = self.of(view)
+        review = self.review_of(view)
         return review is not None and review.digest is not None
 
     def set_dropped(self, view: sublime.View, keys: frozenset[str]) -> None:
         """They do not want those of these keys; of a review with a digest."""
-        review = self.of(view)
+        review = self.review_of(view)
         if review is not None:
             review.dropped = keys
-            self.refresh(view)
+            self.refresh_review(view)
 
-    def saw(self, view: sublime.View, key: str) -> None:
+    def mark_change_seen(self, view: sublime.View, key: str) -> None:
         """The user wants the change of that key."""
-        review = self.of(view)
+        review = self.review_of(view)
         if review is not None:
             add_seen(view, key)
             review.dropped -= {key}
-            self.refresh(view)
-            self.drawing.head(view)
+            self.refresh_review(view)
+            self.drawing.draw_head(view)
             self.updates.emit()
 
-    def _compute(self, right: sublime.View, review: Review) -> Answer[bool]:
+    def _compute_changes(self, right: sublime.View, review: Review) -> Answer[bool]:
         """Compute the changes, unless that is being done. Gives False if it fails; if it succeeds,
         the text may have changed meanwhile."""
         if review.computing is None:
             computing = review.computing = Answer[bool]()
-            self._stories.begin(self._computing(right, review, computing), right)
+            self._stories.begin(self._run_comparison(right, review, computing), right)
             return computing
         return review.computing
 
-    async def _computing(
+    async def _run_comparison(
         self, right: sublime.View, review: Review, computing: Answer[bool]
     ) -> None:
         try:
             count = right.change_count()
-            compared = await run_in_thread(_work(right, review))
-            if self.of(right) is not review:
+            compared = await run_in_thread(_comparison_work(right, review))
+            if self.review_of(right) is not review:
                 return
             if compared is None:
                 computing.give(False)
                 review.notes["failed"] = FAILED
-                self.drawing.head(right)
+                self.drawing.draw_head(right)
             else:
-                self._show(right, review, count, compared)
+                self._show_comparison(right, review, count, compared)
         finally:
             review.computing = None
             computing.give(True)
         # Further keystrokes are waited for, unless a story waits for this.
         if review.digest is not None and compared is not None and not review.is_current(right):
-            self._compute(right, review)
+            self._compute_changes(right, review)
 
-    def _show(self, right: sublime.View, review: Review, count: int, compared: Compared) -> None:
+    def _show_comparison(
+        self, right: sublime.View, review: Review, count: int, compared: Compared
+    ) -> None:
         review.notes.pop("failed", None)
         comparison, text = compared
         if review.digest is not None:
             count = _show_dropped(right, review, comparison)
         review.comparison, review.change_count, review.text = comparison, count, text
         if review.is_current(right):
-            self.drawing.all(right, review, comparison)
+            self.drawing.draw_all(right, review, comparison)
             self.updates.emit()
 
 
-def _work(right: sublime.View, review: Review) -> Callable[[], Compared]:
+def _comparison_work(right: sublime.View, review: Review) -> Callable[[], Compared]:
     if review.digest is not None:
         return partial(review.digest.without_changes, review.dropped)
     old, new = review.original, texts.text_of(right)
@@ -253,8 +257,8 @@ def not_compared(record: DiffRecord) -> str:
 
 def _show_dropped(right: sublime.View, review: Review, comparison: Comparison) -> int:
     """Gives the change count of the view afterwards."""
-    record = waiting(right)
+    record = waiting_record(right)
     if review.digest is not None and record is not None:
         large.show_dropped(right, review.comparison or review.digest.shown, comparison)
-        update(right, record, has_drops=bool(comparison.dropped) or review.digest.is_merged)
+        update_record(right, record, has_drops=bool(comparison.dropped) or review.digest.is_merged)
     return right.change_count()

@@ -14,8 +14,8 @@ import sublime
 
 from ...base.comparison import Comparison
 from .. import queues
-from .open_diffs import diffs, is_on_top, partner
-from .record import waiting
+from .open_diffs import is_on_top, partner_view, undecided_diffs
+from .record import waiting_record
 from .reviews import Reviews
 
 # Milliseconds between two readings, about one frame of a slow screen.
@@ -43,22 +43,22 @@ class Scrolling:
         self._followed: dict[int, sublime.View] = {}
         self._places: dict[int, Places] = {}
 
-    def activated(self, view: sublime.View) -> None:
+    def follow_activated(self, view: sublime.View) -> None:
         """The view has got the keyboard."""
-        right = view if waiting(view) is not None else partner(view)
-        if waiting(right) is not None:
-            self.follow(right)
+        right = view if waiting_record(view) is not None else partner_view(view)
+        if waiting_record(right) is not None:
+            self.follow_pair(right)
 
-    def look(self) -> None:
+    def look_for_pairs(self) -> None:
         """Follow the pairs in front; to be called from time to time, because a pair can come to the
         front without being activated."""
         for window in sublime.windows():
             if window.id() not in self._followed:
-                for right, _record in list(diffs(window)):
+                for right, _record in list(undecided_diffs(window)):
                     if _left_of_pair(window, right) is not None:
-                        self.follow(right)
+                        self.follow_pair(right)
 
-    def follow(self, right: sublime.View) -> None:
+    def follow_pair(self, right: sublime.View) -> None:
         """Scroll both sides together as long as they are in front."""
         window = right.window()
         if window is None:
@@ -66,13 +66,13 @@ class Scrolling:
         is_polled = window.id() in self._followed
         self._followed[window.id()] = right
         if not is_polled:
-            self._look(window)
+            self._look_at_pair(window)
 
     def stop(self) -> None:
         """Stop following."""
         self._followed.clear()
 
-    def _look(self, window: sublime.Window) -> None:
+    def _look_at_pair(self, window: sublime.Window) -> None:
         right = self._followed.get(window.id())
         left = None if right is None else _left_of_pair(window, right)
         if right is None or left is None:
@@ -80,40 +80,42 @@ class Scrolling:
             self._places.pop(window.id(), None)
             return
         # The next reading is scheduled first, so that a failed one is not the last.
-        queues.on_ui_thread(partial(self._look, window), INTERVAL)
-        now = _places(left, right)
+        queues.on_ui_thread(partial(self._look_at_pair, window), INTERVAL)
+        now = _read_places(left, right)
         before = self._places.get(window.id(), now)
         now = now._replace(is_right_first=_is_right_first(before, now))
-        if now != before and self._follow(left, right, before, now):
-            now = _places(left, right)._replace(is_right_first=now.is_right_first)
+        if now != before and self._follow_scroll(left, right, before, now):
+            now = _read_places(left, right)._replace(is_right_first=now.is_right_first)
         self._places[window.id()] = now
 
-    def _follow(self, left: sublime.View, right: sublime.View, before: Places, now: Places) -> bool:
+    def _follow_scroll(
+        self, left: sublime.View, right: sublime.View, before: Places, now: Places
+    ) -> bool:
         """One side was scrolled, or a width or height has changed; gives whether the other side and
         the links could follow."""
-        review = self._reviews.of(right)
+        review = self._reviews.review_of(right)
         if review is None or review.comparison is None:
             return False
         if now.widths != before.widths:
-            self._reviews.drawing.widened(right)
+            self._reviews.drawing.follow_width(right)
         if left.is_valid() and now.is_right_first:
-            _align(right, left, review.comparison, from_new=True)
+            _align_other(right, left, review.comparison, from_new=True)
         elif left.is_valid():
-            _align(left, right, review.comparison, from_new=False)
-        self._reviews.drawing.links(right, is_scrolled=True)
+            _align_other(left, right, review.comparison, from_new=False)
+        self._reviews.drawing.draw_links(right, is_scrolled=True)
         return True
 
 
 def _left_of_pair(window: sublime.Window, right: sublime.View) -> sublime.View | None:
     """The left side of a diff that is before the user's eyes, not valid if there is only one view;
     None if the diff is not before their eyes."""
-    if not window.is_valid() or waiting(right) is None or not is_on_top(window, right):
+    if not window.is_valid() or waiting_record(right) is None or not is_on_top(window, right):
         return None
-    left = partner(right)
+    left = partner_view(right)
     return left if not left.is_valid() or is_on_top(window, left) else None
 
 
-def _places(left: sublime.View, right: sublime.View) -> Places:
+def _read_places(left: sublime.View, right: sublime.View) -> Places:
     down, width = right.viewport_position()[1], right.viewport_extent()[0]
     height = right.layout_extent()[1]
     if not left.is_valid():
@@ -128,7 +130,7 @@ def _is_right_first(before: Places, now: Places) -> bool:
     return before.is_right_first and now.left == before.left
 
 
-def _align(
+def _align_other(
     moved: sublime.View, other: sublime.View, comparison: Comparison, from_new: bool
 ) -> None:
     """Scroll the other view so that the equal line above is at the same height. What is below it is

@@ -9,7 +9,7 @@ import sublime
 from ...base.changes import common_start
 from ...base.comparison import Comparison
 from .. import texts
-from .open_diffs import partner
+from .open_diffs import partner_view
 
 
 def caret_row(view: sublime.View) -> int:
@@ -37,7 +37,7 @@ def changes_in_sight(right: sublime.View, comparison: Comparison) -> range:
     return range(start, max(start, end))
 
 
-def current(right: sublime.View, comparison: Comparison) -> int | None:
+def current_change(right: sublime.View, comparison: Comparison) -> int | None:
     """The number, from 0, of the change before the user's eyes: a visible one at the caret, else
     the first visible one, else the one at the caret."""
     number, in_sight = comparison.change_at(caret_row(right)), changes_in_sight(right, comparison)
@@ -47,7 +47,7 @@ def current(right: sublime.View, comparison: Comparison) -> int | None:
 def show_change(right: sublime.View, comparison: Comparison, number: int) -> None:
     """Put the caret of the proposal on the change, and the change into the middle of both sides. A
     change at the end of the text is in the empty row behind all others."""
-    change, left = comparison.changes[number], partner(right)
+    change, left = comparison.changes[number], partner_view(right)
     put_caret(right, comparison.new.starts[change.new_start])
     if left.is_valid():
         point = comparison.old.starts[change.old_start]
@@ -68,7 +68,7 @@ def show_first_difference(right: sublime.View, old: str, new: str) -> None:
     is a comparison."""
     point = new.rfind("\n", 0, common_start(old, new)) + 1
     put_caret(right, point)
-    left = partner(right)
+    left = partner_view(right)
     if left.is_valid():
         left.show_at_center(sublime.Region(min(point, len(old))), animate=False)
 

@@ -12,10 +12,10 @@ from ...base.comparison import Comparison
 from .. import panels, settings, texts
 from .diff_kinds import kind_of
 from .open_diffs import name_of
-from .record import DiffRecord, seen, waiting
+from .record import DiffRecord, seen_changes, waiting_record
 from .review import Drawn
 from .reviews import OVER, Reviews
-from .sight import caret_row, current, show_change
+from .sight import caret_row, current_change, show_change
 
 ALL_DROPPED = "All changes are dropped: the proposal is the file as it is."
 FORGOTTEN = "The whole proposal was lost at the restart: none of its changes can be dropped."
@@ -48,22 +48,22 @@ class SingleChanges:
         self._tell = tell
         self._reject = reject
 
-    async def go(self, right: sublime.View, step: int, over: Callable[[], bool]) -> None:
+    async def go_to_change(self, right: sublime.View, step: int, over: Callable[[], bool]) -> None:
         """Go to the next change (`step` 1) or the previous one (-1) from the caret. Beyond the last
         and the first, or if there are none, call `over`, which goes to another diff. If it
         gives False, there is no other diff, and the search continues at the other end."""
         if not self._reviews.is_compared(right) and over():
             return
-        record = self._waiting(right)
+        record = self._waiting_record(right)
         if record is None:
             return
         with self._cut_is_told(right) as press:
             async with self._reviews.presses.take_place(record.id):
                 press.is_done = True
-                await self._go(right, step, over)
+                await self._go_to_change(right, step, over)
 
-    async def _go(self, right: sublime.View, step: int, over: Callable[[], bool]) -> None:
-        comparison = await self._reviews.comparison(right)
+    async def _go_to_change(self, right: sublime.View, step: int, over: Callable[[], bool]) -> None:
+        comparison = await self._reviews.wait_for_comparison(right)
         if comparison is None:
             self._tell_if_over(right, comparison)
             return
@@ -73,53 +73,57 @@ class SingleChanges:
             if over():
                 return
             if not comparison.changes:
-                self._say(right, NO_CHANGES)
+                self._tell_about(right, NO_CHANGES)
                 return
             number = 0 if step > 0 else len(comparison.changes) - 1
-            self._say(right, AGAIN if len(comparison.changes) > 1 else ONLY)
+            self._tell_about(right, AGAIN if len(comparison.changes) > 1 else ONLY)
         show_change(right, comparison, number)
-        self._reviews.drawing.links(right)
+        self._reviews.drawing.draw_links(right)
 
-    async def keep(self, right: sublime.View, key: str | None = None, goes_on: bool = True) -> None:
+    async def keep_change(
+        self, right: sublime.View, key: str | None = None, goes_on: bool = True
+    ) -> None:
         """The user wants the change of that key, else the one at the caret or in sight. `goes_on`
         to the next one in the proposal's view, if the user wants that."""
-        drawn, count = self._drawn(right), right.change_count()
-        record = self._waiting(right)
+        drawn, count = self._drawn_now(right), right.change_count()
+        record = self._waiting_record(right)
         if record is None:
             return
         with self._cut_is_told(right) as press:
             async with self._reviews.presses.take_place(record.id):
-                meant = await self._meant(right, key, drawn)
+                meant = await self._meant_change(right, key, drawn)
                 press.is_done = True
                 if meant is None:
                     return
                 comparison, number = meant
-                self._reviews.saw(right, comparison.keys[number])
+                self._reviews.mark_change_seen(right, comparison.keys[number])
                 if goes_on:
                     await self._go_on(right, comparison.new_starts[number], count)
 
-    async def drop(self, right: sublime.View, key: str | None = None, goes_on: bool = True) -> bool:
+    async def drop_change(
+        self, right: sublime.View, key: str | None = None, goes_on: bool = True
+    ) -> bool:
         """Restore the lines of the file, as one edit that can be undone; gives whether there is
-        such an edit. `goes_on` as `keep`."""
-        drawn, count = self._drawn(right), right.change_count()
-        record = self._waiting(right)
+        such an edit. `goes_on` as `keep_change`."""
+        drawn, count = self._drawn_now(right), right.change_count()
+        record = self._waiting_record(right)
         if record is None:
             return False
         with self._cut_is_told(right) as press:
             async with self._reviews.presses.take_place(record.id):
-                meant = await self._meant(right, key, drawn)
+                meant = await self._meant_change(right, key, drawn)
                 press.is_done = True
                 if meant is None:
                     return False
                 is_edit = not right.is_read_only()
-                drop = self._drop if is_edit else self._drop_of_large
+                drop = self._drop_lines if is_edit else self._drop_of_large
                 is_left = await drop(right, *meant, count, goes_on)
         # Other presses do not wait for the answer.
         if not is_left:
             await ask_whether_to_reject(right, self._reject)
         return is_edit
 
-    async def _drop(
+    async def _drop_lines(
         self, right: sublime.View, comparison: Comparison, number: int, count: int, goes_on: bool
     ) -> bool:
         """Gives whether any change is left. The view had that change count at the press."""
@@ -129,7 +133,7 @@ class SingleChanges:
         typed = right.change_count() - count
         texts.replace_parts(right, [(region, text)])
         count = right.change_count() - typed
-        self._reviews.refresh(right)
+        self._reviews.refresh_review(right)
         is_left = len(comparison.changes) > 1
         if is_left and goes_on:
             await self._go_on(right, change.new_start, count)
@@ -138,7 +142,7 @@ class SingleChanges:
     async def drop_all(self, right: sublime.View) -> bool:
         """Drop all changes at once; nothing is asked, because undo brings them back. Gives whether
         any change is left."""
-        record = self._waiting(right)
+        record = self._waiting_record(right)
         if record is None:
             return False
         with self._cut_is_told(right):
@@ -146,7 +150,7 @@ class SingleChanges:
                 return await self._drop_all(right)
 
     async def _drop_all(self, right: sublime.View) -> bool:
-        comparison = await self._reviews.comparison(right)
+        comparison = await self._reviews.wait_for_comparison(right)
         if comparison is None or not comparison.changes:
             self._tell_if_over(right, comparison)
             return False
@@ -154,7 +158,7 @@ class SingleChanges:
             if self._reviews.has_digest(right):
                 self._reviews.set_dropped(right, frozenset(comparison.keys))
             else:
-                self._say(right, FORGOTTEN)
+                self._tell_about(right, FORGOTTEN)
             return False
         parts = [
             (
@@ -164,17 +168,17 @@ class SingleChanges:
             for change in comparison.changes
         ]
         texts.replace_parts(right, parts)
-        self._reviews.refresh(right)
+        self._reviews.refresh_review(right)
         return True
 
-    def _drawn(self, right: sublime.View) -> Drawn | None:
+    def _drawn_now(self, right: sublime.View) -> Drawn | None:
         """What the user sees now; keys in links come from it."""
-        review = self._reviews.of(right)
+        review = self._reviews.review_of(right)
         return review.drawn if review is not None else None
 
-    def _waiting(self, right: sublime.View) -> DiffRecord | None:
+    def _waiting_record(self, right: sublime.View) -> DiffRecord | None:
         """If nothing waits for a decision there, the user is told."""
-        record = waiting(right)
+        record = waiting_record(right)
         if record is None:
             self._tell(OVER.format(name_of(right)))
         return record
@@ -191,26 +195,26 @@ class SingleChanges:
             raise
 
     def _tell_if_over(self, right: sublime.View, comparison: Comparison | None) -> None:
-        if comparison is None and waiting(right) is None:
+        if comparison is None and waiting_record(right) is None:
             self._tell(OVER.format(name_of(right)))
 
-    async def _meant(
+    async def _meant_change(
         self, right: sublime.View, key: str | None, drawn: Drawn | None
     ) -> tuple[Comparison, int] | None:
         """The comparison of the present text, and the number, from 0, of the change that is meant
         by what was `drawn`. If there is none, gives None and tells the user."""
-        comparison = await self._reviews.comparison(right)
+        comparison = await self._reviews.wait_for_comparison(right)
         if comparison is None:
             self._tell_if_over(right, comparison)
             return None
         if key is None:
-            number = current(right, comparison)
+            number = current_change(right, comparison)
         elif drawn is not None:
             number = drawn.number_in(comparison, right, key)
         else:
             number = comparison.keys.index(key) if key in comparison.keys else None
         if number is None:
-            self._say(right, NO_CHANGE if comparison.changes else NO_CHANGES)
+            self._tell_about(right, NO_CHANGE if comparison.changes else NO_CHANGES)
             return None
         return comparison, number
 
@@ -220,24 +224,24 @@ class SingleChanges:
         window = right.window()
         if window is None or not settings.current_settings(window).keep_goes_on:
             return
-        comparison = await self._reviews.comparison(right)
+        comparison = await self._reviews.wait_for_comparison(right)
         if comparison is None:
             return
-        decided = seen(right) | comparison.dropped
+        decided = seen_changes(right) | comparison.dropped
         undecided = [at for at, key in enumerate(comparison.keys) if key not in decided]
         below = [at for at in undecided if comparison.new_starts[at] >= row]
         if not undecided:
-            self._say(right, ALL_DECIDED)
+            self._tell_about(right, ALL_DECIDED)
             return
         # In a read-only view only the program makes changes.
         if right.change_count() != count and not right.is_read_only():
             return
         if not below:
-            self._say(right, ABOVE)
+            self._tell_about(right, ABOVE)
         show_change(right, comparison, (below or undecided)[0])
-        self._reviews.drawing.links(right)
+        self._reviews.drawing.draw_links(right)
 
-    def _say(self, right: sublime.View, sentence: str) -> None:
+    def _tell_about(self, right: sublime.View, sentence: str) -> None:
         self._tell(f"{name_of(right)}: {sentence}")
 
     async def _drop_of_large(
@@ -245,13 +249,13 @@ class SingleChanges:
     ) -> bool:
         """Drop a change in a view that has only the changed parts; or undo that. Gives whether any
         change is left."""
-        review, key = self._reviews.of(right), comparison.keys[number]
+        review, key = self._reviews.review_of(right), comparison.keys[number]
         if review is None or review.digest is None:
-            self._say(right, FORGOTTEN)
+            self._tell_about(right, FORGOTTEN)
             return True
         review.dropped ^= {key}
         # What is pressed next finds the view as it is then.
-        await self._reviews.comparison(right)
+        await self._reviews.wait_for_comparison(right)
         is_left = len(review.dropped) < len(review.digest.shown.keys)
         if is_left and goes_on and key in review.dropped:
             await self._go_on(right, comparison.new_starts[number], right.change_count())
@@ -262,7 +266,7 @@ async def ask_whether_to_reject(
     right: sublime.View, reject: Callable[[sublime.View], object]
 ) -> None:
     """No change of the proposal is left: ask what to do."""
-    window, record = right.window(), waiting(right)
+    window, record = right.window(), waiting_record(right)
     if window is None or record is None:
         return
     undo = "Take back" if right.is_read_only() else "Undo"

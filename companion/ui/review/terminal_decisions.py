@@ -16,7 +16,7 @@ from ...base.merge import contains_changes
 from ...edits.ledger import EditLedger
 from .. import file_reading, texts
 from ..stories import Stories, run_in_thread, sleep
-from .ending import ClaimedDiff, conflicts
+from .ending import ClaimedDiff, conflict_marks
 from .history import accepted_edit
 
 # Milliseconds from one look at the file to the next: a CLI writes it at once, or not at all.
@@ -49,30 +49,30 @@ class TerminalDecisions:
         # By path: the next edit of a file is decided only after the one before is written.
         self._watched: dict[str, Decided] = {}
 
-    def watch(self, claimed: ClaimedDiff, before: Original) -> None:
+    def watch_decision(self, claimed: ClaimedDiff, before: Original) -> None:
         """The user has decided on the diff; to be called before its views are closed."""
         record = claimed.record
         earlier = self._watched.pop(record.path, None)
         if earlier is not None:
-            self._look(earlier, before)
-        has_conflicts = record.has_conflicts and bool(conflicts(claimed.view))
+            self._check_written(earlier, before)
+        has_conflicts = record.has_conflicts and bool(conflict_marks(claimed.view))
         decided = self._watched[record.path] = Decided(claimed, before, has_conflicts)
-        self._stories.begin(self._watch(decided))
+        self._stories.begin(self._watch_file(decided))
 
-    async def _watch(self, decided: Decided) -> None:
+    async def _watch_file(self, decided: Decided) -> None:
         path = decided.claimed.record.path
         for milliseconds in LOOKS:
             await sleep(milliseconds)
             present = await file_reading.read_content(path)
             if self._watched.get(path) is not decided:
                 return
-            if self._look(decided, present):
+            if self._check_written(decided, present):
                 del self._watched[path]
                 await _drop_merged(decided, present)
                 return
         del self._watched[path]
 
-    def _look(self, decided: Decided, present: Original) -> bool:
+    def _check_written(self, decided: Decided, present: Original) -> bool:
         """Whether the file has been written."""
         claimed, before = decided.claimed, decided.before
         is_same = (present.exists, present.digest) == (before.exists, before.digest)

@@ -11,8 +11,8 @@ import sublime
 from ...base.text_digest import text_digest
 from .. import queues, texts
 from . import comments
-from .open_diffs import diffs
-from .record import DiffRecord, is_diff, update, waiting
+from .open_diffs import undecided_diffs
+from .record import DiffRecord, is_diff, update_record, waiting_record
 
 # Milliseconds without an edit after which a text is saved; and milliseconds since the first unsaved
 # edit after which it is saved even if the user continues to type.
@@ -28,7 +28,7 @@ class TypedTextSaver:
         # When the first unsaved edit was made, by view id; belongs to the worker.
         self._unsaved_since: dict[int, float] = {}
 
-    def modified(self, view: sublime.View) -> None:
+    def note_modified(self, view: sublime.View) -> None:
         """The text of a view has changed; called on the worker."""
         if not is_diff(view):
             return
@@ -44,25 +44,25 @@ class TypedTextSaver:
         if not is_late and view.change_count() != count:
             return
         del self._unsaved_since[view.id()]
-        record = waiting(view)
+        record = waiting_record(view)
         if record is not None and record.is_whole:
             # A large text takes some milliseconds, too many for the UI thread.
             text = texts.text_of(view)
-            found = partial(self._found, view, record.id, text, text_digest(text))
+            found = partial(self._save_text, view, record.id, text, text_digest(text))
             queues.on_ui_thread(found)
 
     def save_all(self, window: sublime.Window) -> None:
         """Save all texts, including the edits of the last moment."""
-        for view, record in list(diffs(window)):
+        for view, record in list(undecided_diffs(window)):
             if record.is_whole:
                 text = texts.text_of(view)
-                self._found(view, record.id, text, text_digest(text))
+                self._save_text(view, record.id, text, text_digest(text))
 
-    def _found(self, view: sublime.View, id: str, text: str, digest: str) -> None:
-        record = waiting(view)
+    def _save_text(self, view: sublime.View, id: str, text: str, digest: str) -> None:
+        record = waiting_record(view)
         # For a restored diff, it is not known yet whether the companion has a newer text.
         if record is None or record.id != id or record.is_restored:
             return
-        record = update(view, record, saved_digest=digest)
-        comments.save(view)
+        record = update_record(view, record, saved_digest=digest)
+        comments.save_comments(view)
         self._save(record, text)

@@ -21,7 +21,7 @@ from .. import panels, sharing_settings
 from ..stories import run_in_thread
 from .edit_rows import EditRow
 from .queue import ReviewQueue
-from .record import waiting
+from .record import waiting_record
 from .written_reviews import WrittenReviews
 
 NONE = "No CLI of this window has made an edit without asking."
@@ -49,11 +49,11 @@ class Unasked:
         self._queue = queue
         self._tell = tell
 
-    def gather(self, window_id: int, found: UnaskedEdit) -> None:
+    def gather_edit(self, window_id: int, found: UnaskedEdit) -> None:
         """A CLI made the edit. It counts as one with the edit before it of the same file in the
         same turn, unless somebody else wrote the file in between."""
-        edit = _edit(window_id, found)
-        earlier = self._earlier(edit)
+        edit = _new_edit(window_id, found)
+        earlier = self._earlier_edit(edit)
         if earlier is None:
             self._kept.add(edit)
             return
@@ -62,24 +62,24 @@ class Unasked:
         is_back = whole.before.exists and whole.before.known_digest == found.after.known_digest
         self._kept.replace(earlier, None if is_back else whole)
 
-    async def rows(self, window: sublime.Window) -> list[EditRow]:
+    async def edit_rows(self, window: sublime.Window) -> list[EditRow]:
         """The window's edits, the newest turn first; choosing one opens its review. Then the open
         reviews of other written edits."""
         edits = self._edits.unasked_edits(window.id())
-        counts = (await run_in_thread(partial(_counts, edits)) or {}) if edits else {}
-        views = self._reviews.views()
+        counts = (await run_in_thread(partial(_line_counts, edits)) or {}) if edits else {}
+        views = self._reviews.review_views()
         found = [
             EditRow(
-                _item(edit, counts.get(edit.id, "")),
-                partial(self._show, window, edit),
+                _edit_item(edit, counts.get(edit.id, "")),
+                partial(self._show_edit, window, edit),
                 views.pop(edit.id, None),
             )
             for edit in edits
         ]
         for view in views.values():
-            record = waiting(view)
+            record = waiting_record(view)
             if record is not None:
-                found.append(self._queue.row(view, record))
+                found.append(self._queue.diff_row(view, record))
         return found
 
     async def show_next(self, window: sublime.Window) -> bool:
@@ -87,33 +87,33 @@ class Unasked:
         known = self._kept.of_window(window.id())
         unseen = [edit for edit in known if edit.state is EditState.WRITTEN]
         if unseen:
-            await self._reviews.open(window, unseen[0])
+            await self._reviews.open_review(window, unseen[0])
         return bool(unseen)
 
     async def undo_turn(self, window: sublime.Window) -> None:
         """Undo all edits of a turn, the newest first; of several turns the user chooses one."""
-        known = self._turns(window)
+        known = self._edits_by_turn(window)
         turns = [turn for turn in known if not all(each.problem for each in turn)]
         if not turns:
             self._tell(NOTHING_LEFT if known else NONE)
             return
         number = 0
         if len(turns) > 1:
-            items = [[_prompt(turn[0]), _extent(turn)] for turn in turns]
+            items = [[_prompt_line(turn[0]), _undo_extent(turn)] for turn in turns]
             number = await panels.ask_choice(window, items, "Undo the edits of which turn?")
         if number < 0:
             return
         turn = turns[number]
-        items = [[f"Undo {_edits(len(_undoable(turn)))}", _extent(turn)], GO_BACK]
-        if await panels.ask_choice(window, items, _prompt(turn[0])) == 0:
+        items = [[f"Undo {_edits_words(len(_undoable_edits(turn)))}", _undo_extent(turn)], GO_BACK]
+        if await panels.ask_choice(window, items, _prompt_line(turn[0])) == 0:
             await self._undo_all(window, turn[0].turn)
 
     async def _undo_all(self, window: sublime.Window, turn: str) -> None:
         edits = self._kept.of_turn(turn)
-        undoable = _undoable(edits)
-        problems = [await self._reviews.undo(window, edit) for edit in reversed(undoable)]
+        undoable = _undoable_edits(edits)
+        problems = [await self._reviews.undo_edit(window, edit) for edit in reversed(undoable)]
         found = [problem for problem in problems if problem]
-        done, lost = UNDONE.format(_edits(len(undoable) - len(found))), _lost(edits)
+        done, lost = UNDONE.format(_edits_words(len(undoable) - len(found))), _lost_words(edits)
         found += [lost] if lost else []
         self._tell(" ".join([done, *found]))
         if found:
@@ -121,22 +121,22 @@ class Unasked:
                 window, [[problem, ""] for problem in found], f"{done} Not undone:"
             )
 
-    async def _show(self, window: sublime.Window, edit: Edit) -> None:
+    async def _show_edit(self, window: sublime.Window, edit: Edit) -> None:
         # It may have gone on while the list was open.
-        now = self._kept.find(edit.id) or self._latest(edit)
+        now = self._kept.find(edit.id) or self._latest_edit(edit)
         if now is not None:
-            await self._reviews.open(window, now)
+            await self._reviews.open_review(window, now)
 
-    def _latest(self, edit: Edit) -> Edit | None:
+    def _latest_edit(self, edit: Edit) -> Edit | None:
         alike = [other for other in self._kept.of_turn(edit.turn) if other.path == edit.path]
         return alike[-1] if alike else None
 
-    def _turns(self, window: sublime.Window) -> list[list[Edit]]:
+    def _edits_by_turn(self, window: sublime.Window) -> list[list[Edit]]:
         """The window's edits by turns, the newest turn first."""
         edits = self._edits.unasked_edits(window.id())
         return [list(turn) for _id, turn in groupby(edits, lambda edit: edit.turn)]
 
-    def _earlier(self, edit: Edit) -> Edit | None:
+    def _earlier_edit(self, edit: Edit) -> Edit | None:
         """The edit that this one goes on with."""
         alike = [
             other
@@ -148,7 +148,7 @@ class Unasked:
         return alike[-1] if alike[-1].after == edit.before.text else None
 
 
-def _edit(window_id: int, found: UnaskedEdit) -> Edit:
+def _new_edit(window_id: int, found: UnaskedEdit) -> Edit:
     window = sublime.Window(window_id)
     is_there = window.is_valid()
     return Edit(
@@ -166,7 +166,7 @@ def _edit(window_id: int, found: UnaskedEdit) -> Edit:
     )
 
 
-def _counts(edits: Sequence[Edit]) -> Mapping[str, str]:
+def _line_counts(edits: Sequence[Edit]) -> Mapping[str, str]:
     """The lines added and removed, by the edit's id; without large texts."""
     found = {}
     for edit in edits:
@@ -177,7 +177,7 @@ def _counts(edits: Sequence[Edit]) -> Mapping[str, str]:
     return found
 
 
-def _item(edit: Edit, counts: str) -> sublime.QuickPanelItem:
+def _edit_item(edit: Edit, counts: str) -> sublime.QuickPanelItem:
     state = (
         "looked at"
         if edit.state is EditState.KEPT
@@ -186,7 +186,7 @@ def _item(edit: Edit, counts: str) -> sublime.QuickPanelItem:
         else ""
     )
     state = "" if edit.problem else state
-    details = [f"{edit.client}: {_prompt(edit)}", os.path.dirname(edit.path)]
+    details = [f"{edit.client}: {_prompt_line(edit)}", os.path.dirname(edit.path)]
     at = time.strftime("%H:%M", time.localtime(edit.at))
     return sublime.QuickPanelItem(
         os.path.basename(edit.path),
@@ -195,37 +195,39 @@ def _item(edit: Edit, counts: str) -> sublime.QuickPanelItem:
     )
 
 
-def _prompt(edit: Edit) -> str:
+def _prompt_line(edit: Edit) -> str:
     line = " ".join(edit.prompt.split()) or "a turn whose prompt is not known"
     return line if len(line) <= SHOWN else line[:SHOWN] + "..."
 
 
-def _files(edits: Sequence[Edit]) -> str:
+def _files_words(edits: Sequence[Edit]) -> str:
     """How many files they wrote, and which."""
     count = len({edit.path for edit in edits})
-    return f"{count} file{'' if count == 1 else 's'}: {_names(edits)}"
+    return f"{count} file{'' if count == 1 else 's'}: {_file_names(edits)}"
 
 
-def _names(edits: Sequence[Edit]) -> str:
+def _file_names(edits: Sequence[Edit]) -> str:
     names = list(dict.fromkeys(os.path.basename(edit.path) for edit in edits))
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     return ", ".join(names[:NAMED]) + more
 
 
-def _undoable(edits: Sequence[Edit]) -> list[Edit]:
+def _undoable_edits(edits: Sequence[Edit]) -> list[Edit]:
     return [edit for edit in edits if not edit.problem]
 
 
-def _extent(turn: Sequence[Edit]) -> str:
+def _undo_extent(turn: Sequence[Edit]) -> str:
     """What undoing the turn concerns, and what of it cannot be undone."""
-    return ". ".join(words for words in (_files(_undoable(turn)), _lost(turn)) if words)
+    return ". ".join(
+        words for words in (_files_words(_undoable_edits(turn)), _lost_words(turn)) if words
+    )
 
 
-def _lost(turn: Sequence[Edit]) -> str:
+def _lost_words(turn: Sequence[Edit]) -> str:
     """Which edits can only be listed; empty if there are none."""
     lost = [edit for edit in turn if edit.problem]
-    return f"{_edits(len(lost))} cannot be undone: {_names(lost)}" if lost else ""
+    return f"{_edits_words(len(lost))} cannot be undone: {_file_names(lost)}" if lost else ""
 
 
-def _edits(count: int) -> str:
+def _edits_words(count: int) -> str:
     return f"{count} edit{'' if count == 1 else 's'}"

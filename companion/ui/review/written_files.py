@@ -31,7 +31,7 @@ ENDS = ("no final line end", "read-only")
 MIXED = "mixed line ends"
 
 
-async def write(window: sublime.Window, edit: Edit, text: str, name: str) -> str:
+async def write_edit_text(window: sublime.Window, edit: Edit, text: str, name: str) -> str:
     """Put the text into the file that the edit wrote. Gives a sentence if that was not done."""
     present = await file_reading.read_content(edit.path)
     if texts.unsaved_view(edit.path) is not None:
@@ -43,7 +43,7 @@ async def write(window: sublime.Window, edit: Edit, text: str, name: str) -> str
     return await _through_tab(window, edit.path, present, text, name)
 
 
-async def put(
+async def put_text(
     window: sublime.Window,
     path: str,
     text: str,
@@ -52,7 +52,7 @@ async def put(
 ) -> str:
     """Put an accepted text into the file, if its digest is still `before`, None for an unknown one.
     Gives a sentence if that was not done; else calls `on_written` as soon as it was."""
-    present, known_as = await file_reading.read_content(path), name(path)
+    present, known_as = await file_reading.read_content(path), file_name(path)
     if texts.unsaved_view(path) is not None:
         return UNSAVED.format(known_as)
     if before is not None and present.known_digest != before:
@@ -64,21 +64,23 @@ async def put(
         return ""
     if not present.exists:
         await run_in_thread(partial(os.makedirs, os.path.dirname(path), exist_ok=True))
-    was_open = _tab(window, path) is not None
+    was_open = _find_tab(window, path) is not None
     problem = await _through_tab(window, path, present, text, known_as)
     if problem:
         return problem
     on_written()
-    view = _tab(window, path)
+    view = _find_tab(window, path)
     if not (was_open or view is None or view.is_dirty()):
         # Hundreds can be accepted at once.
         view.close()
     return ""
 
 
-async def redo(companion: Companion, window: sublime.Window, edit: Edit, after: Original) -> str:
-    """Make the file again what it was after the edit, as `undo` does the opposite."""
-    present, known_as = await file_reading.read_content(edit.path), name(edit.path)
+async def redo_edit(
+    companion: Companion, window: sublime.Window, edit: Edit, after: Original
+) -> str:
+    """Make the file again what it was after the edit, as `undo_edit` does the opposite."""
+    present, known_as = await file_reading.read_content(edit.path), file_name(edit.path)
     before = edit.before
     if texts.unsaved_view(edit.path) is not None:
         return UNSAVED.format(known_as)
@@ -86,7 +88,7 @@ async def redo(companion: Companion, window: sublime.Window, edit: Edit, after: 
         return ""
     if (present.exists, present.known_digest) != (before.exists, before.known_digest):
         return present.note or CHANGED.format(known_as)
-    if before.exists and _is_alike(after, present) and _tab(window, edit.path) is not None:
+    if before.exists and _is_alike(after, present) and _find_tab(window, edit.path) is not None:
         return await _through_tab(window, edit.path, present, after.text, known_as)
     known = before.text if before.exists else None
     problem, other = await companion.ask(FileUndoing(edit.path, after, known))
@@ -95,7 +97,7 @@ async def redo(companion: Companion, window: sublime.Window, edit: Edit, after: 
     return problem or (CHANGED.format(known_as) if other is not None else "")
 
 
-async def undo(companion: Companion, window: sublime.Window, edit: Edit, name: str) -> str:
+async def undo_edit(companion: Companion, window: sublime.Window, edit: Edit, name: str) -> str:
     """Make the file what it was before the edit: in its tab if that gives the very file, else byte
     for byte on disk. Gives a sentence if that was not done."""
     present = await file_reading.read_content(edit.path)
@@ -106,7 +108,7 @@ async def undo(companion: Companion, window: sublime.Window, edit: Edit, name: s
         return ""
     if edit.problem or not is_text(present, edit.after or ""):
         return edit.problem or present.note or CHANGED.format(name)
-    if before.exists and _is_alike(before, present) and _tab(window, edit.path) is not None:
+    if before.exists and _is_alike(before, present) and _find_tab(window, edit.path) is not None:
         return await _through_tab(window, edit.path, present, before.text, name)
     problem, other = await companion.ask(FileUndoing(edit.path, before, edit.after or ""))
     if not problem and other is None:
@@ -123,27 +125,29 @@ def show_again(edit: Edit) -> None:
             view.run_command("revert")
 
 
-def name(path: str) -> str:
+def file_name(path: str) -> str:
     """The file's name in a sentence."""
     return os.path.basename(path)
 
 
 def is_text(present: Original, text: str) -> bool:
     """Whether the file has this text and nothing else."""
-    return present.exists and not present.note and _bare(present.text) == _bare(text)
+    return (
+        present.exists and not present.note and _without_mark(present.text) == _without_mark(text)
+    )
 
 
 async def _through_tab(
     window: sublime.Window, path: str, present: Original, text: str, name: str
 ) -> str:
-    view = _tab(window, path) or _opened(window, path)
+    view = _find_tab(window, path) or _open_tab(window, path)
     is_asked = False
     for _ in range(CHECKS):
         if not view.is_valid() or view.is_dirty():
             break
         if not view.is_loading():
-            if texts.text_of(view) == _bare(present.text):
-                return _saved(view, _bare(text), name)
+            if texts.text_of(view) == _without_mark(present.text):
+                return _save_tab(view, _without_mark(text), name)
             if not is_asked:
                 # It has not noticed yet that the file is another one.
                 is_asked = True
@@ -152,7 +156,7 @@ async def _through_tab(
     return (UNSAVED if view.is_valid() and view.is_dirty() else NOT_SHOWN).format(name)
 
 
-def _saved(view: sublime.View, text: str, name: str) -> str:
+def _save_tab(view: sublime.View, text: str, name: str) -> str:
     """Replace the text of the tab and save it; in one step, so that nobody types in between."""
     if view.is_read_only():
         return READ_ONLY.format(name)
@@ -162,14 +166,14 @@ def _saved(view: sublime.View, text: str, name: str) -> str:
     return "" if is_taken and not view.is_dirty() else NOT_SAVED.format(name)
 
 
-def _tab(window: sublime.Window, path: str) -> sublime.View | None:
+def _find_tab(window: sublime.Window, path: str) -> sublime.View | None:
     """The file's tab, that of the window if there are several."""
     others = [other for other in application.all_windows() if other != window]
     found = (each.find_open_file(path) for each in (window, *others) if each.is_valid())
     return next((view for view in found if view is not None), None)
 
 
-def _opened(window: sublime.Window, path: str) -> sublime.View:
+def _open_tab(window: sublime.Window, path: str) -> sublime.View:
     """Open the file among the user's own tabs; the keyboard and what they look at stay."""
     active = window.active_view()
     with texts.first_group_unchanged(window) as home:
@@ -180,7 +184,7 @@ def _opened(window: sublime.Window, path: str) -> sublime.View:
     return view
 
 
-def _bare(text: str) -> str:
+def _without_mark(text: str) -> str:
     """The text without the byte order mark, which no view shows."""
     return text[1:] if text.startswith(MARK) else text
 

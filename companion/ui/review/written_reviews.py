@@ -26,10 +26,10 @@ from ..keyboard import Keyboard
 from ..stories import Stories, run_in_thread
 from ..user_messages import UserMessages
 from . import comments, ending, large, opening, pair, written_files
-from .open_diffs import diffs, name_of, partner
+from .open_diffs import name_of, partner_view, undecided_diffs
 from .owners import WordsToClis
-from .queue import show
-from .record import DiffRecord, Origin, update, waiting
+from .queue import show_diff
+from .record import DiffRecord, Origin, update_record, waiting_record
 from .reviews import OVER, Reviews
 from .scrolling import Scrolling
 
@@ -76,41 +76,45 @@ class WrittenReviews:
         # The ids of the diffs that are being decided on.
         self._pressed: set[str] = set()
 
-    async def open(self, window: sublime.Window, edit: Edit, take_focus: bool = True) -> None:
+    async def open_review(
+        self, window: sublime.Window, edit: Edit, take_focus: bool = True
+    ) -> None:
         """Show the edit beside the file as it was before. What cannot be shown counts as seen."""
         there = self._view_of(edit)
         if there is not None:
             if take_focus:
-                show(there)
+                show_diff(there)
             return
         if edit.problem:
             self._messages.tell_user(edit.problem)
             self._book.replace(edit, replace(edit, state=EditState.KEPT))
             return
         present = await file_reading.read_content(edit.path)
-        digest = await run_in_thread(partial(large.parts, edit.before.text, edit.after or ""))
+        digest = await run_in_thread(
+            partial(large.differing_parts, edit.before.text, edit.after or "")
+        )
         if self._view_of(edit) is not None or self._book.find(edit.id) is None:
             # Meanwhile it was opened, or it went on or was undone.
             return
         if digest is not None and not self._reviews.has_room_for(digest):
             digest = None
         proposal = Proposal("", edit.path, edit.after or "", client=edit.client, opened_at=edit.at)
-        shown = large.shown(proposal, edit.before, digest)
+        shown = large.shown_texts(proposal, edit.before, digest)
         keyboard = self._keyboard.in_window(window)
         is_digest = digest is not None
         origin = Origin(edit_id=edit.id)
         view, _note = opening.open_diff(window, *shown, keyboard, take_focus, is_digest, origin)
-        record = waiting(view)
+        record = waiting_record(view)
         if record is not None:
             is_same = written_files.is_text(present, edit.after or "")
-            update(view, record, file_digest=present.digest if is_same else OTHER)
-        self._reviews.begin(view, edit.before.text, digest)
-        self._scrolling.follow(view)
+            update_record(view, record, file_digest=present.digest if is_same else OTHER)
+        self._reviews.begin_review(view, edit.before.text, digest)
+        self._scrolling.follow_pair(view)
 
-    async def keep(self, window: sublime.Window, view: sublime.View) -> bool:
+    async def keep_edit(self, window: sublime.Window, view: sublime.View) -> bool:
         """Keep what the right side shows, and write it if the user has changed it. Gives whether
         the review is over."""
-        record, edit = waiting(view), self._edit(view)
+        record, edit = waiting_record(view), self._reviewed_edit(view)
         if record is None or edit is None:
             return False
         if record.id in self._pressed:
@@ -119,24 +123,24 @@ class WrittenReviews:
         self._pressed.add(record.id)
         try:
             async with self._reviews.presses.take_place(record.id):
-                return await self._keep(window, edit, view)
+                return await self._keep_text(window, edit, view)
         finally:
             self._pressed.discard(record.id)
 
-    async def _keep(self, window: sublime.Window, edit: Edit, view: sublime.View) -> bool:
-        text = await self._text(view, edit)
-        if text is None or waiting(view) is None:
-            if waiting(view) is None:
+    async def _keep_text(self, window: sublime.Window, edit: Edit, view: sublime.View) -> bool:
+        text = await self._wanted_text(view, edit)
+        if text is None or waiting_record(view) is None:
+            if waiting_record(view) is None:
                 self._messages.warn_user(OVER.format(name_of(view)))
             return False
         problem = ""
         if text != edit.after:
-            problem = await written_files.write(window, edit, text, name_of(view))
+            problem = await written_files.write_edit_text(window, edit, text, name_of(view))
         if problem:
             self._messages.tell_user(problem)
             return False
-        self.seen(window, edit, text)
-        return self._kept(window, edit, view, text)
+        self.mark_edit_seen(window, edit, text)
+        return self._finish_keeping(window, edit, view, text)
 
     def begin_undo(self, view: sublime.View, note: str = "") -> bool:
         """Begin to undo the edit of the review."""
@@ -146,51 +150,53 @@ class WrittenReviews:
 
     async def undo_and_tell(self, window: sublime.Window, edit: Edit) -> bool:
         """Make the file what it was before the edit; gives whether that was done."""
-        problem = await self.undo(window, edit)
-        self._messages.tell_user(problem or UNDONE.format(written_files.name(edit.path)))
+        problem = await self.undo_edit(window, edit)
+        self._messages.tell_user(problem or UNDONE.format(written_files.file_name(edit.path)))
         return not problem
 
-    async def undo(self, window: sublime.Window, edit: Edit) -> str:
+    async def undo_edit(self, window: sublime.Window, edit: Edit) -> str:
         """Make the file what it was before the edit. Gives a sentence if that was not done."""
-        name = written_files.name(edit.path)
-        problem = await written_files.undo(self._companion, window, edit, name)
+        name = written_files.file_name(edit.path)
+        problem = await written_files.undo_edit(self._companion, window, edit, name)
         if problem or self._book.find(edit.id) is None:
             return problem
         self._book.replace(edit, None)
         self._tell_model(window, edit, is_whole=True)
         view = self._view_of(edit)
         if view is not None:
-            self.leave(view)
+            self.leave_review(view)
         return ""
 
-    async def redo(
+    async def redo_edit(
         self, window: sublime.Window, book: EditBook, edit: Edit, after: Original
     ) -> str:
         """Make an undone edit of the book again: the file was this after it. Gives a sentence if
         that was not done."""
-        problem = await written_files.redo(self._companion, window, edit, after)
+        problem = await written_files.redo_edit(self._companion, window, edit, after)
         if not problem and book.find(edit.id) is None:
             book.bring_back(replace(edit, state=EditState.WRITTEN))
             self._tell_model(window, edit, is_whole=False)
         return problem
 
-    def leave(self, view: sublime.View, close: Close = _put_away) -> None:
+    def leave_review(self, view: sublime.View, close: Close = _put_away) -> None:
         """Close the review without a decision; what the user typed stays as a tab."""
-        claimed = ending.claim(view)
+        claimed = ending.claim_diff(view)
         if claimed is not None:
             keyboard = self._keyboard.in_window(claimed.window)
             queues.on_ui_thread(partial(close, claimed, keyboard))
             self._reviews.forget_soon()
 
-    def resume(self) -> None:
+    def resume_reviews(self) -> None:
         """The edits from before a restart are known: go on with reviews that lack a left side."""
         for window in sublime.windows():
-            for view, record in list(diffs(window)):
+            for view, record in list(undecided_diffs(window)):
                 edit = self._book.find(record.edit_id)
-                is_alone = self._reviews.of(view) is None and not partner(view).is_valid()
+                is_alone = (
+                    self._reviews.review_of(view) is None and not partner_view(view).is_valid()
+                )
                 if edit is not None and not edit.problem and is_alone:
-                    pair.compare(view, record, edit.before)
-                    self._reviews.begin(view, edit.before.text)
+                    pair.compare_with(view, record, edit.before)
+                    self._reviews.begin_review(view, edit.before.text)
 
     def is_open(self, edit: Edit) -> bool:
         return self._view_of(edit) is not None
@@ -198,26 +204,26 @@ class WrittenReviews:
     async def undo_shown(self, window: sublime.Window, view: sublime.View, note: str = "") -> bool:
         """Undo the edit of the review; the user's words go to the CLI. Gives whether it is
         undone."""
-        edit = self._edit(view)
-        words = comments.words(view, self._reviews.of(view), note)
+        edit = self._reviewed_edit(view)
+        words = comments.comment_words(view, self._reviews.review_of(view), note)
         if edit is None or not await self.undo_and_tell(window, edit):
             return False
-        self._give(window, edit, words)
+        self._give_words(window, edit, words)
         return True
 
-    async def _text(self, view: sublime.View, edit: Edit) -> str | None:
+    async def _wanted_text(self, view: sublime.View, edit: Edit) -> str | None:
         """The text that the user wants; None if the review ends meanwhile."""
-        record, review = waiting(view), self._reviews.of(view)
+        record, review = waiting_record(view), self._reviews.review_of(view)
         if record is not None and record.is_whole:
             return texts.text_of(view)
         if review is None or review.digest is None:
             # Only the beginning is shown, and nothing can be dropped.
             return edit.after
-        if await self._reviews.comparison(view) is None:
+        if await self._reviews.wait_for_comparison(view) is None:
             return None
         return edit.after if review.text is None else review.text
 
-    def seen(self, window: sublime.Window, edit: Edit, text: str | None = None) -> None:
+    def mark_edit_seen(self, window: sublime.Window, edit: Edit, text: str | None = None) -> None:
         """The user has looked at the edit, and the file has the text, None for that of the CLI."""
         if text is None or text == edit.after:
             self._book.replace(edit, replace(edit, state=EditState.KEPT))
@@ -227,30 +233,30 @@ class WrittenReviews:
         now = replace(edit, after=text, state=EditState.KEPT, id=uuid4().hex)
         self._book.replace(edit, None if is_undone else now)
         view = self._view_of(edit)
-        record = waiting(view) if view is not None else None
+        record = waiting_record(view) if view is not None else None
         if view is not None and record is not None:
-            update(view, record, edit_id=now.id)
+            update_record(view, record, edit_id=now.id)
         self._tell_model(window, edit, is_undone)
 
-    def _kept(
+    def _finish_keeping(
         self, window: sublime.Window, edit: Edit, view: sublime.View, text: str | None
     ) -> bool:
         """The file is as the user wants it: the review is over, unless they have typed since."""
-        record = waiting(view)
+        record = waiting_record(view)
         if record is None:
             return False
         if record.is_whole and texts.text_of(view) != text:
             self._messages.tell_user(TYPED.format(name_of(view)))
             return False
-        words = comments.words(view, self._reviews.of(view))
+        words = comments.comment_words(view, self._reviews.review_of(view))
         self._messages.tell_user(KEPT.format(name_of(view)))
-        self.leave(view, ending.close)
-        self._give(window, edit, words)
+        self.leave_review(view, ending.close_diff)
+        self._give_words(window, edit, words)
         return True
 
-    def _give(self, window: sublime.Window, edit: Edit, words: str) -> None:
+    def _give_words(self, window: sublime.Window, edit: Edit, words: str) -> None:
         """The user's words about the edit go to a CLI, or into a chat."""
-        home = _home(window, edit)
+        home = _home_window(window, edit)
         if words and conversation_of(edit):
             self.words_to_chats.emit((home, edit, words))
         else:
@@ -260,12 +266,12 @@ class WrittenReviews:
         if conversation_of(edit):
             self.chat_edits_changed.emit(edit)
             return
-        id = _home(window, edit).id()
+        id = _home_window(window, edit).id()
         self._companion.post(EditTakenBack(id, edit.turn, edit.client, edit.path, is_whole))
 
-    def _edit(self, view: sublime.View) -> Edit | None:
+    def _reviewed_edit(self, view: sublime.View) -> Edit | None:
         """The edit that is reviewed; None if it is forgotten, which the user is told."""
-        record: DiffRecord | None = waiting(view)
+        record: DiffRecord | None = waiting_record(view)
         if record is None:
             return None
         found = self._book.find(record.edit_id)
@@ -274,20 +280,20 @@ class WrittenReviews:
             return None
         return found
 
-    def views(self) -> dict[str, sublime.View]:
+    def review_views(self) -> dict[str, sublime.View]:
         """The right views of all reviews, by the ids of their edits."""
         found: dict[str, sublime.View] = {}
         for window in sublime.windows():
-            for view, record in diffs(window):
+            for view, record in undecided_diffs(window):
                 if record.edit_id:
                     found.setdefault(record.edit_id, view)
         return found
 
     def _view_of(self, edit: Edit) -> sublime.View | None:
-        return self.views().get(edit.id)
+        return self.review_views().get(edit.id)
 
 
-def _home(window: sublime.Window, edit: Edit) -> sublime.Window:
+def _home_window(window: sublime.Window, edit: Edit) -> sublime.Window:
     """The window of the edit's CLI; that of the review if the former is closed."""
     home = sublime.Window(edit.window_id)
     return home if home.is_valid() else window

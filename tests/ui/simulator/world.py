@@ -27,7 +27,7 @@ from GeminiCompanion.companion.ide.service import Companion
 from GeminiCompanion.companion.ide.silence import GRACE
 from GeminiCompanion.companion.ui.chat.chat_view import CONVERSATION
 from GeminiCompanion.companion.ui.review import large, open_diffs
-from GeminiCompanion.companion.ui.review.record import comments, is_diff
+from GeminiCompanion.companion.ui.review.record import is_diff, stored_comments
 from GeminiCompanion.companion.ui.sublime_editor import SublimeEditor
 
 from ...virtual_loop import Endless
@@ -248,13 +248,13 @@ class World:
     def _check(self, unwritten: list[str]) -> None:
         views = self.window.views()
         places = [text_of(view) for view in views if view != self._chat.view]
-        found = [view for view, _record in open_diffs.diffs(self.window)]
-        self.ledger.hooks.check(places, [it.text for view in found for it in comments(view)])
+        found = [view for view, _record in open_diffs.undecided_diffs(self.window)]
+        self.ledger.hooks.check(places, [it.text for view in found for it in stored_comments(view)])
         self.ledger.check(places + self._files() + unwritten, self._undecided(), self._chat)
 
     def _undecided(self) -> set[tuple[str, str]]:
         """The sessions and paths of the proposals that wait for the user."""
-        found = open_diffs.diffs(self.window)
+        found = open_diffs.undecided_diffs(self.window)
         return {(record.session_id, record.path) for _view, record in found}
 
     def _files(self) -> list[str]:
@@ -324,7 +324,7 @@ class World:
         known = self.ledger.proposals
         found = [
             it
-            for it in open_diffs.diffs(self.window)
+            for it in open_diffs.undecided_diffs(self.window)
             if is_diff(it[0]) and (it[1].session_id, it[1].path) in known
         ]
         if not found or plugin._host.running is None:
@@ -349,7 +349,9 @@ class World:
     def _drop_one(self, shown: Shown | None, press: Callable[[str, str], None]) -> None:
         """Each change is dropped once: the second press would take that back."""
         running = plugin._host.running
-        review = running.diffs.reviews.of(shown[0]) if shown is not None and running else None
+        review = (
+            running.diffs.reviews.review_of(shown[0]) if shown is not None and running else None
+        )
         comparison = review.comparison if review is not None else None
         if shown is None or comparison is None or not comparison.keys:
             return
