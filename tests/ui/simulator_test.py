@@ -46,9 +46,9 @@ class Simulator(unittest.TestCase):
             self.assertRegex(output, rf"\b[1-9]\d* {what}\b")
 
     def test_a_seed_replays(self) -> None:
-        _, alone = run("--from", "21", "--seeds", "1", "--trace")
-        _, among = run("--from", "20", "--seeds", "2", "--trace")
-        trace = among.split("\nseed 21\n")[1].split("\n2 seeds in ")[0]
+        _, alone = run("--from", "23", "--seeds", "1", "--trace")
+        _, among = run("--from", "22", "--seeds", "2", "--trace")
+        trace = among.split("\nseed 23\n")[1].split("\n2 seeds in ")[0]
         self.assertIn("accept", trace)
         self.assertIn("agent hears", trace)
         self.assertIn(trace, alone)

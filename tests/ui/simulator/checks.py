@@ -3,6 +3,7 @@ that a proposal brings, that the user types, or that they send."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -55,6 +56,15 @@ class Proposal:
     may_be_listed: bool = False
 
     @property
+    def kinds(self) -> set[str]:
+        return {it.kind for it in self.presses}
+
+    @property
+    def decided_at(self) -> list[float]:
+        """When something was pressed in the editor that decides on it."""
+        return [it.at for it in self.presses if it.kind in ("accept", "reject", "close")]
+
+    @property
     def dropped(self) -> list[str]:
         """The rows of the changes that the user has dropped."""
         return [it.mark for it in self.presses if it.kind == "drop"]
@@ -85,6 +95,8 @@ class Ledger:
         self.counts: Counter[str] = Counter()
         # When, and which sentence.
         self.said: list[tuple[float, str]] = []
+        # When the package was unloaded.
+        self.unloads: list[float] = []
         # The words that were typed into the chat, the messages with them, and what agents heard.
         self.words: list[str] = []
         self.messages: list[Message] = []
@@ -188,22 +200,32 @@ class Ledger:
                         self.violate(f"{proposal.name} was told the text of {other.name}: {text!r}")
 
     def check_away(self, waiting: set[tuple[str, str]]) -> None:
-        """To be called once each session has ended whose CLI did not come back."""
-        for proposal in self.unsaid(waiting):
-            self.violate(f"{proposal.name} is decided, and nobody says that its CLI is away")
+        """What the user has decided, and its CLI did not live to hear, they are told. To be called
+        once each session has ended whose CLI did not come back."""
+        for proposal in self.unheard(waiting):
+            if not self._is_said_away(proposal):
+                self.violate(f"{proposal.name} is decided, and nobody says that its CLI is away")
 
-    def unsaid(self, waiting: set[tuple[str, str]]) -> list[Proposal]:
-        """What the user has decided, and its CLI did not live to hear, they are told: once it shows
-        that the CLI is gone. If the package is loaded anew before that, it shows when the session
-        ends, for the CLI has a while to come back to it. Gives that of which they were not told."""
-        unheard = [it for key, it in self.proposals.items() if key not in waiting and not it.heard]
-        return [it for it in unheard if self._is_unsaid(it)]
+    def unheard(self, waiting: set[tuple[str, str]]) -> list[Proposal]:
+        """The proposals that were decided in the editor, and whose CLIs have not heard of it."""
+        found = [it for key, it in self.proposals.items() if key not in waiting and not it.heard]
+        return [it for it in found if it.decided_at and "terminal" not in it.kinds]
 
-    def _is_unsaid(self, proposal: Proposal) -> bool:
-        decided = [it.at for it in proposal.presses if it.kind in ("accept", "reject", "close")]
-        if any(it.kind == "terminal" for it in proposal.presses) or not decided:
-            return False
-        return not any(at >= decided[0] and AWAY in sentence for at, sentence in self.said)
+    def is_expected_back(self, proposal: Proposal) -> bool:
+        """Whether the package was loaded anew after the decision, before anybody noticed that the
+        CLI is gone: it has a while to come back then, until its session ends."""
+        begin, end = proposal.decided_at[0], self._noticed_at(proposal)
+        return any(begin <= at <= end for at in self.unloads)
+
+    def _is_said_away(self, proposal: Proposal) -> bool:
+        """As soon as it shows that the CLI is gone; later only where it was expected back."""
+        until = self._noticed_at(proposal) + DONE
+        until = math.inf if self.is_expected_back(proposal) else until
+        times = [at for at, sentence in self.said if AWAY in sentence]
+        return any(proposal.decided_at[0] <= at <= until for at in times)
+
+    def _noticed_at(self, proposal: Proposal) -> float:
+        return max(proposal.decided_at[-1], proposal.cli.noticed_at)
 
     def _check_drop(self, proposal: Proposal, press: Press) -> None:
         """What was dropped before it was accepted is not accepted, or the user is told."""

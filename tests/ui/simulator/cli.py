@@ -39,6 +39,8 @@ class Cli:
         self.port = port
         self._world, self._heard = world, heard
         self.is_dead = False
+        # When it shows that it is dead.
+        self.noticed_at = 0.0
         self.extension = Extension(self, world)
         self._session = ""
         self._last_event: int | None = None
@@ -119,7 +121,8 @@ class Cli:
         self.is_dead = True
         if self._reading is not None:
             seconds = self._world.random.choice(NOTICED)
-            self._world.parts.loop.call_later(seconds, self._end_stream, self._reading)
+            self.noticed_at = self._world.parts.loop.now + seconds
+            self._world.parts.loop.call_at(self.noticed_at, self._end_stream, self._reading)
 
     def _end_stream(self, reading: asyncio.Future[None]) -> None:
         self._is_noticed.set()

@@ -52,7 +52,7 @@ REST = 12.0
 ACTIONS = {
     "propose": 3,
     "drop": 5,
-    "hurry": 4,
+    "hurry": 6,
     "sheet": 2,
     "drop_in_sheet": 2,
     "type_in_sheet": 3,
@@ -208,10 +208,10 @@ class World:
         await self._until(lambda: plugin._host.environment_of(self.window))
         self.press(self._chat.open)
         port = plugin._host.environment_of(self.window)["GEMINI_CLI_IDE_SERVER_PORT"]
-        for number in range(1, 1 + self.random.choice((1, 2, 3))):
+        for number in range(1, 1 + self.random.choice((1, 2, 3, 3))):
             self._clis.append(Cli(self, number, int(port), self._heard))
             await self._clis[-1].connect()
-        actions = [name for name, count in ACTIONS.items() for _ in range(count)]
+        actions = self._choose_actions()
         for _ in range(self.random.choice((30, 80))):
             await asyncio.sleep(self.random.choice((0.0, 0.0, 0.002, 0.05, 0.5)))
             action = self.random.choice(actions)
@@ -226,13 +226,18 @@ class World:
         unwritten = plugin._host.running.companion.ask(UnwrittenTexts(self.window.id()))
         await self._until(lambda: unwritten.is_there)
         self._check([it.text for it in unwritten.result()])
-        if self.ledger.unsaid(self._undecided()):
+        if any(map(self.ledger.is_expected_back, self.ledger.unheard(self._undecided()))):
             await asyncio.sleep(GRACE)
         self.ledger.check_away(self._undecided())
         self.press(plugin.plugin_unloaded)
         for cli in self._clis:
             cli.end()
         await asyncio.sleep(REST)
+
+    def _choose_actions(self) -> list[str]:
+        """Each run has about the half of what can happen, so that some have much of the same."""
+        chosen = [it for it in ACTIONS if it == "propose" or self.random.random() < 0.5]
+        return [name for name in chosen for _ in range(ACTIONS[name])]
 
     def press(self, work: Callable[[], Any]) -> None:
         """What the user or the editor does on the UI thread."""
@@ -342,9 +347,7 @@ class World:
         shown = self._shown()
         for _ in range(2):
             self._drop_one(shown, lambda id, key: self._command("drop_change", id=id, change=key))
-        if shown is not None:
-            self.ledger.press(shown[1], "accept")
-            self._command("accept_diff", id=shown[2].id)
+        self._decide(shown, "accept", "accept_diff")
 
     def _drop_one(self, shown: Shown | None, press: Callable[[str, str], None]) -> None:
         """Each change is dropped once: the second press would take that back."""
@@ -374,13 +377,16 @@ class World:
             view.run_command("append", {"characters": words + "\n"})
 
     def _accept(self) -> None:
-        self._decide("accept", "accept_diff")
+        """At times the CLI has died right before."""
+        shown = self._shown()
+        if shown is not None and self.random.random() < 0.3:
+            self._end_cli(shown[1].cli)
+        self._decide(shown, "accept", "accept_diff")
 
     def _reject(self) -> None:
-        self._decide("reject", "reject_diff")
+        self._decide(self._shown(), "reject", "reject_diff")
 
-    def _decide(self, kind: str, command: str) -> None:
-        shown = self._shown()
+    def _decide(self, shown: Shown | None, kind: str, command: str) -> None:
         if shown is not None:
             self.ledger.press(shown[1], kind)
             self._command(command, id=shown[2].id)
@@ -450,21 +456,16 @@ class World:
         self._command("undo_edits_of_turn")
 
     def _end(self) -> None:
-        """A CLI dies, but for the last one: one that is still to be told something, or that is told
-        of a decision in this moment."""
-        if len(self._alive) > 1:
-            shown = self._shown()
-            owed = [it for it in self._alive if self.ledger.hooks.is_owed(it)]
-            if shown is not None and not shown[1].cli.is_dead and self.random.random() < 0.5:
-                cli = shown[1].cli
-            else:
-                shown, cli = None, self.random.choice(owed or self._alive)
+        """A CLI dies, if there is one that is still to be told something."""
+        owed = [it for it in self._alive if self.ledger.hooks.is_owed(it)]
+        self._end_cli(self.random.choice(owed or self._alive))
+
+    def _end_cli(self, cli: Cli) -> None:
+        """But for the last one."""
+        if not cli.is_dead and len(self._alive) > 1:
             self.note("{} dies", cli)
             self.ledger.counts["CLI died"] += 1
             cli.end()
-            if shown is not None:
-                self.ledger.press(shown[1], "accept")
-                self._command("accept_diff", id=shown[2].id)
 
     # ----- in the sheet of all changes
 
@@ -550,6 +551,7 @@ class World:
             self._reloading = True
             self._chat.leave()
             self.ledger.hooks.unloaded()
+            self.ledger.unloads.append(self.parts.loop.now)
             self.note("unloaded")
             self.ledger.counts["reload"] += 1
             plugin.plugin_unloaded()
