@@ -52,6 +52,10 @@ class DecideEdits(ChatRequest["tuple[str, ...]"]):
         return await in_thread(lambda: _missing_edits(self.edits))
 
 
+# Turns that are asked for at once.
+AT_ONCE = 100
+
+
 @dataclass(frozen=True)
 class Checkpoint:
     """A turn, with the user's message and the files that it changed."""
@@ -64,14 +68,16 @@ class Checkpoint:
 
 @dataclass(frozen=True)
 class Checkpoints(ChatRequest["tuple[Checkpoint, ...]"]):
-    """The turns of a conversation, the last one first; `limit` of them."""
+    """The turns of a conversation, the last one first; at most `limit` of them, and only those
+    before the turn `before`, if that is named. None are left before a turn that is gone."""
 
     chat: str
-    limit: int = 100
+    before: str = ""
+    limit: int = AT_ONCE
 
     async def carry_out(self, chats: Chats) -> tuple[Checkpoint, ...]:
         conversation = await chats.find_chat(self.chat).ready_conversation()
-        page = await conversation.past.read_page(self.limit, None)
+        page = await conversation.past.read_page(self.limit, self.before or None)
         turns = list(page.turns) if page is not None else []
         files = conversation.edits.changed_files
         found = await on_disk(lambda: [tuple(files(turn.id)) for turn in turns], None)

@@ -354,6 +354,21 @@ class WithoutACli(OnDisk):
             fork.side_effect = say_meanwhile
             self.assertEqual(await session_of_fork(), "")
 
+    async def test_a_fork_has_a_title_that_tells_it_from_its_source(self) -> None:
+        self.written()
+        agent = await self.started()
+        title = agent.conversations.known_conversation(ID).record.title
+        made = await agent.fork_conversation(ID, None)
+        again = await agent.fork_conversation(made.id, None) if made is not None else None
+        assert made is not None and again is not None
+        titles = [
+            agent.conversations.known_conversation(fork.id).record.title for fork in (made, again)
+        ]
+        self.assertEqual(titles, [f"{title} (2)", f"{title} (3)"])
+        # Its agent may have one of its own later, and the user's own is never replaced.
+        agent.conversations.known_conversation(made.id).record.tell_title("Another")
+        self.assertEqual(agent.conversations.known_conversation(made.id).record.title, "Another")
+
     async def test_a_server_that_starts_leaves_the_attachments_of_a_fork_in_the_making(
         self,
     ) -> None:

@@ -239,7 +239,7 @@ class Fork(ListingCase):
             self.assertEqual(made.status, 200, made)
             self.assertEqual(self.said(made["sessionId"]), whole[:count])
             self.assertEqual((made["turns"], made["title"], made["model"], made["workspacePath"]),
-                             (count, "Title 7", "a-model", self.workspace))  # fmt: skip
+                             (count, "Title 7 (2)", "a-model", self.workspace))  # fmt: skip
             self.assertEqual(made["usage"]["inputTokens"], 5 * count)
         self.assertEqual(len(self.said(self.fork(7)["sessionId"])), 2)
         self.ask("DELETE", "/sessions/" + made["sessionId"])

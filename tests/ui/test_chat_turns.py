@@ -21,6 +21,7 @@ from GeminiCompanion.companion.base import file_content
 from GeminiCompanion.companion.base.answer import Unanswered
 from GeminiCompanion.companion.chat.attached import IMAGE, Attached
 from GeminiCompanion.companion.chat.edit_requests import (
+    AT_ONCE,
     Checkpoint,
     Checkpoints,
     Rewind,
@@ -168,6 +169,28 @@ class Rewinding(TurnCase):
         # Also where the conversation has still to be begun.
         yield lambda: ("f" * 32, "qwen", "/other") in self.service.wanted
         self.assertTrue(self.view.is_valid())
+
+    def test_the_list_goes_on_to_messages_before_the_last_hundred(self) -> Steps:
+        yield from self.begin_chat()
+        asked = self.panels()
+        self.run_command("rewind")
+        last = tuple(self.turn(f"t{number}") for number in range(250, 150, -1))
+        yield from self.given(Checkpoints, last)
+        yield lambda: asked
+        self.assertEqual(len(asked[0]["items"]), AT_ONCE + 1)
+        asked.pop()["on_select"](AT_ONCE)
+        request = yield from self.given(Checkpoints, (self.turn("t150"), self.turn("t149")))
+        self.assertEqual(request, Checkpoints(self.id, "t151"))
+        yield lambda: asked
+        panel = asked.pop()
+        # Nothing is left before these.
+        self.assertEqual(len(panel["items"]), AT_ONCE + 2)
+        panel["on_select"](AT_ONCE)
+        yield lambda: asked
+        self.assertIn("101 messages", str(asked[0]["items"][0]))
+        asked.pop()["on_select"](0)
+        request = yield from self.given(Rewind, Rewound("f" * 32, "qwen", "/other", "words"))
+        self.assertEqual(request, Rewind(self.id, "t150"))
 
     def test_nothing_is_changed_without_a_second_word(self) -> Steps:
         yield from self.begin_chat()

@@ -85,6 +85,9 @@ class Files(KeepingCase):
         told = "1 of 1 accepted. 1 rejected, because all was dropped."
         yield lambda: any(it.endswith(told) for it in self.sentences)
         self.assertEqual(self.sheet(self.view).marking.undoable, "Undo 1 accepted")
+        # What is the file's own text is in no tab.
+        yield lambda: not any("your edits" in it.name() for it in self.window.views())
+        self.assertFalse(first.is_valid())
 
     def test_if_nothing_is_left_of_any_accepting_all_asks_whether_to_reject(self) -> Steps:
         (right,) = yield from self.propose_files((OLD, NEW))

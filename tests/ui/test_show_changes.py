@@ -99,6 +99,16 @@ class Showing(SheetCase):
         removed = self.texts(view, "gemini_companion_changes_removed_0")
         self.assertEqual(removed, ["line 15\n", "line 2\n"])
 
+    def test_files_are_in_the_order_of_their_paths_whatever_was_proposed_first(self) -> Steps:
+        self.cli = yield from self.connect()
+        view = yield from self.show()
+        for name in ("z.py", "b/new.py", "a.py"):
+            right = yield from self.diff(self.cli, os.path.join(self.folder, name), "made\n")
+            yield from self.until_computed(right)
+            yield from self.until_drawn(view)
+        heads = [row.split()[1] for row in text_of(view).splitlines() if row.startswith("## ")]
+        self.assertEqual([os.path.basename(it) for it in heads], ["a.py", "new.py", "z.py"])
+
     def test_characters_that_differ_within_lines_are_marked(self) -> Steps:
         new = OLD.replace("line 3\n", "lime 3\n").replace("line 20\n", "quite other\n")
         (right,) = yield from self.propose_files((OLD, new))

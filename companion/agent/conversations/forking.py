@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timezone
@@ -19,6 +20,8 @@ from .transcripts import GAP, TranscriptFile
 
 # Lines that are copied; the others are of the conversation and not of what was said.
 COPIED = (MESSAGE[1:], b'{"type":"event",', GAP)
+# A title that was made for a fork.
+NUMBERED = re.compile(r"(.+) \((\d{1,6})\)", re.ASCII | re.DOTALL)
 LEFT_OUT = (b'{"type":"conversation",', b'{"type":"change",')
 
 
@@ -67,8 +70,23 @@ def _head_lines(target: TranscriptFile, summary: ConversationSummary) -> Iterato
     # With its own files, and not with those of the source's sessions.
     # What waits in the source is sent there.
     own = replace(summary.state, session="", loading="", queue=())
+    title = next_title(summary.title)
+    # As before, a title of the user counts before one that the agent gives later.
+    own = replace(own, title=title) if own.title else replace(own, agent_title=title)
     state = replace(own, is_owned=True, is_temporary=False)
     yield _json_line({"type": "change", **state.changes_since(ConversationState())})
+
+
+def next_title(title: str) -> str:
+    """The title of a fork, which tells it from its source.
+
+    >>> next_title("Fix the tests"), next_title("Fix the tests (2)")
+    ('Fix the tests (2)', 'Fix the tests (3)')
+    """
+    numbered = NUMBERED.fullmatch(title)
+    if numbered is not None:
+        return f"{numbered[1]} ({int(numbered[2]) + 1})"
+    return f"{title} (2)" if title else ""
 
 
 def _json_line(values: Any) -> bytes:

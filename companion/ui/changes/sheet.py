@@ -166,6 +166,8 @@ class ChangeSheet:
         counts = {entry.id: entry.change_count for entry in todo}
         shown = [made.get(entry.id) or kept.get(entry.id) for entry in entries]
         sections = [section for section in shown if section is not None]
+        # Of one file, the oldest comes first, as in the entries.
+        sections.sort(key=_path_parts)
         head = plain_section(HEAD, [await self._files.summary_line(sections), ""])
         await self._draw_sections([head, *sections], counts)
 
@@ -313,6 +315,11 @@ def _make_sections(entries: Sequence[SheetEntry]) -> dict[str, Section]:
         if section.text and section.starts and section.characters:
             found[entry.id] = section
     return found
+
+
+def _path_parts(section: Section) -> list[str]:
+    """What puts the files of a folder together, whatever came first."""
+    return section.file.title.replace("\\", "/").split("/")
 
 
 def _is_same(entry: SheetEntry, section: Section | None) -> bool:

@@ -47,6 +47,7 @@ LEFT = " Left alone: {}, changed since. A tab shows what undoing would change th
 NOT_LEFT = " Left alone: {}, changed since."
 EXCLUDED = " Cannot be undone, as what is excluded is not kept: {}."
 GO_BACK = ["Go back", "Nothing is changed."]
+EARLIER = ["Earlier messages", "Those before the messages above."]
 REWIND = (
     "What the agent changed is undone in files that are still as it left them. A new chat has what"
     " was said before; this one stays in the list."
@@ -120,29 +121,43 @@ class TurnActions:
 
     async def rewind_chat(self, window: sublime.Window) -> None:
         """Go back to before a message of the user."""
-        from ...chat.edit_requests import Checkpoints, Rewind
+        from ...chat.edit_requests import Rewind
 
         chat = in_front(self._chats.tabs, window, self._tell)
         if chat is None:
             return
-        found = await self._chats.ask_service(chat, Checkpoints(chat.conversation)) or ()
+        found = await self._choose_message(window, chat)
         if not found:
-            self._tell(NO_MESSAGES)
             return
-        items = [
-            [_message_line(checkpoint.text), _rewind_extent(found[: at + 1])]
-            for at, checkpoint in enumerate(found)
-        ]
-        number = await panels.ask_choice(window, items, "Go back to before which message?")
-        if number < 0:
-            return
-        chosen = found[number]
-        what = [f"Rewind: {_rewind_extent(found[: number + 1])}", REWIND]
+        chosen = found[-1]
+        what = [f"Rewind: {_rewind_extent(found)}", REWIND]
         if await panels.ask_choice(window, [what, GO_BACK], _message_line(chosen.text)) != 0:
             return
         rewound = await self._chats.ask_service(chat, Rewind(chat.conversation, chosen.turn))
         if rewound is not None:
             self._open_rewound(window, rewound)
+
+    async def _choose_message(self, window: sublime.Window, chat: ChatView) -> Sequence[Checkpoint]:
+        """The turn that the user chooses, behind all that came later, the last one first; none if
+        they choose none. Earlier ones are fetched as far as they are wanted."""
+        from ...chat.edit_requests import AT_ONCE, Checkpoints
+
+        found: list[Checkpoint] = []
+        items: list[list[str]] = []
+        while True:
+            before, shown = found[-1].turn if found else "", len(found)
+            page = await self._chats.ask_service(chat, Checkpoints(chat.conversation, before)) or ()
+            for checkpoint in page:
+                found.append(checkpoint)
+                items.append([_message_line(checkpoint.text), _rewind_extent(found)])
+            if not found:
+                self._tell(NO_MESSAGES)
+                return ()
+            earlier = [EARLIER] if len(page) == AT_ONCE else []
+            caption, at = "Go back to before which message?", min(shown, len(items) - 1)
+            number = await panels.ask_choice(window, [*items, *earlier], caption, selected_index=at)
+            if number < len(found):
+                return found[: number + 1]
 
     async def show_turn(self, window: sublime.Window, turn: str = "", path: str = "") -> None:
         """Show what the turn changed in the sheet of all changes, or what it made of the file of

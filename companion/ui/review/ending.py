@@ -54,6 +54,11 @@ class ClaimedDiff:
         restart."""
         return self.text is not None and text_digest(self.text) != self.record.proposed_digest
 
+    @property
+    def is_as_before(self) -> bool:
+        """Whether the text is the one that the left side shows of the file."""
+        return self.original.is_valid() and texts.text_of(self.original) == self.text
+
 
 def acceptance_doubts(
     view: sublime.View, record: DiffRecord, present: Original, has_tab: bool = False
@@ -154,8 +159,9 @@ def close_diff(claimed: ClaimedDiff, keyboard: sublime.View | None) -> None:
 
 def put_away(claimed: ClaimedDiff, keyboard: sublime.View | None, name: str) -> None:
     """Close the diff, as `close_diff` does; but a proposal that the user edited stays as a tab of
-    their own, with `name` in brackets."""
-    if claimed.is_edited:
+    their own, with `name` in brackets. One of which they dropped everything is the file as it
+    was."""
+    if claimed.is_edited and not claimed.is_as_before:
         _hand_over(claimed, name)
         _go_on(claimed, keyboard)
     else:
