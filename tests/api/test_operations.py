@@ -12,6 +12,7 @@ from datetime import datetime, timedelta, timezone
 from unittest import mock
 
 from GeminiCompanion.companion.agent import turn_events as events
+from GeminiCompanion.companion.agent.agents.program import FoundCommand
 from GeminiCompanion.companion.agent.conversations.refusals import Refusals
 from GeminiCompanion.companion.agent.processes.runner import Launch
 from GeminiCompanion.companion.api.operations import metrics
@@ -63,14 +64,14 @@ class Health(ApiTest):
     def test_a_search_for_the_program_that_takes_long_holds_up_nobody_else(self) -> None:
         program, lives = self.program(), []
 
-        def find_slowly(launch: Launch) -> tuple[str, ...]:
+        def find_slowly(launch: Launch) -> FoundCommand:
             connection = self.open()
             # Enough for an answer; the search would wait for it in vain on the server's own loop.
             connection.timeout = 5.0
             with closing(connection):
                 connection.request("GET", "/healthz")
                 lives.append(connection.getresponse().status)
-            return (program,)
+            return FoundCommand((program,))
 
         with mock.patch.object(Launch, "find_command", find_slowly):
             reply = self.ask("GET", "/readyz", headers={"Authorization": ""})

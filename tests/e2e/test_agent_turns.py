@@ -38,9 +38,15 @@ class Turns(AgentCase):
     async def test_an_answer_comes_in_the_pieces_that_the_model_sends(self) -> None:
         self.model.will_play("hello", ["Hel", "lo, ", "you"])
         story = await self.tell("hello")
+        # The last character of each is known, and comes with the next one.
         self.assertEqual(
             story[:-1],
-            [Content("He"), Content("llo,"), Content(" yo"), Content("u", is_partial=False)],
+            [
+                Content("He", ahead="l"),
+                Content("llo,", ahead=" "),
+                Content(" yo", ahead="u"),
+                Content("u", is_partial=False),
+            ],
         )
         self.assertEqual(story[-1].reason, events.END_TURN)
 

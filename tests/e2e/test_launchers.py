@@ -129,7 +129,7 @@ class OfLoginShell(AgentCase):
             with mock.patch.object(launches, "LOGIN_PATH", known):
                 found = Chosen("gemini").find_command()
                 self.assertEqual(found.words, (os.path.join(own, "gemini"),))
-                agent = await self.another_agent(look=lambda: found)
+                agent = await self.another_agent(command=found.words, look=lambda: found)
                 self.model.will_play("hello", ["Hi."])
                 try:
                     turn = await agent.send_message(self.workspace, "hello")
