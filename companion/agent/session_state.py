@@ -4,7 +4,8 @@ it cost, what can be chosen, its mode and its title.
 All of these are whole: each replaces the one before. Those with a `type` are also events.
 
 Source: the Agent Client Protocol's schema, version 1: `Plan`, `UsageUpdate`, `ConfigOptionUpdate`,
-`CurrentModeUpdate`, `SessionInfoUpdate`. `models` in an opened session is of earlier releases.
+`CurrentModeUpdate`, `SessionInfoUpdate`, and `PlanUpdate` of its draft. `models` in an opened
+session is of earlier releases.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Callable, ClassVar, Iterator, Mapping, Union
 
-from .acp.members import object_of, objects_of, required_text, text_of
+from .acp.members import Unreadable, object_of, objects_of, required_text, text_of
 from .wording.surrogates import clean_surrogates
 
 # The settings of a session. Such an option of an agent that has no config options has this id.
@@ -177,6 +178,18 @@ def _read_plan(update: Mapping[str, Any]) -> Plan:
     return Plan(tuple(_read_entry(each) for each in told if text_of(each, "content")))
 
 
+def _read_plan_update(update: Mapping[str, Any]) -> Plan:
+    """A plan with an id. One is shown: that of the last update."""
+    plan = object_of(update, "plan")
+    if text_of(plan, "type") != "items":
+        raise Unreadable("plan_update", "a plan of the type items", plan.get("type"))
+    return _read_plan(plan)
+
+
+def _read_removal(update: Mapping[str, Any]) -> Plan:
+    return Plan(())
+
+
 def _read_entry(told: Mapping[str, Any]) -> PlanEntry:
     priority, status = text_of(told, "priority"), text_of(told, "status")
     return PlanEntry(
@@ -261,6 +274,8 @@ def _read_choice(told: Mapping[str, Any], group: str) -> Iterator[OptionChoice]:
 
 UPDATES: Mapping[str, Callable[[Mapping[str, Any]], StateUpdate | None]] = {
     "plan": _read_plan,
+    "plan_update": _read_plan_update,
+    "plan_removed": _read_removal,
     "usage_update": _read_usage,
     "config_option_update": config_options,
     "current_mode_update": _read_mode,

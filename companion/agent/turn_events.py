@@ -64,7 +64,8 @@ class ToolCall:
     """The model calls a tool; comes once for each call.
 
     `args` are the arguments known before the tool runs: for files their path, for commands the
-    command; often less than `ToolResult.args`.
+    command; often less than `ToolResult.args`. `parent` is the id of the call of the subagent that
+    has made it, or empty.
     """
 
     type: ClassVar[str] = "tool_call"
@@ -74,6 +75,7 @@ class ToolCall:
     description: str
     args: Mapping[str, Any]
     requires_confirmation: bool
+    parent: str = ""
 
 
 @dataclass(frozen=True)

@@ -53,6 +53,8 @@ BEFORE = "… {} come before this"
 BAD = (FAILED, REJECTED)
 # Code points of a tool's name and of what it works on; a longer command stands below the line.
 MAX_NAME, MAX_SUBJECT = 60, 100
+# The calls of one subagent that are shown.
+MOST_CHILDREN = 100
 # Code points of an error.
 MAX_ERROR = 2_000
 # The arguments that are paths of files.
@@ -61,11 +63,20 @@ PATHS = ("file_path", "filePath", "path", "dir_path")
 
 class CallBlock(Block):
     """The block of one call, which keeps of the agent's texts what it shows. `id` is the block's,
-    `call` the call's. `images` is the folder of the images that were kept."""
+    `call` the call's. `images` is the folder of the images that were kept. `parent` is the call
+    that runs the subagent of this one, and shows it."""
 
     is_compact = True
 
-    def __init__(self, id: str, turn: str, call: str, folder: str, images: str = "") -> None:
+    def __init__(
+        self,
+        id: str,
+        turn: str,
+        call: str,
+        folder: str,
+        images: str = "",
+        parent: CallBlock | None = None,
+    ) -> None:
         super().__init__(id, turn)
         self.call = call
         self._folder, self._images = folder, images
@@ -80,10 +91,22 @@ class CallBlock(Block):
         # Its end, while it runs.
         self._live: ToolOutput | None = None
         self._resources: list[Resource] = []
+        # Those that a subagent makes, which it runs, and the one that runs the subagent of this.
+        self._children: list[CallBlock] = []
+        self._parent = parent
         # By somebody who was asked.
         self._was_allowed = False
         # That of the user by which it was allowed.
         self._rule = ""
+
+    @property
+    def shown_in(self) -> CallBlock:
+        """The block that shows it: its own, or that of the call that runs its subagent."""
+        return self if self._parent is None else self._parent.shown_in
+
+    def add_child(self, child: CallBlock) -> None:
+        """A subagent that this call runs makes another one."""
+        self._children.append(child)
 
     # What is told of it.
 
@@ -154,16 +177,7 @@ class CallBlock(Block):
 
     def render_block(self) -> Rendered:
         pen = Pen(self.turn, self.leading)
-        pen.write(f"{LINE} ")
-        pen.write(SIGNS[self._state], *([ERROR] if self._state in BAD else []))
-        pen.write(f" {shorten_text(shown_line(self._name), MAX_NAME)}")
-        is_long = self._write_subject(pen)
-        if self._took is not None:
-            pen.write(f"  {duration_text(self._took)}", DIM)
-        pen.write(ALLOWED if self._was_allowed else "", DIM)
-        if self._live is not None:
-            pen.write(SO_FAR.format(count_text(self._live.line_ends, "line")), DIM)
-        pen.write("\n")
+        is_long = self._write_head(pen, "")
         # While it waits, its question shows it.
         if is_long and self._state != ASKED:
             self._command.write_excerpt(pen, "sh", self.call)
@@ -176,6 +190,38 @@ class CallBlock(Block):
             pen.write_lines(" ", show_hidden(shorten_text(self._error, MAX_ERROR)), ERROR)
         self._write_details(pen)
         return pen.rendered_text()
+
+    def _write_head(self, pen: Pen, indent: str) -> bool:
+        """Its line; whether a command stands below it."""
+        pen.write(f"{LINE} {indent}")
+        pen.write(SIGNS[self._state], *([ERROR] if self._state in BAD else []))
+        pen.write(f" {shorten_text(shown_line(self._name), MAX_NAME)}")
+        is_long = self._write_subject(pen)
+        if self._took is not None:
+            pen.write(f"  {duration_text(self._took)}", DIM)
+        pen.write(ALLOWED if self._was_allowed else "", DIM)
+        if self._live is not None:
+            pen.write(SO_FAR.format(count_text(self._live.line_ends, "line")), DIM)
+        count = self._count_below()
+        pen.write(f"  {count_text(count, 'call')}" if count else "", DIM)
+        pen.write("\n")
+        return is_long
+
+    def _count_below(self) -> int:
+        return sum(1 + child._count_below() for child in self._children)
+
+    def _write_children(self, pen: Pen, indent: str) -> None:
+        """The lines of the calls of its subagent; of very many, the last ones."""
+        left_out = len(self._children) - MOST_CHILDREN
+        if left_out > 0:
+            pen.write(f"{LINE} {indent}… {count_text(left_out, 'call')} before\n", DIM)
+        for child in self._children[-MOST_CHILDREN:]:
+            child._write_head(pen, indent)
+            write_resources(pen, child._resources, child._images, indent + "  ")
+            if child._error:
+                told = show_hidden(shorten_text(child._error, MAX_ERROR))
+                pen.write_lines(f"{indent} ", told, ERROR)
+            child._write_children(pen, indent + "  ")
 
     def _write_subject(self, pen: Pen) -> bool:
         """What it works on; whether that is a command that stands below the line."""
@@ -228,6 +274,7 @@ class CallBlock(Block):
 
     def _write_details(self, pen: Pen) -> None:
         start = pen.at
+        self._write_children(pen, "  ")
         if set(self._args) - {"command", *PATHS}:
             told = json.dumps(self._args, ensure_ascii=False, indent=2, default=str)
             pen.write(fence_text(spell_hidden(told), "json"))

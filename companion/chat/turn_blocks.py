@@ -64,7 +64,7 @@ class TurnBlocks:
             call = self._calls.get(event.body.call_id)
             if call is not None:
                 call.put_out(event.body)
-                self._blocks.show_block(call)
+                self._show_call(call)
             return
         handler = self._HANDLERS.get(type(event.body))
         if handler is None:
@@ -80,7 +80,9 @@ class TurnBlocks:
         self._close_text()
         for call in self._calls.values():
             call.stop_call()
-        left = (*self._calls.values(), *self._asked.values(), *([self._plan] if self._plan else []))
+        for call in self._calls.values():
+            self._show_call(call)
+        left = (*self._asked.values(), *([self._plan] if self._plan else []))
         for block in left:
             self._close_block(block)
         self._calls, self._asked, self._plan = {}, {}, None
@@ -139,35 +141,45 @@ class TurnBlocks:
     # What is done.
 
     def _tool_call(self, id: str, event: TurnEvent, body: events.ToolCall) -> None:
-        call = self._calls[body.call_id] = self._new_call(id, body.call_id)
+        parent = self._calls.get(body.parent) if body.parent != body.call_id else None
+        call = self._calls[body.call_id] = self._new_call(id, body.call_id, parent)
+        if parent is not None:
+            parent.add_child(call)
         call.begin_call(body, event.time)
-        self._blocks.show_block(call)
+        self._show_call(call)
 
     def _tool_execution(self, id: str, event: TurnEvent, body: events.ToolExecution) -> None:
         call = self._call_block(id, body.call_id)
         call.run_call(body, event.time)
-        self._blocks.show_block(call)
+        self._show_call(call)
         if body.status != events.PENDING:
             self._waiting.settle_question(PERMISSION, self.id, body.call_id)
 
     def _tool_confirmation(self, id: str, event: TurnEvent, body: events.ToolConfirmation) -> None:
         call = self._call_block(id, body.call_id)
         self._waiting.add_question(permission_question(event, body), call.ask_confirmation(body))
-        self._blocks.show_block(call)
+        self._show_call(call)
 
     def _tool_result(self, id: str, event: TurnEvent, body: events.ToolResult) -> None:
         call = self._call_block(id, body.call_id)
         call.end_call(body, event.time)
         self._changed.update(body.changed)
-        self._close_block(self._calls.pop(body.call_id))
+        del self._calls[body.call_id]
+        self._show_call(call)
         self._waiting.settle_question(PERMISSION, self.id, body.call_id)
 
     def _call_block(self, id: str, call_id: str) -> CallBlock:
         """The call, also if its beginning was lost."""
         return self._calls.setdefault(call_id, self._new_call(id, call_id))
 
-    def _new_call(self, id: str, call_id: str) -> CallBlock:
-        return CallBlock(id, self.id, call_id, self._folder, self._images)
+    def _show_call(self, call: CallBlock) -> None:
+        """Draw it, alone or within the call that runs its subagent. That may be over before."""
+        shown = call.shown_in
+        if shown is call or not shown.is_over:
+            self._blocks.show_block(shown)
+
+    def _new_call(self, id: str, call_id: str, parent: CallBlock | None = None) -> CallBlock:
+        return CallBlock(id, self.id, call_id, self._folder, self._images, parent)
 
     def _show_resource(self, id: str, event: TurnEvent, body: events.Resource) -> None:
         call = self._calls.get(body.call_id)
@@ -175,7 +187,7 @@ class TurnBlocks:
             self._blocks.show_block(ResourceBlock(id, self.id, body, self._images))
         else:
             call.add_resource(body)
-            self._blocks.show_block(call)
+            self._show_call(call)
 
     def _plan_told(self, id: str, event: TurnEvent, body: Plan) -> None:
         self._plan = self._plan or PlanBlock(id, self.id)

@@ -21,12 +21,12 @@ from GeminiCompanion.companion.agent.acp.messages import (
     PermissionOption,
     ToolCallStart,
     ToolCallUpdate,
-    UnusedUpdate,
 )
 from GeminiCompanion.companion.agent.acp.process import AgentProcess
 from GeminiCompanion.companion.agent.auth_method import BY_PROGRAM, IN_TERMINAL, AuthMethod
 from GeminiCompanion.companion.agent.elicitation import ElicitationRequest
 from GeminiCompanion.companion.agent.failure import GEMINI_ERROR, AgentError
+from GeminiCompanion.companion.agent.session_state import Plan
 from GeminiCompanion.companion.base import jsonrpc
 from GeminiCompanion.companion.base.log import logger
 
@@ -218,11 +218,43 @@ class Updates(unittest.TestCase):
     def test_what_is_not_read_fills_no_log_with_the_agents_text(self) -> None:
         with self.assertRaises(Unreadable) as caught:
             update(sessionUpdate="x" * 100_000)
-        self.assertLess(len(str(caught.exception)), 500)
+        # Most of it is what we know.
+        self.assertLess(len(str(caught.exception)), 700)
 
-    def test_one_that_the_protocol_has_and_nobody_needs_is_no_fault(self) -> None:
-        for kind in messages.UNUSED:
-            self.assertEqual(update(sessionUpdate=kind), UnusedUpdate(kind))
+    def test_a_notice_has_a_title_and_perhaps_more(self) -> None:
+        told = update(sessionUpdate="notice", severity="warning", title="Slow", description=None)
+        self.assertEqual(told, messages.Notice("warning", "Slow"))
+        self.assertEqual(messages.Notice("info", "a", "b").text, "a\nb")
+
+    def test_a_compaction_is_a_call_whose_result_is_the_summary(self) -> None:
+        kind, title = "compaction_update", "Compact the conversation"
+        summary = [content("It was long.")]
+        for told, expected in (
+            ({"status": "in_progress"}, ("in_progress", ())),
+            ({"status": "completed", "summary": summary}, ("completed", ("It was long.",))),
+            ({"status": "failed", "error": "Too long."}, ("failed", ("Too long.",))),
+            ({"status": "cancelled"}, ("failed", ("Cancelled.",))),
+            ({"status": "_other"}, ("in_progress", ())),
+        ):
+            with self.subTest(told):
+                call = update(sessionUpdate=kind, compactionId="1", **told)
+                assert isinstance(call, ToolCallUpdate)
+                self.assertEqual((call.id, call.title), ("compaction-1", title))
+                self.assertEqual((call.status, call.texts), expected)
+        piece = update(
+            sessionUpdate="compaction_summary_chunk", compactionId="1", content=content("It")
+        )
+        assert isinstance(piece, ToolCallUpdate)
+        self.assertEqual((piece.id, piece.output), ("compaction-1", "It"))
+
+    def test_a_plan_with_an_id_is_a_plan_until_it_is_removed(self) -> None:
+        plan = {"type": "items", "planId": "1", "entries": [{"content": "Look"}]}
+        told = update(sessionUpdate="plan_update", plan=plan)
+        assert isinstance(told, Plan)
+        self.assertEqual([each.content for each in told.entries], ["Look"])
+        self.assertEqual(update(sessionUpdate="plan_removed", planId="1"), Plan(()))
+        with self.assertRaisesRegex(Unreadable, "plan_update: expected a plan of the type items"):
+            update(sessionUpdate="plan_update", plan={"type": "markdown", "content": "a"})
 
 
 class Requests(unittest.TestCase):

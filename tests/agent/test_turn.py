@@ -15,6 +15,7 @@ from GeminiCompanion.companion.agent import failure
 from GeminiCompanion.companion.agent import turn_events as events
 from GeminiCompanion.companion.agent.acp import messages
 from GeminiCompanion.companion.agent.acp.content_blocks import ContentBlock
+from GeminiCompanion.companion.agent.agents.qwen_code import QwenCode
 from GeminiCompanion.companion.agent.elicitation import (
     ACCEPT,
     FORM,
@@ -49,7 +50,8 @@ class Turns(unittest.IsolatedAsyncioTestCase):
     def setUp(self) -> None:
         temporary = tempfile.TemporaryDirectory()
         self.addCleanup(temporary.cleanup)
-        self.stage = Stage(temporary.name)
+        self.folder = temporary.name
+        self.stage = Stage(self.folder)
         self.session = self.stage.session
         self.ended: list[Any] = []
 
@@ -142,6 +144,39 @@ class Turns(unittest.IsolatedAsyncioTestCase):
         self.assertLess(kinds.index(events.Resource), kinds.index(events.ToolResult))
         self.assertEqual((shown.call_id, len(shown.text), shown.is_long), (SHELL, 256 * 1024, True))
         self.assertEqual(shown.size, 400_000)
+
+    async def test_what_the_agent_tells_the_user_is_a_warning(self) -> None:
+        turn = self.started()
+        turn.take_update(messages.Notice("info", "Model rerouted", "To another one."))
+        self.end()
+        await self.over(turn)
+        told = events.Thought(events.WARNING, "Model rerouted\nTo another one.")
+        self.assertEqual(self.stage.story[0], told)
+
+    async def test_calls_and_words_of_a_subagent_belong_to_the_call_that_runs_it(self) -> None:
+        self.stage = Stage(self.folder, QwenCode)
+        self.session = self.stage.session
+        turn = self.started()
+        meta = {"parentToolCallId": "task"}
+        turn.take_update(messages.ToolCallStart("task", "Look", "other", "in_progress"))
+        turn.take_update(
+            messages.ToolCallStart(
+                "1", "a.py", "read", "in_progress", meta={**meta, "toolName": "r"}
+            )
+        )
+        turn.take_update(messages.AgentMessageChunk("It is empty.", meta))
+        turn.take_update(messages.ToolCallUpdate("1", status="completed"))
+        turn.take_update(messages.ToolCallUpdate("task", status="completed"))
+        turn.take_update(messages.AgentMessageChunk("Done."))
+        # Of one that is not known, nothing is lost.
+        turn.take_update(messages.AgentMessageChunk("Late.", meta))
+        self.end()
+        await self.over(turn)
+        parents = [(it.call_id, it.parent) for it in self.stage.of(events.ToolCall)]
+        self.assertEqual(parents, [("task", ""), ("1", "task")])
+        said = "".join(it.text for it in self.stage.of(events.Content))
+        self.assertEqual(said, "Done.Late.")
+        self.assertEqual(self.stage.of(events.ToolResult)[-1].result, "It is empty.")
 
     async def test_of_what_is_no_image_or_too_large_nothing_is_kept(self) -> None:
         for data in ("<svg/>", "%%%", base64.b64encode(PNG + b" " * (10 << 20)).decode()):

@@ -459,6 +459,59 @@ class Calls(unittest.TestCase):
             self.assertIn("…", drawing.text)
 
 
+class Subagents(unittest.TestCase):
+    def child(self, id: str, parent: str = "c") -> ToolCall:
+        return ToolCall(id, "read", "Read", "", {"file_path": f"{FOLDER}/{id}.py"}, False, parent)
+
+    def test_their_calls_are_folded_within_the_call_that_runs_them(self) -> None:
+        running = ToolExecution("a", "read", EXECUTING)
+        _, drawing = drawn(call("task", "Task", title="Look"), self.child("a"), running)
+        self.assertEqual(unfolded(drawing), "▏ ○ Task Look  1 call…\n")
+        self.assertIn("▏   ● Read a.py\n", drawing.text)
+        ended = ToolResult("a", "read", {}, "", "", False, "It is gone.")
+        _, drawing = drawn(
+            call("task", "Task", title="Look"),
+            self.child("a"),
+            self.child("b", parent="a"),
+            ended,
+            result("done"),
+        )
+        self.assertEqual(
+            unfolded(drawing),
+            "▏ ✓ Task Look  4.0 s  2 calls…\n",
+        )
+        self.assertIn("▏   ✗ Read a.py  2.0 s  1 call\n▏     It is gone.\n", drawing.text)
+        self.assertIn("▏     ○ Read b.py\n", drawing.text)
+
+    def test_what_they_do_after_the_call_is_over_is_not_drawn_again(self) -> None:
+        ended = ToolResult("a", "read", {}, "", "", True)
+        begun = call("task", "Task"), self.child("a"), result("done")
+        before = drawn(*begun)[1].text
+        self.assertEqual(
+            drawn(*begun, ended, Complete(events.END_TURN, Usage()))[1].text[: len(before)], before
+        )
+
+    def test_one_of_a_call_that_is_not_known_stands_alone(self) -> None:
+        _, drawing = drawn(self.child("a", parent="gone"))
+        self.assertEqual(below(drawing), "▏ ○ Read a.py\n")
+        _, drawing = drawn(self.child("c", parent="c"))
+        self.assertEqual(below(drawing), "▏ ○ Read c.py\n")
+
+    def test_of_very_many_the_last_ones_are_shown(self) -> None:
+        calls = [self.child(f"x{number}") for number in range(130)]
+        _, drawing = drawn(call("task", "Task"), *calls)
+        self.assertIn("▏   … 30 calls before\n▏   ○ Read x30.py\n", drawing.text)
+
+    def test_an_edit_that_they_ask_about_can_be_decided(self) -> None:
+        transcript, drawing = drawn(
+            call("task", "Task"),
+            self.child("a"),
+            ToolConfirmation("a", "replace", "Edit", "", "", {}, OPTIONS, EDIT),
+        )
+        self.assertEqual(len(transcript.waiting), 1)
+        self.assertIn("▏   ? Read src/a.py", drawing.text)
+
+
 class Edits(unittest.TestCase):
     def test_an_edit_counts_its_lines_and_opens_in_the_review(self) -> None:
         bodies = [call("replace", "Edit"), question("replace", EDIT)]

@@ -26,7 +26,7 @@ from ..sentence import Words, sentence
 from ..session_state import ConfigOption, ConfigOptions, StateUpdate
 from ..wording.surrogates import clean_surrogates
 from . import messages, protocol_version
-from .members import Unreadable
+from .members import SHOWN, Unreadable
 from .message_lines import MessageLines, OtherProtocol
 from .messages import AvailableCommand, AvailableCommands
 from .process import AgentProcess, TooLong
@@ -341,6 +341,8 @@ class AcpClient:
                 self._take_update(message)
             elif message.method == messages.CANCEL_REQUEST:
                 self._listener.take_withdrawal(messages.read_withdrawal(message.params))
+            else:
+                raise Unreadable(message.method[:SHOWN], "a notification of the protocol", None)
         except Unreadable as unreadable:
             self._unreadable.log_message(unreadable)
 

@@ -37,16 +37,16 @@ ALLOW_ONCE, ALLOW_ALWAYS = "allow_once", "allow_always"
 REJECT_ONCE, REJECT_ALWAYS = "reject_once", "reject_always"
 # A convention of agents beside the protocol: what a command has put out since the update before.
 OUTPUT_DELTA = "terminal_output_delta"
-# Updates of the protocol that nobody here needs.
-UNUSED = frozenset(
-    {
-        "plan_update",
-        "plan_removed",
-        "notice",
-        "compaction_update",
-        "compaction_summary_chunk",
-    }
-)
+# What a compaction is as a call: the beginning of its id, its title, its kind, and the statuses of
+# a call by its own; a word that is not known counts as the first.
+COMPACTION, COMPACTING = "compaction-", "Compact the conversation"
+COMPACTION_KIND = "think"
+COMPACTION_STATUSES = {
+    "in_progress": "in_progress",
+    "completed": "completed",
+    "failed": "failed",
+    "cancelled": "failed",
+}
 
 Meta = Mapping[str, Any]
 T = TypeVar("T")
@@ -78,6 +78,20 @@ class AgentThoughtChunk:
 
 
 @dataclass(frozen=True)
+class Notice:
+    """Something that the user should know and that is no part of the conversation. `severity` is
+    "info", "warning", "error" or another word of the agent; `description` may be empty."""
+
+    severity: str
+    title: str
+    description: str = ""
+
+    @property
+    def text(self) -> str:
+        return f"{self.title}\n{self.description}" if self.description else self.title
+
+
+@dataclass(frozen=True)
 class FileDiff:
     """`path` is absolute; `old_text` is empty for a new file."""
 
@@ -94,7 +108,7 @@ class ToolCallUpdate:
     its locations. `raw_input` are the tool's arguments, None if they are not given. `raw_output` is
     the tool's own result, of any type. `meta` is the agent's own. `output` is a piece of what a
     command puts out, which follows the pieces before. `blocks` are what of its content is no
-    text."""
+    text. `tool` is the name of the tool, where the agent tells it as the protocol says."""
 
     id: str
     title: str = ""
@@ -109,6 +123,7 @@ class ToolCallUpdate:
     has_content: bool = False
     output: str = ""
     blocks: tuple[ContentBlock, ...] = ()
+    tool: str = ""
 
     @property
     def is_over(self) -> bool:
@@ -138,6 +153,7 @@ def joined_call(known: ToolCallUpdate | None, news: ToolCallUpdate) -> ToolCallU
         news.raw_input or known.raw_input,
         _joined_meta(known.meta, news.meta),
         known.raw_output if news.raw_output is None else news.raw_output,
+        tool=news.tool or known.tool,
     )
 
 
@@ -178,6 +194,7 @@ SessionUpdate = Union[
     UserMessageChunk,
     AgentMessageChunk,
     AgentThoughtChunk,
+    Notice,
     ToolCallStart,
     ToolCallUpdate,
     AvailableCommands,
@@ -494,8 +511,6 @@ def session_update(params: Mapping[str, Any]) -> tuple[str, SessionUpdate]:
     """The session's id and what happened in it. Raises Unreadable."""
     update = object_of(params, "update")
     kind = text_of(update, "sessionUpdate")
-    if kind in UNUSED:
-        return required_text(params, "sessionId", UPDATE), UnusedUpdate(kind)
     if kind not in _UPDATES:
         raise Unreadable(kind[:SHOWN] or UPDATE, f"one of {', '.join(_UPDATES)}", kind)
     told = _UPDATES[kind](update)
@@ -616,6 +631,46 @@ def _tool_call(made: type[Call], told: Mapping[str, Any], kind: str) -> Call:
         isinstance(told.get("content"), list),
         text_of(object_of(object_of(told, "_meta"), OUTPUT_DELTA), "data"),
         tuple(filter(None, map(read_block, blocks))),
+        text_of(told, "name"),
+    )
+
+
+def _notice(update: Mapping[str, Any]) -> Notice:
+    told = clean_surrogates(update)
+    return Notice(
+        text_of(told, "severity"),
+        required_text(told, "title", "notice"),
+        text_of(told, "description"),
+    )
+
+
+def _compaction(update: Mapping[str, Any]) -> ToolCallUpdate:
+    """It is told as a call, whose result is the summary, or why there is none."""
+    kind = "compaction_update"
+    status = COMPACTION_STATUSES.get(text_of(update, "status"), "in_progress")
+    told = clean_surrogates(update)
+    summary = objects_of(told, "summary")
+    error = text_of(told, "error") or ("Cancelled." if told.get("status") == "cancelled" else "")
+    texts = (error,) if error else tuple(text_of(each, "text") for each in summary)
+    return ToolCallUpdate(
+        COMPACTION + clean_surrogates(required_text(update, "compactionId", kind)),
+        COMPACTING,
+        COMPACTION_KIND,
+        status,
+        texts,
+        has_content=bool(texts),
+    )
+
+
+def _compaction_chunk(update: Mapping[str, Any]) -> ToolCallUpdate:
+    """A piece of the summary."""
+    id = required_text(update, "compactionId", "compaction_summary_chunk")
+    return ToolCallUpdate(
+        COMPACTION + clean_surrogates(id),
+        COMPACTING,
+        COMPACTION_KIND,
+        "in_progress",
+        output=clean_surrogates(_read_chunk(update)),
     )
 
 
@@ -645,6 +700,9 @@ _UPDATES: Mapping[str, Callable[[Mapping[str, Any]], SessionUpdate | None]] = {
     "tool_call": lambda update: _tool_call(ToolCallStart, update, "tool_call"),
     "tool_call_update": lambda update: _tool_call(ToolCallUpdate, update, "tool_call_update"),
     "available_commands_update": _read_commands,
+    "notice": _notice,
+    "compaction_update": _compaction,
+    "compaction_summary_chunk": _compaction_chunk,
     **session_state.UPDATES,
 }
 

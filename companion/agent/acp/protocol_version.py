@@ -26,7 +26,7 @@ def initialize_request(
     newest."""
     capabilities: dict[str, Any] = {
         "fs": {"readTextFile": reads, "writeTextFile": writes},
-        "session": {"configOptions": {"boolean": {}}},
+        "session": {"configOptions": {"boolean": {}}, "notices": {}, "compaction": {}},
         "elicitation": {elicitation.FORM: {}, elicitation.URL: {}},
     }
     if opens_terminals:

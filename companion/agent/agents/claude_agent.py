@@ -110,6 +110,10 @@ class ClaudeAgent(AgentCli):
         model = environment.get("ANTHROPIC_MODEL", "").strip()
         return Credentials(ANTHROPIC, key, base_url=url, model=model)
 
+    def parent_call(self, meta: messages.Meta) -> str:
+        own = meta.get("claudeCode")
+        return str(own.get("parentToolUseId") or "") if isinstance(own, dict) else ""
+
     def read_call(self, told: messages.ToolCallUpdate) -> Call:
         own = told.meta.get("claudeCode")
         name = str(own.get("toolName") or "") if isinstance(own, dict) else ""

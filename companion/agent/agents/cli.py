@@ -320,6 +320,11 @@ class AgentCli:
         """The information about a call, also in a permission request."""
         return tool_call.read_call(with_output(told), told.kind or "tool", told.raw_input or {})
 
+    def parent_call(self, meta: messages.Meta) -> str:
+        """The id of the call of the subagent that a call or a piece of an answer with this `meta`
+        comes from; empty for what is the agent's own."""
+        return ""
+
     def said_meanwhile(self, texts: Sequence[str]) -> Mapping[str, Any]:
         """The result that answers `asks_for_messages`."""
         return {}

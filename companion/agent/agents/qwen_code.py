@@ -118,6 +118,9 @@ class QwenCode(AgentCli):
             told, str(told.meta.get("toolName") or "tool"), told.raw_input or {}
         )
 
+    def parent_call(self, meta: messages.Meta) -> str:
+        return str(meta.get("parentToolCallId") or "")
+
     def said_meanwhile(self, texts: Sequence[str]) -> Mapping[str, Any]:
         return {"messages": list(texts)}
 

@@ -164,6 +164,8 @@ class Conversation:
             self.hold.run_while_held(partial(self._take_state, update))
         elif self.turn is not None and self._has_running_turn:
             self.turn.take_update(update)
+        elif isinstance(update, messages.Notice):
+            self.session.keep_notice(update.text)
         else:
             self.session.take_repeated_update(update)
 

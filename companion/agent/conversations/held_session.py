@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
+from collections import deque
 from dataclasses import replace
 from functools import partial
 from typing import AsyncContextManager, Iterable, Mapping, Sequence
@@ -28,6 +29,13 @@ from .past_turns import PastTurns
 from .session_opener import SessionOpener
 from .transcripts import on_disk
 
+# The most notices that are kept for the next turn.
+MAX_NOTICES = 20
+NO_IMAGES = sentence("{cli} takes no images.")
+NO_RETURN = sentence(
+    "{cli} cannot open its sessions again: after a restart, its model is given the text of this"
+    " conversation to read."
+)
 REMINDED = sentence(
     "The agent could not resume its session of this conversation; it was given the text of the"
     " conversation to read instead."
@@ -55,6 +63,8 @@ class HeldSession:
         self._opener.servers = record.state.servers
         # What the user should know of folders that the session does not have.
         self._left_out: Sequence[Words] = ()
+        # What the agent has told the user between two turns.
+        self._notices: deque[str] = deque(maxlen=MAX_NOTICES)
         # The agent's id of the newest session.
         self._opened: str | None = None
         # Held while a session is opened.
@@ -141,13 +151,35 @@ class HeldSession:
         """What the user should know before the next turn; each warning once."""
         reminded = (REMINDED,) if self.reminder else ()
         left_out, self._left_out = self._left_out, ()
-        return (*self._version_warnings(), *reminded, *left_out, *self.choices.take_refusals())
+        notices = tuple(self._notices)
+        self._notices.clear()
+        return (
+            *self._version_warnings(),
+            *self._missing_abilities(),
+            *notices,
+            *reminded,
+            *left_out,
+            *self.choices.take_refusals(),
+        )
+
+    def keep_notice(self, text: str) -> None:
+        """The agent tells the user something between two turns; it comes with the next one."""
+        self._notices.append(text)
 
     def forget_session(self) -> None:
         """The conversation was deleted."""
         if self.agent is not None:
             session = self.agent.session
             session.client.commands.forget_session(session.id)
+
+    def _missing_abilities(self) -> tuple[Words, ...]:
+        """What the agent cannot do, with the first message of a conversation."""
+        if self._record.turns > 1:
+            return ()
+        admitted = self._current_session().client.capabilities
+        can_return = admitted.load or admitted.resume
+        told = [*([] if admitted.image else [NO_IMAGES]), *([] if can_return else [NO_RETURN])]
+        return tuple(each.with_values(cli=self._cli.name) for each in told)
 
     def _version_warnings(self) -> tuple[Words, ...]:
         """That the agent is newer than those that were tested; once in a conversation."""

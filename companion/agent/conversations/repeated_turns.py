@@ -128,7 +128,15 @@ class RepeatedTurns:
     def _introduce_call(self, turn: _Turn, told: ToolCallUpdate) -> Call:
         call = self._cli.read_call(told)
         turn.log.add_event(
-            ToolCall(call.id, call.name, call.display_name, call.title, call.args, False)
+            ToolCall(
+                call.id,
+                call.name,
+                call.display_name,
+                call.title,
+                call.args,
+                False,
+                self._cli.parent_call(told.meta),
+            )
         )
         return call
 

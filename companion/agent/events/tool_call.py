@@ -66,7 +66,9 @@ SHELL_NOTE = re.compile(
 class Call:
     """A call as the protocol describes it. `text` is what the agent shows of it. `kind` is "edit",
     "execute", "read", ... as in the protocol. `diffs` are its edits, of which most have one; `path`
-    is the file that it is about, or empty, and `locations` are all places that it names."""
+    is the file that it is about, or empty, and `locations` are all places that it names. `tool` is
+    the tool's name where the agent tells it as the protocol says. `parent` is the id of the call of
+    the subagent that has made it, or empty."""
 
     id: str
     name: str
@@ -78,6 +80,8 @@ class Call:
     diffs: tuple[Diff, ...] = ()
     path: str = ""
     locations: tuple[str, ...] = ()
+    tool: str = ""
+    parent: str = ""
 
     @property
     def diff(self) -> Diff | None:
@@ -87,7 +91,7 @@ class Call:
     @property
     def display_name(self) -> str:
         if self.name in UNNAMED:
-            return self.title or "Tool"
+            return self.title or self.tool or "Tool"
         return DISPLAY_NAMES.get(self.name, self.name)
 
     @property
@@ -187,7 +191,17 @@ def read_call(told: ToolCallUpdate, name: str = "", args: Mapping[str, Any] | No
     path = diffs[0].path if diffs else path or str(args.get("file_path") or "")
     locations = tuple(filter(None, told.paths))
     return Call(
-        told.id, name, told.title, told.kind, told.status, text, args, diffs, path, locations
+        told.id,
+        name,
+        told.title,
+        told.kind,
+        told.status,
+        text,
+        args,
+        diffs,
+        path,
+        locations,
+        told.tool,
     )
 
 

@@ -3,6 +3,8 @@ and the user's approvals in it."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ..acp.acp_client import AcpSession
 from ..acp.agent_state import AgentState
 from ..acp.messages import ToolCallUpdate, WriteTextFile
@@ -26,7 +28,9 @@ class AgentSession:
         self._is_trusted = True
 
     def read_call(self, told: ToolCallUpdate) -> Call:
-        return self.cli.read_call(told)
+        parent = self.cli.parent_call(told.meta)
+        call = self.cli.read_call(told)
+        return replace(call, parent=parent) if parent and parent != call.id else call
 
     def writes_through_us(self, path: str) -> bool:
         """Whether the CLI asks us to write the file, and leaves it as we wrote it; it writes other

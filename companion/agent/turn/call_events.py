@@ -65,7 +65,13 @@ class CallEvents:
         self._states.pop(call.id, None)
         self._log.add_event(
             ToolCall(
-                call.id, call.name, call.display_name, call.title, call.args, requires_confirmation
+                call.id,
+                call.name,
+                call.display_name,
+                call.title,
+                call.args,
+                requires_confirmation,
+                call.parent,
             )
         )
 

@@ -135,6 +135,13 @@ class CallTracker:
             self._calls.report_state(call, EXECUTING)
         self._calls.output_of(call, told)
 
+    def take_words(self, call_id: str, text: str) -> bool:
+        """A subagent says something; whether the call that runs it is known."""
+        call = self._calls.known_call(call_id)
+        if call is not None:
+            self._calls.output_of(call, ToolCallUpdate(call_id, output=text))
+        return call is not None
+
     async def take_permission_request(self, request: PermissionRequest) -> None:
         """The agent asks whether a call may run. What it asked before with one of these ids has its
         answer then: nobody could tell the two apart."""

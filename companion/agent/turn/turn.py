@@ -236,12 +236,16 @@ class Turn:
         elif isinstance(said, messages.AgentMessageChunk):
             if said.meta:
                 self.usage = sum_of([self.usage, self._agent.cli.read_usage(said.meta)])
-            if not self._agent.cli.own_mark.fullmatch(said.text):
+            parent = self._agent.cli.parent_call(said.meta)
+            is_own = not parent or not self._calls.take_words(parent, said.text)
+            if is_own and not self._agent.cli.own_mark.fullmatch(said.text):
                 self._log.add_answer_piece(said.text)
             await self._resources.show_blocks(said.blocks)
         elif isinstance(said, messages.AgentThoughtChunk):
             if _is_told(said.text, self._log.last_body):
                 self._log.add_event(_read_thought(said.text))
+        elif isinstance(said, messages.Notice):
+            self._log.add_event(Thought(WARNING, said.text))
         elif isinstance(said, messages.ToolCallUpdate):
             await self._resources.show_blocks(said.blocks, said.id)
             await self._calls.take_update(said)

@@ -17,6 +17,9 @@ CHINESE_SENTENCES: Mapping[str, str] = {
     "The conversation has reached the model's limit of tokens.": "已达到最大令牌数",
     "The turn had too many requests, or went in a loop.": "请求次数过多，或检测到循环",
     "The model said nothing; its answer may have been blocked.": "模型没有返回内容，可能已被拦截",
+    "{cli} takes no images.": "{cli} 不接受图片",
+    "{cli} cannot open its sessions again: after a restart, its model is given the text of this"
+    " conversation to read.": "{cli} 无法重新打开会话：重启后，模型会读到本会话的文字",
     "Read {subject}.": "已读取 {subject}",
     "Read several files.": "已读取多个文件",
     "Listed {subject}.": "已列出 {subject}",

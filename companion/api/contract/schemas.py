@@ -756,6 +756,7 @@ EVENT_DATA: Mapping[str, Schema] = {
             "description": STRING,
             "args": ANYTHING,
             "requiresConfirmation": BOOLEAN,
+            "parentCallId": STRING,
             "shown": {
                 **SHOWN,
                 **object_schema({"displayName": STRING, "description": STRING}, {"args": ANYTHING}),
