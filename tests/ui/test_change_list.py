@@ -51,6 +51,12 @@ def triggers(panel: dict[str, Any]) -> list[str]:
         typing.py is open; one of each kind is there; typing.py has the keyboard
         | run show_changes; row 3 is highlighted | the keyboard is in typing.py
         | the answer is none | the keyboard is in typing.py
+    a row without a review shows again what was there before a review was seen
+        typing.py is open; one of each kind is there; typing.py has the keyboard
+        | run show_changes; row 1 is highlighted | the keyboard is in +wait.py
+        | row 3 is highlighted | the keyboard is in typing.py
+        | row 1 is highlighted | the keyboard is in +wait.py
+        | the answer is none | the keyboard is in typing.py
     an accepted edit is undone from there
         one of each kind is there | run show_changes; the answer is accepted.py
         | the answer is Undo it | accepted.py is on disk as old

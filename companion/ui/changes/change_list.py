@@ -109,6 +109,8 @@ class ChangeList:
             view = rows[index].view if 0 <= index < len(rows) else None
             if view is not None:
                 preview.show_diff(view)
+            else:
+                preview.show_before()
 
         options: dict[str, Any] = {}
         if any(row.view is not None for row in rows):

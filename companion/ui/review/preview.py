@@ -29,10 +29,13 @@ class Preview:
         self._reviews = reviews
         self._before = current_diff(window), window.active_view()
         self._tab = sublime.View(0)
+        self._is_shown = False
 
     def show_diff(self, right: sublime.View) -> None:
         if waiting_record(right) is None:
+            self.show_before()
             return
+        self._is_shown = True
         if right.window() == self._window:
             pair.show_pair(self._window, right)
             return
@@ -55,8 +58,14 @@ class Preview:
         shown = "".join(islice(rows, MAX_ROWS))
         return shown + MORE if next(iter(rows), None) is not None else shown
 
+    def show_before(self) -> None:
+        """Show what was there before, if a diff is shown."""
+        if self._is_shown:
+            self.end_preview(is_back=True)
+
     def end_preview(self, is_back: bool) -> None:
         """Close the temporary tab; with `is_back`, show what was there before."""
+        self._is_shown = False
         if self._tab.is_valid():
             self._tab.close()
         for view in self._before if is_back else ():
