@@ -64,14 +64,16 @@ class Service(User):
 
     sorry = STOPPED
 
-    def __init__(self, engine: Engine, options: ServiceOptions, told: Callable[[], None]) -> None:
-        """`told` is called on the engine's thread when the server listens, and when it has
+    def __init__(
+        self, engine: Engine, options: ServiceOptions, on_change: Callable[[], None]
+    ) -> None:
+        """`on_change` is called on the engine's thread when the server listens, and when it has
         ended."""
         self.serving: Serving | None = None
         self.problem = ""
         self._engine = engine
         self._options = options
-        self._told = told
+        self._on_change = on_change
         # Each is set once, by one thread.
         self._is_started = self._is_stopping = self._is_over = False
         # Belongs to the engine's loop.
@@ -104,7 +106,7 @@ class Service(User):
             workspace = self._options.roots[0]
             self.serving = Serving(server.url, server.token, server.token_file, workspace)
             logger.info("the API server listens at %s, for %s", server.url, workspace)
-            self._told()
+            self._on_change()
             await self._stopping.wait()
         finally:
             self.serving = None
@@ -114,7 +116,7 @@ class Service(User):
     def report_end(self, problem: str) -> None:
         self.problem = problem
         self._is_over = True
-        self._told()
+        self._on_change()
 
     def _wake_server(self) -> None:
         if self._stopping is not None:

@@ -1,6 +1,6 @@
 """The chat of an editor: what a front end may ask of it, from any thread. Knows no editor.
 
-service = ChatService(engine, heard)
+service = ChatService(engine, on_update)
 update = service.open_chat(workspace)            # "starting", with the id of the conversation
 await service.ask(Send(update.conversation_id, "hello"))
 """
@@ -41,17 +41,17 @@ class _Call:
 
 
 class ChatService(User):
-    """Every method may be called from any thread, and does not block. `heard` gets the updates of
-    all open chats, on the engine's thread, of each at most thirty in a second.
+    """Every method may be called from any thread, and does not block. `on_update` gets the updates
+    of all open chats, on the engine's thread, of each at most thirty in a second.
 
     The engine is used while a chat is open, a turn runs, or a request is being answered. If it
     fails, all open chats are told; the next request tries to start it again, and they are open
     again then.
     """
 
-    def __init__(self, engine: Engine, heard: Callable[[ChatUpdate], None]) -> None:
+    def __init__(self, engine: Engine, on_update: Callable[[ChatUpdate], None]) -> None:
         self._engine = engine
-        self._heard = heard
+        self._on_update = on_update
         # Held for moments: what waits, and whether somebody serves it, is one fact.
         self._door = threading.Lock()
         self._calls: list[_Call] = []
@@ -113,7 +113,7 @@ class ChatService(User):
 
     async def use_agent(self, agent: Agent) -> None:
         self._bell = asyncio.Event()
-        chats = Chats(agent, self._heard)
+        chats = Chats(agent, self._on_update)
         tasks: set[asyncio.Future[None]] = set()
         with self._door:
             wanted = list(self._wanted.values())
@@ -144,7 +144,7 @@ class ChatService(User):
         for call in calls:
             call.answer.fail(Unanswered(problem))
         for each in wanted:
-            self._heard(replace(each.first_update, state=FAILED, problem=problem))
+            self._on_update(replace(each.first_update, state=FAILED, problem=problem))
 
     def _ring_bell(self) -> None:
         if self._bell is not None:

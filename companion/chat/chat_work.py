@@ -43,11 +43,11 @@ class Tasks:
 
 
 class MessagesUnderWay:
-    """The messages of one chat on their way: the agent may have to be started for them. `changed`
+    """The messages of one chat on their way: the agent may have to be started for them. `on_change`
     is called when there are others."""
 
-    def __init__(self, changed: Callable[[], None]) -> None:
-        self._changed = changed
+    def __init__(self, on_change: Callable[[], None]) -> None:
+        self._on_change = on_change
         self._count = 0
         # How often the user has stopped them.
         self._stops = 0
@@ -70,7 +70,7 @@ class MessagesUnderWay:
         """One is on its way within the block. Gives what raises AgentError once it is stopped."""
         self._count += 1
         self._none.clear()
-        self._changed()
+        self._on_change()
         before = self._stops
 
         def check_stopped() -> None:
@@ -83,4 +83,4 @@ class MessagesUnderWay:
             self._count -= 1
             if not self._count:
                 self._none.set()
-            self._changed()
+            self._on_change()

@@ -14,11 +14,11 @@ from .open_chat import OpenChat
 
 
 class Chats:
-    """`told` gets the updates of all."""
+    """`on_update` gets the updates of all."""
 
-    def __init__(self, agent: Agent, told: Callable[[ChatUpdate], None]) -> None:
+    def __init__(self, agent: Agent, on_update: Callable[[ChatUpdate], None]) -> None:
         self.agent = agent
-        self._told = told
+        self._on_update = on_update
         self._open: dict[str, OpenChat] = {}
         # Those that are being closed.
         self._closing: dict[str, asyncio.Future[None]] = {}
@@ -33,7 +33,7 @@ class Chats:
         """Once for each conversation."""
         if wanted.id not in self._open:
             after = self._closing.get(wanted.id)
-            chat = self._open[wanted.id] = OpenChat(self.agent, wanted, self._told, after)
+            chat = self._open[wanted.id] = OpenChat(self.agent, wanted, self._on_update, after)
             chat.open()
 
     def find_chat(self, id: str) -> OpenChat:

@@ -25,16 +25,16 @@ LOOKED_AT, LOOKING = 20, 2.0
 
 
 class LiveDocument:
-    """`changed` is called when `take_update` has something new to give, `said` when a message
-    begins a turn. Empty until it is loaded; it `is_behind` if that has failed since. `commands` are
-    those that the agent offers."""
+    """`on_change` is called when `take_update` has something new to give, `on_message` when a
+    message begins a turn. Empty until it is loaded; it `is_behind` if that has failed since.
+    `commands` are those that the agent offers."""
 
     def __init__(
-        self, feed: EventFeed, changed: Callable[[], None], said: Callable[[], None]
+        self, feed: EventFeed, on_change: Callable[[], None], on_message: Callable[[], None]
     ) -> None:
         self.is_behind = False
         self.commands: tuple[SlashCommand, ...] = ()
-        self._feed, self._changed, self._said = feed, changed, said
+        self._feed, self._on_change, self._on_message = feed, on_change, on_message
         # Not anew before it is loaded: until then, what the tab has shown stays.
         self._transcript, self._is_anew = Transcript(), False
         # For each document that is being loaded, the events since then.
@@ -78,7 +78,7 @@ class LiveDocument:
         for turn, paths in {**undone, **self._undone}.items():
             made.undo_turn(turn, paths)
         self._transcript, self._is_anew = made, True
-        self._changed()
+        self._on_change()
 
     async def follow_conversation(
         self, conversation: Conversation, coming: AsyncGenerator[TurnEvent, None]
@@ -95,7 +95,7 @@ class LiveDocument:
         """The turn was undone or redone, and its files stand as these say."""
         self._undone[turn] = _put_back(files)
         self._transcript.undo_turn(turn, self._undone[turn])
-        self._changed()
+        self._on_change()
 
     def take_update(self, update: ChatUpdate) -> ChatUpdate:
         """The update with all that it tells of the document: as it is now, and what has changed
@@ -116,7 +116,7 @@ class LiveDocument:
         if isinstance(event.body, Commands):
             self.commands = event.body.commands
         elif isinstance(event.body, Message):
-            self._said()
+            self._on_message()
         elif isinstance(event.body, ToolResult):
             new = (UnaskedChange(event.turn_id, diff) for diff in event.body.unasked)
             self._unasked = (*self._unasked, *new)
@@ -124,7 +124,7 @@ class LiveDocument:
         self._transcript.add_event(event)
         for missed in self._loading:
             missed.append(event)
-        self._changed()
+        self._on_change()
 
 
 async def _undone_files(

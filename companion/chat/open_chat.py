@@ -21,8 +21,8 @@ PAUSE = 1 / 30
 
 
 class OpenChat:
-    """All methods are called on the engine's loop. `told` gets the updates. It is opened `after`
-    the end of another one of the same conversation, which may delete that.
+    """All methods are called on the engine's loop. `on_update` gets the updates. It is opened
+    `after` the end of another one of the same conversation, which may delete that.
 
     `conversation` and `unsaid` are None until it is found.
     """
@@ -31,14 +31,14 @@ class OpenChat:
         self,
         agent: Agent,
         wanted: WantedChat,
-        told: Callable[[ChatUpdate], None],
+        on_update: Callable[[ChatUpdate], None],
         after: asyncio.Future[None] | None = None,
     ) -> None:
         self._after = after
         self.conversation: Conversation | None = None
         self.unsaid: Unsaid | None = None
         self.is_stopping = False
-        self._agent, self._wanted, self._told = agent, wanted, told
+        self._agent, self._wanted, self._on_update = agent, wanted, on_update
         self._finding = asyncio.Lock()
         self._tasks, self._sending = Tasks(self.show_problem), MessagesUnderWay(self.tell_soon)
         self._opening: asyncio.Future[None] | None = None
@@ -209,7 +209,7 @@ class OpenChat:
         update = self._document.take_update(self._current_update())
         if update.patches or update != self._last:
             self._last = replace(update, patches=(), is_anew=False, unasked=(), changed=())
-            self._told(update)
+            self._on_update(update)
 
     def _current_update(self) -> ChatUpdate:
         found, first = self.conversation, self._wanted.first_update

@@ -28,11 +28,11 @@ Found = Mapping[Cli, Installed]
 
 
 class ExtensionSetup:
-    """`changed` is called when something was done."""
+    """`on_change` is called when something was done."""
 
-    def __init__(self, tell: Callable[[str], None], changed: Callable[[], None]) -> None:
+    def __init__(self, tell: Callable[[str], None], on_change: Callable[[], None]) -> None:
         self._tell = tell
-        self._changed = changed
+        self._on_change = on_change
 
     async def install_extension(self, window: sublime.Window) -> None:
         """Install it for the CLI that the user chooses among those with a home here."""
@@ -64,7 +64,7 @@ class ExtensionSetup:
 
     async def _do_work(self, work: Callable[[], str]) -> None:
         self._tell(await run_in_thread(work) or stories.FAILED)
-        self._changed()
+        self._on_change()
 
 
 def extension_program() -> bytes:

@@ -76,31 +76,31 @@ class SessionInfo:
 class Conversation:
     """`cli` is the CLI of the conversation, for good. `record` is what is known of it. `session` is
     the agent's session. `past` are its turns as they are on disk; `turn` is the running or last
-    one, `log` has its events. `told` gets every event; `changed` is called when the record has
-    changed. `seen` is what the transcript was like when the summary was read, None if that is not
-    known. `last_use` tells when any conversation was used last."""
+    one, `log` has its events. `on_event` gets every event; `on_change` is called when the record
+    has changed. `seen` is what the transcript was like when the summary was read, None if that is
+    not known. `last_use` tells when any conversation was used last."""
 
     def __init__(
         self,
         transcript: TranscriptFile,
         summary: ConversationSummary,
         cli: AgentCli,
-        told: Callable[[events.TurnEvent], None],
-        changed: Callable[[], None] = lambda: None,
+        on_event: Callable[[events.TurnEvent], None],
+        on_change: Callable[[], None] = lambda: None,
         seen: Stat | None = None,
         last_use: Callable[[], datetime] = lambda: FIRST,
     ) -> None:
         self.id, self.workspace = summary.id, summary.workspace
         self.cli = cli
         self.turn: Turn | None = None
-        self._known = partial(_restored_parts, cli, changed)
+        self._known = partial(_restored_parts, cli, on_change)
         self.record, self.past, self.session = self._known(transcript, summary)
         self.queue = MessageQueue(self.record, self._publish_body)
         self.hold = Hold(transcript, seen, partial(self._know_again, transcript))
         self.attachments = Attachments(transcript.folder)
         self.images = ShownImages(transcript.folder)
         self.edits = TurnUndo(transcript.folder)
-        self._told, self._changed, self._last_use = told, changed, last_use
+        self._on_event, self._on_change, self._last_use = on_event, on_change, last_use
         # A turn was undone or redone, whoever asked for that: its id, and its files.
         self.undos = ValueSignal[Tuple[str, Sequence[FileChange]]]()
         self.reservation = Reservation()
@@ -192,7 +192,7 @@ class Conversation:
         said: PromptMessage,
         limits: Limits,
         asks: bool,
-        ended: Callable[[events.Body], None],
+        on_end: Callable[[events.Body], None],
         queued: str = "",
     ) -> Turn:
         """Begin a turn; it is over at once if it was cancelled before. Needs a session. `queued` is
@@ -205,11 +205,11 @@ class Conversation:
         note = partial(self.edits.note_change, log.turn_id)
         # Given back with the end of the turn.
         self.hold.keep_held()
-        turn = self.turn = Turn(log, agent, limits, asks, ended, note, self.images)
+        turn = self.turn = Turn(log, agent, limits, asks, on_end, note, self.images)
         turn.set_attended(self._is_attended)
         message = events.Message(said.text, said.files, said.attachments, said.additions)
         self.record.begin_turn(turn.id, message, queued, self._last_use())
-        self._told(log.unnumbered_event(message))
+        self._on_event(log.unnumbered_event(message))
         if queued:
             turn.is_detached = True
             self.queue.remove_sent(queued)
@@ -281,7 +281,7 @@ class Conversation:
         self.record, self.past, self.session = self._known(transcript, summary)
         self.session.continue_after(before)
         self.queue = MessageQueue(self.record, self._publish_body)
-        self._changed()
+        self._on_change()
 
     @property
     def _has_running_turn(self) -> bool:
@@ -303,7 +303,7 @@ class Conversation:
 
     def _publish_body(self, body: events.Body) -> None:
         """An event of the conversation that belongs to no turn."""
-        self._told(events.TurnEvent(0, datetime.now(timezone.utc), self.id, "", body))
+        self._on_event(events.TurnEvent(0, datetime.now(timezone.utc), self.id, "", body))
 
     def _send_prompt(self, turn: Turn, agent: AgentSession, said: PromptMessage) -> None:
         """Send the message, after what the agent has to be told first."""
@@ -325,7 +325,7 @@ class Conversation:
     def _take_event(self, event: events.TurnEvent) -> None:
         if not isinstance(event.body, events.PASSING):
             self.record.transcript.add_event(event)
-        self._told(event)
+        self._on_event(event)
         if not event.is_last:
             self.tell_unsaved()
 
@@ -376,11 +376,11 @@ def delete_conversation_files(
 
 def _restored_parts(
     cli: AgentCli,
-    changed: Callable[[], None],
+    on_change: Callable[[], None],
     transcript: TranscriptFile,
     summary: ConversationSummary,
 ) -> tuple[ConversationRecord, PastTurns, HeldSession]:
-    record = ConversationRecord(transcript, summary, changed)
+    record = ConversationRecord(transcript, summary, on_change)
     if not record.has_begun:
         # A message that waits may begin it, before there is a session.
         record.change_state(replace(record.state, agent=cli.id))

@@ -18,13 +18,13 @@ from .transcripts import TranscriptFile, on_disk
 class ConversationRecord:
     """`has_begun` says that the conversation has had a session, or a message that waited for one;
     from then on it is on disk, with its agent. `turns` counts the turns that began; `usage` is the
-    sum of those before the last one. `changed` is called when something of it has changed."""
+    sum of those before the last one. `on_change` is called when something of it has changed."""
 
     def __init__(
         self,
         transcript: TranscriptFile,
         summary: ConversationSummary,
-        changed: Callable[[], None] = lambda: None,
+        on_change: Callable[[], None] = lambda: None,
     ) -> None:
         self.id, self.workspace = summary.id, summary.workspace
         self.transcript = transcript
@@ -33,7 +33,7 @@ class ConversationRecord:
         self.title, self.turns, self.usage = summary.title, summary.turns, summary.usage
         self.state = self._written = summary.state
         self._unfinished = summary.unfinished
-        self._changed = changed
+        self._on_change = on_change
 
     @property
     def summary(self) -> ConversationSummary:
@@ -71,7 +71,7 @@ class ConversationRecord:
         now = datetime.now(timezone.utc)
         self.last_used = now if now > after else after + timedelta(microseconds=1)
         self.transcript.add_message(turn, message, queued, now, self.last_used)
-        self._changed()
+        self._on_change()
 
     def take_over(self, session: str, title: str, agent: str, turns: Sequence[PastTurn]) -> None:
         """It goes on with a session that the agent with this id has held elsewhere, and with the
@@ -90,7 +90,7 @@ class ConversationRecord:
         if self.has_begun and changes:
             self._written = state
             self.transcript.add_change(**changes)
-            self._changed()
+            self._on_change()
 
     def tell_changed(self, paths: Sequence[str]) -> None:
         """The user has changed files of the agent's, which is told with the next message."""

@@ -26,18 +26,18 @@ GIVING_ON, PAUSE = 1.0, 0.02
 
 class Hold:
     """This server's hold of the conversation with this transcript, which is known as it was
-    `seen`; None if it has to be read. `changed` gets the summary of a transcript that has changed
+    `seen`; None if it has to be read. `on_change` gets the summary of a transcript that has changed
     since it was known."""
 
     def __init__(
         self,
         transcript: TranscriptFile,
         seen: Stat | None,
-        changed: Callable[[ConversationSummary], None],
+        on_change: Callable[[ConversationSummary], None],
     ) -> None:
         self._lock = FileLock(transcript.lock)
         self._transcript = transcript
-        self._changed = changed
+        self._on_change = on_change
         self._users = 0
         self._is_known = False
         self._seen = seen
@@ -156,7 +156,7 @@ class Hold:
         self._seen = stat
         self._readings += 1
         self._transcript.go_on_after_others()
-        self._changed(summary)
+        self._on_change(summary)
 
     async def _give_after(self, taking: asyncio.Future[None]) -> None:
         with suppress(AgentError):

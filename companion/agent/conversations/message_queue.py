@@ -33,11 +33,11 @@ class MessageQueue:
     was restarted. `urgent` is the id of the one for which the turn is being cancelled: then the
     first one goes as soon as that is over. `sending` is the id of the one that is on its way,
     `passing` of the one that the agent gets within the turn, as soon as it asks. `problem` says why
-    one could not be sent. `told` gets the queue after each change."""
+    one could not be sent. `on_change` gets the queue after each change."""
 
-    def __init__(self, record: ConversationRecord, told: Callable[[Body], None]) -> None:
+    def __init__(self, record: ConversationRecord, on_change: Callable[[Body], None]) -> None:
         self._record = record
-        self._told = told
+        self._on_change = on_change
         self.is_held = bool(self.messages)
         self.sending = self.passing = self.urgent = ""
         self.problem: Words = ""
@@ -104,7 +104,7 @@ class MessageQueue:
     def pass_in(self, id: str) -> None:
         """The agent gets it when it asks for messages."""
         self.passing = id
-        self._told(self.body)
+        self._on_change(self.body)
 
     def start_passing(self, id: str) -> None:
         """The agent is being given it within the turn; until that is decided, it stays as it
@@ -133,13 +133,13 @@ class MessageQueue:
         self.sending = self.passing = self.urgent = ""
         if self.messages and (not self.is_held or problem != self.problem):
             self.is_held, self.problem = True, problem
-            self._told(self.body)
+            self._on_change(self.body)
 
     def release(self) -> None:
         """Something is being said: what waits comes after it."""
         if self.is_held:
             self.is_held, self.problem = False, ""
-            self._told(self.body)
+            self._on_change(self.body)
 
     def _waiting_message(self, id: str) -> QueuedMessage:
         """One that is not on its way. Raises AgentError."""
@@ -161,4 +161,4 @@ class MessageQueue:
             self._record.begin_file()
         self._record.change_state(replace(self._record.state, queue=messages))
         self.is_held, self.problem = self.is_held and bool(messages), ""
-        self._told(self.body)
+        self._on_change(self.body)

@@ -18,19 +18,19 @@ from .steering import may_pass, steer_turn, steered_session
 
 
 class Outbox:
-    """`connected` holds a conversation whose session is open, `ended` hears the last body of each
-    turn. Once it `is_closed`, what waits in queues stays there."""
+    """`connected` holds a conversation whose session is open, `on_turn_end` gets the last body of
+    each turn. Once it `is_closed`, what waits in queues stays there."""
 
     def __init__(
         self,
         limits: Limits,
         connected: Callable[[Conversation], AsyncContextManager[None]],
-        ended: Callable[[Conversation, events.Body], None],
+        on_turn_end: Callable[[Conversation, events.Body], None],
     ) -> None:
         self.is_closed = False
         self._limits = limits
         self._connected = connected
-        self._ended = ended
+        self._on_turn_end = on_turn_end
         # Kept from being collected while they run.
         self._sending: set[asyncio.Task[None]] = set()
 
@@ -147,8 +147,8 @@ class Outbox:
                 conversation.queue.get_message(queued)
             if attachments:
                 said = await message_with_attachments(conversation, said, attachments)
-            ended = partial(self._turn_ended, conversation)
-            turn = await conversation.begin_turn(said, self._limits, asks, ended, queued)
+            on_end = partial(self._turn_ended, conversation)
+            turn = await conversation.begin_turn(said, self._limits, asks, on_end, queued)
         return turn
 
     def _leave_unsent(self, conversation: Conversation, before: Turn | None) -> None:
@@ -164,7 +164,7 @@ class Outbox:
             conversation.queue.hold_back()
 
     def _turn_ended(self, conversation: Conversation, body: events.Body) -> None:
-        self._ended(conversation, body)
+        self._on_turn_end(conversation, body)
         # The turn is over only after this.
         asyncio.get_running_loop().call_soon(self._after_turn, conversation, body)
 

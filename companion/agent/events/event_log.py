@@ -12,13 +12,13 @@ from ..wording.surrogates import join_surrogates
 
 
 class EventLog:
-    """All methods are called on one loop. `session_id` is the conversation's. `told` gets every
+    """All methods are called on one loop. `session_id` is the conversation's. `on_event` gets every
     event as it comes."""
 
-    def __init__(self, session_id: str, told: Callable[[TurnEvent], None]) -> None:
+    def __init__(self, session_id: str, on_event: Callable[[TurnEvent], None]) -> None:
         self.session_id = session_id
         self.turn_id = secrets.token_hex(8)
-        self._told = told
+        self._on_event = on_event
         self.is_over = False
         self._events: list[TurnEvent] = []
         self._grown = asyncio.Event()
@@ -76,7 +76,7 @@ class EventLog:
 
     def publish_unkept(self, body: Body) -> None:
         """Tell of something that is not kept."""
-        self._told(self.unnumbered_event(body))
+        self._on_event(self.unnumbered_event(body))
 
     def unnumbered_event(self, body: Body) -> TurnEvent:
         """An event for others than the readers, with the number 0: the user's message, or what is
@@ -91,5 +91,5 @@ class EventLog:
         # Readers wake first, because they are in a hurry.
         grown, self._grown = self._grown, asyncio.Event()
         grown.set()
-        self._told(event)
+        self._on_event(event)
         return event

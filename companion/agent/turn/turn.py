@@ -69,7 +69,7 @@ class Turn:
     """Runs from `start` (inside a loop) until `is_over`.
 
     `asks` says whether somebody can decide on tools and answer `elicitations`; otherwise calls that
-    need a decision are rejected. `ended` is called with the last body, before anybody reads it.
+    need a decision are rejected. `on_end` is called with the last body, before anybody reads it.
     `note` is called in a thread, with each file before it changes. `images` keeps those that the
     agent shows.
     """
@@ -80,7 +80,7 @@ class Turn:
         agent: AgentSession,
         limits: Limits,
         asks: bool,
-        ended: Callable[[Body], None],
+        on_end: Callable[[Body], None],
         note: TurnNote,
         images: ShownImages,
     ) -> None:
@@ -90,7 +90,7 @@ class Turn:
         self.is_detached = False
         self._agent, self._session = agent, agent.session
         self._limits = limits
-        self._ended = ended
+        self._on_end = on_end
         self._log = log
         patience = limits.confirmation if asks else None
         self._calls = CallTracker(self._log, agent, patience, note)
@@ -293,7 +293,7 @@ class Turn:
     def _end_turn(self, body: Body) -> None:
         self.elicitations.end_all()
         self._calls.close()
-        self._ended(body)
+        self._on_end(body)
         self._log.add_event(body)
 
 

@@ -38,20 +38,20 @@ class LinkRow:
 
 class Above:
     """The lines of one chat, with these `views()`, before the place `composer()`. `attached` is
-    what goes with the next message; `changed` hears when that is other. `pressed` is called with a
-    link, as "ACTION ARGUMENT", `drawing` before and after the lines are drawn."""
+    what goes with the next message; `on_change` hears when that is other. `pressed` is called with
+    a link, as "ACTION ARGUMENT", `drawing` before and after the lines are drawn."""
 
     def __init__(
         self,
         views: Callable[[], Sequence[sublime.View]],
         composer: Callable[[], int],
-        changed: Callable[[], None],
+        on_change: Callable[[], None],
         pressed: Callable[[str], None],
         drawing: Callable[[], object],
     ) -> None:
         self._views = views
         self._composer = composer
-        self._changed = changed
+        self._on_change = on_change
         self.attached: tuple[Attached, ...] = ()
         self.queue = Queue((), False)
         self._phantom = OnePhantom(KEY, drawing, pressed)
@@ -69,7 +69,7 @@ class Above:
         if attached != self.attached:
             self.attached = attached
             self.draw_lines()
-            self._changed()
+            self._on_change()
 
     def draw_lines(self) -> None:
         """Draw the lines where they are others."""

@@ -22,7 +22,7 @@ from .completing import Completing
 from .drafts import Drafts, folder_of
 from .last_texts import LastTexts
 from .project_lists import ProjectLists
-from .queued import Followed, Queued, Untold
+from .queued import Queued, ServiceOf, Untold
 from .said_before import SAID_BEFORE, InputHistory
 
 # The contexts that key bindings ask for: the keyboard is in a chat, and there above the composer.
@@ -36,7 +36,7 @@ class Composing:
     def __init__(
         self,
         tabs: ChatTabs,
-        followed: Followed,
+        service_of: ServiceOf,
         untold: Untold,
         drafts: Drafts,
         stories: Stories,
@@ -50,9 +50,9 @@ class Composing:
         self.completing = Completing(tabs, self._lists, stories)
         tabs.typings.subscribe(self.completing.open_while_typing)
         self._code = CodeTaking(self.texts, tell)
-        self.history = InputHistory(followed, stories)
+        self.history = InputHistory(service_of, stories)
         self.queued = Queued(
-            followed, self.history.keep_text, untold, drafts.wait_until_saved, stories, tell
+            service_of, self.history.keep_text, untold, drafts.wait_until_saved, stories, tell
         )
         tabs.presses.subscribe(lambda press: self.queued.follow_link(*press))
         # The questions about messages, by the conversation.

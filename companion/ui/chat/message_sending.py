@@ -13,7 +13,7 @@ from .chat_tabs import ChatTabs
 from .chat_view import ChatView
 from .composing import Composing
 from .drafts import Drafts
-from .queued import Followed
+from .queued import ServiceOf
 from .told_context import ToldContext
 
 if TYPE_CHECKING:
@@ -29,14 +29,14 @@ class MessageSending:
     def __init__(
         self,
         tabs: ChatTabs,
-        followed: Followed,
+        service_of: ServiceOf,
         composing: Composing,
         context: ToldContext,
         drafts: Drafts,
         stories: Stories,
     ) -> None:
         self._tabs = tabs
-        self._followed = followed
+        self._service_of = service_of
         self._composing = composing
         self._context = context
         self._drafts = drafts
@@ -63,7 +63,7 @@ class MessageSending:
         self._sending.add(chat.conversation)
         is_on_its_way = False
         try:
-            service = await self._followed(chat)
+            service = await self._service_of(chat)
             if service is not None and await self._composing.may_send(chat, words):
                 context = await self._context.context_for(chat)
                 if chat.views:

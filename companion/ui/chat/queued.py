@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ...chat.chat_service import ChatService
 
 # The service in which the chat is open; None if there is none, which the user was told.
-Followed = Callable[[ChatView], Awaitable["ChatService | None"]]
+ServiceOf = Callable[[ChatView], Awaitable["ChatService | None"]]
 # Hears, for a conversation, of a message that its agent does not get.
 Untold = Callable[[str, QueuedMessage], None]
 
@@ -45,14 +45,14 @@ class Queued:
 
     def __init__(
         self,
-        followed: Followed,
+        service_of: ServiceOf,
         said: Callable[[str, str], None],
         untold: Untold,
         saved: Callable[[], Awaitable[None]],
         stories: Stories,
         tell: Callable[[str], None],
     ) -> None:
-        self._followed = followed
+        self._service_of = service_of
         self._said = said
         self._untold = untold
         self._saved = saved
@@ -79,7 +79,7 @@ class Queued:
         message = next(
             (message for message in chat.above.queue.messages if message.id == queued), None
         )
-        service = await self._followed(chat)
+        service = await self._service_of(chat)
         if service is None:
             return
         if message is None:

@@ -9,7 +9,7 @@ import sublime
 
 from ..stories import Stories
 from .chat_view import ChatView
-from .queued import Followed
+from .queued import ServiceOf
 
 # The context that key bindings ask for, with one of these: whether there is something to bring.
 SAID_BEFORE = "gemini_companion_said_before"
@@ -35,8 +35,8 @@ class Walk:
 class InputHistory:
     """A composer shows one of them as long as nobody changes its text."""
 
-    def __init__(self, followed: Followed, stories: Stories) -> None:
-        self._followed = followed
+    def __init__(self, service_of: ServiceOf, stories: Stories) -> None:
+        self._service_of = service_of
         self._stories = stories
         self._walks: dict[str, Walk] = {}
         # Texts that were never said, because they were taken back.
@@ -79,7 +79,7 @@ class InputHistory:
         from ...chat.requests import SaidBefore
 
         before = chat.composer.text
-        service = await self._followed(chat)
+        service = await self._service_of(chat)
         if service is None:
             return
         said = await service.ask(SaidBefore(chat.conversation))

@@ -55,14 +55,14 @@ def remedy_link(failed: Failed, facts: Facts) -> str:
 
 
 class Remedies:
-    """`changed` is called when something was done."""
+    """`on_change` is called when something was done."""
 
     def __init__(
-        self, companion: Companion, tell: Callable[[str], None], changed: Callable[[], None]
+        self, companion: Companion, tell: Callable[[str], None], on_change: Callable[[], None]
     ) -> None:
         self._companion = companion
         self._tell = tell
-        self._changed = changed
+        self._on_change = on_change
 
     async def apply_remedy(
         self, window: sublime.Window, action: str, argument: str, cli: str
@@ -92,13 +92,13 @@ class Remedies:
             is_removed = await self._companion.ask(DiscoveryRepair(window.id(), argument))
             if argument and not is_removed:
                 self._tell(NOT_REMOVED.format(argument))
-            self._changed()
+            self._on_change()
 
     def _use_program(self, program: str) -> None:
         stored = sublime.load_settings(settings.FILE)
         stored.set("cli_command", [program, *settings.current_settings().cli_command[1:]])
         sublime.save_settings(settings.FILE)
-        self._changed()
+        self._on_change()
 
     async def _enable_in_settings(self, window: sublime.Window, cli: Cli, path: str) -> None:
         """Show what would be written to the CLI's settings file at the path, ask, and write it."""
@@ -109,7 +109,7 @@ class Remedies:
             return
         if not plan.lines:
             self._tell(f"{cli.name} connects to editors already.")
-            self._changed()
+            self._on_change()
             return
         backup = "the old file is kept beside it"
         where = plan.path if plan.path == plan.target else f"{plan.path}, which is {plan.target}"
@@ -121,7 +121,7 @@ class Remedies:
         if await panels.ask_choice(window, items, f"Let {cli.name} connect to editors?") != 0:
             return
         self._tell(await run_in_thread(partial(_apply_change, cli, plan)) or stories.FAILED)
-        self._changed()
+        self._on_change()
 
 
 def _apply_change(cli: Cli, change: SettingsChange) -> str:
