@@ -92,6 +92,20 @@ def gutter_width(view: Any) -> float:
     return float((digits + _DIGIT_ROOM) * view.switches.em_width)
 
 
+# Counts that are known of rows up to some length, by the columns and the tab size: each state of a
+# growing text has mostly the rows of the one before.
+_SHORT, _MOST = 1000, 1 << 14
+_known: Dict[Tuple[int, int], Dict[str, int]] = {}
+
+
+def _known_counts(columns: int, tab: int) -> Dict[str, int]:
+    """By the rows."""
+    known = _known.setdefault((columns, tab), {})
+    if len(known) > _MOST:
+        known.clear()
+    return known
+
+
 class Layout:
     """The rows of one state of a view. Rows count from 0, points are code points."""
 
@@ -131,17 +145,27 @@ class Layout:
             return
         # Rows that fit are mostly told by their lengths.
         columns, is_plain = self.columns or len(self.text), self._is_plain
+        known = _known_counts(self.columns, self.tab)
         counts = [
             1
             if len(line) <= columns and (not self.columns or is_plain(line))
-            else len(self.lines(row))
-            for row, line in enumerate(self.text.characters.split("\n"))
+            else known.get(line) or self._count_wrapped(line, known)
+            for line in self.text.characters.split("\n")
         ]
         for a, b in view.folds:
             first, last = (self.text.rowcol(point)[0] for point in (min(a, b), max(a, b)))
             for row in range(first + 1, last + 1):
                 counts[row] = 0
         self._above = list(accumulate(counts, initial=0))
+
+    def _count_wrapped(self, line: str, known: Dict[str, int]) -> int:
+        """How many lines a row takes, which is `known` from then on."""
+        count = 1
+        if self.columns and self.cells(line) > self.columns:
+            count = len(self._wrapped(0, line))
+        if len(line) <= _SHORT:
+            known[line] = count
+        return count
 
     # Rows
 

@@ -18,6 +18,9 @@ JSON object. The agent is the one that the settings name first. Times are second
                      engine's thread, `shown` what it costs the editor's thread, `meant` what it
                      costs to find the question that a command is about, each without the time in
                      the editor's API
+  turns COUNT        a chat with so many turns, each of a message and an answer: seconds of the
+                     processor for a turn, `early` those of the first ones, `late` of the last ones,
+                     with the headless editor and all that writes to the disk
   memory MESSAGE     ten chats with ten answers to the message each: `characters` that they show,
                      and `bytes` that Python holds for them outside of the headless editor
 """
@@ -74,6 +77,8 @@ LOOK, SETTLED = 0.001, 1.0
 CHATS, TURNS = 10, 10
 # Lines of a turn, and how often one more comes.
 TURN, PATCHES = 25, 50
+# Turns that are measured at the beginning of a long chat, and at its end.
+FEW = 50
 # How many questions are answered.
 ANSWERS = 50
 MUCH = list(range(1 << 21))
@@ -181,6 +186,18 @@ def asking(count: str) -> Dict[str, Any]:
         costs["shown"].append(shown)
         waiting.ask_one()
     return costs
+
+
+def turns(count: str) -> Dict[str, Any]:
+    view = _new_chat()
+    costs: List[float] = []
+    for _ in range(int(count)):
+        began = time.process_time()
+        _say(view, "hello")
+        _wait(lambda: _is_ready(view))
+        costs.append(time.process_time() - began)
+    # The very first ones import what they need.
+    return {"early": costs[FEW : 2 * FEW], "late": costs[-FEW:]}
 
 
 def memory(message: str) -> Dict[str, Any]:
@@ -354,6 +371,7 @@ CASES: Dict[str, Callable[..., Dict[str, Any]]] = {
     "login": login,
     "growing": growing,
     "asking": asking,
+    "turns": turns,
     "memory": memory,
 }
 

@@ -201,6 +201,15 @@ class Wrapping(EngineTestCase):
                 view = self.wrapped(text, width)
                 self.assertEqual("".join(self.lines(view, 0)), text)
 
+    def test_as_many_lines_are_counted_as_a_row_is_shown_on_at_any_width_and_tab_size(self) -> None:
+        for text in ("中" * 30, "\t\t\t\tx", "e\u0301" * 25, "a b\tc " * 7, "– word " * 9):
+            for width, tab in ((3, 4), (8, 4), (8, 2), (10, 4), (3, 4)):
+                view = self.wrapped(f"{text}\nend", width)
+                view.settings().set("tab_size", tab)
+                end = view.text_to_layout(view.text_point(1, 0))
+                with self.subTest(text, width=width, tab=tab):
+                    self.assertEqual(end, (0.0, len(self.lines(view, 0)) * LINE))
+
     def test_code_wraps_only_where_it_is_asked_to_and_prose_unless_it_is_not(self) -> None:
         view = self.view_with("x" * 400)
         self.assertEqual(view.layout_extent()[1], 800 - layout.STATUS_BAR - layout.TABS)
