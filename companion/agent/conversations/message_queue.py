@@ -115,7 +115,7 @@ class MessageQueue:
     def stop_passing(self) -> None:
         """The agent does not take it within the turn; it waits as before."""
         self.sending = self.passing = ""
-        self._told(self.body)
+        self._on_change(self.body)
 
     def start_sending(self) -> QueuedMessage:
         """The first one is on its way."""
