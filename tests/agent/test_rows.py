@@ -17,7 +17,13 @@ from GeminiCompanion.companion.agent.agents.codex import Codex
 from GeminiCompanion.companion.agent.agents.gemini_cli import GeminiCli
 from GeminiCompanion.companion.agent.agents.opencode import OpenCode
 from GeminiCompanion.companion.agent.agents.qwen_code import QwenCode
-from GeminiCompanion.companion.agent.credentials import ANTHROPIC, OPENAI, OWN, Credentials, Store
+from GeminiCompanion.companion.agent.credentials import (
+    ANTHROPIC,
+    API_KEY,
+    OPENAI,
+    OWN,
+    Credentials,
+)
 from GeminiCompanion.companion.agent.failure import AgentError
 from GeminiCompanion.companion.agent.supported import CLIS
 
@@ -278,15 +284,78 @@ class Rows(unittest.TestCase):
             self.assertEqual([name for name in rules if rules[name] == "ask"], asked)
             self.assertEqual("OPENCODE_DISABLE_PROJECT_CONFIG" not in opencode, trusted)
 
-    def test_the_others_do_not_take_it_and_a_file_that_has_it_counts_as_none(self) -> None:
-        for id in ("gemini", "qwen"):
-            cli = CLIS[id](self.home, False)
-            with self.subTest(id), self.assertRaisesRegex(AgentError, "got 'own-login'"):
-                cli.check_credentials(Credentials(OWN))
-            os.makedirs(self.home, exist_ok=True)
-            store = Store(self.home, cli.check_credentials)
-            store.save(Credentials(OWN))
-            self.assertIsNone(store.load())
+    def own(self, cli: AgentCli, **variables: str) -> dict[str, str]:
+        """The environment in the user's home, with these of theirs."""
+        cli.prepare_files(Credentials(OWN), {})
+        with mock.patch.dict(os.environ, {"HOME": self.home, **variables}, clear=True):
+            return cli.process_environment(Credentials(OWN), {})
+
+    def test_gemini_cli_has_rules_of_ours_that_ask_and_trusts_what_is_trusted_here(self) -> None:
+        cli, trusting = (GeminiCli(self.home, trusted) for trusted in (False, True))
+        kept = Credentials(API_KEY, SECRET)
+        cli.prepare_files(kept, {})
+        self.assertEqual(self.own(cli)["GEMINI_CLI_TRUST_WORKSPACE"], "false")
+        *_, path = cli.own_arguments()
+        with open(path, encoding="utf-8") as file:
+            self.assertEqual(file.read().count('decision = "ask_user"'), 2)
+        # The search for variables has to get as far as the user's.
+        self.assertFalse(os.path.exists(os.path.join(self.home, ".env")))
+        self.assertEqual(self.own(trusting)["GEMINI_CLI_TRUST_WORKSPACE"], "true")
+        cli.trusted_folders = ("/mine",)
+        made = self.own(cli)
+        self.assertNotIn("GEMINI_CLI_TRUST_WORKSPACE", made)
+        with open(made["GEMINI_CLI_TRUSTED_FOLDERS_PATH"], encoding="utf-8") as file:
+            self.assertEqual(json.load(file), {"/mine": "TRUST_FOLDER"})
+        for told in ('{"folderTrust": false}', '{"folderTrust": { // no\n "enabled" :false}}'):
+            with open(os.path.join(self.home, ".gemini", "settings.json"), "w") as file:
+                file.write(told)
+            self.assertEqual(self.own(cli)["GEMINI_CLI_TRUST_WORKSPACE"], "false")
+
+    def test_gemini_cli_has_the_variables_of_the_users_file_and_none_of_a_workspaces(self) -> None:
+        cli = GeminiCli(os.path.join(self.home, "ours"), False)
+        os.makedirs(os.path.join(self.home, ".gemini"))
+        names = ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_CLOUD_PROJECT", "A", "B")
+        for name, text, found in (
+            (".env", "GEMINI_API_KEY=of the home\n", ("of the home", "", "", None, None)),
+            (
+                ".gemini/.env",
+                "# no\n export GEMINI_API_KEY = \"a b\" # c\nA='1'\nB=2 # d\nGOOGLE_API_KEY=e\n",
+                ("a b", "theirs", "", "1", "2"),
+            ),
+        ):
+            with open(os.path.join(self.home, name), "w", encoding="utf-8") as file:
+                file.write(text)
+            theirs = {} if name == ".env" else {"GOOGLE_API_KEY": "theirs"}
+            made = self.own(cli, **theirs)
+            self.assertEqual(tuple(map(made.get, names)), found)
+
+    def test_qwen_code_has_settings_of_ours_that_ask_before_those_of_its_user(self) -> None:
+        for trusted in (False, True):
+            cli = QwenCode(self.home, trusted)
+            with open(self.own(cli)["QWEN_CODE_SYSTEM_SETTINGS_PATH"], encoding="utf-8") as file:
+                told = json.load(file)
+            self.assertEqual(told["security"]["folderTrust"]["enabled"], not trusted)
+            self.assertLessEqual(
+                {"Edit", "WriteFile", "Bash", "mcp__*"}, {*told["permissions"]["ask"]}
+            )
+
+    def test_nothing_is_removed_from_the_users_home_with_a_conversation(self) -> None:
+        name = "01234567-0"
+        os.makedirs(self.home)
+        for cli, path in (
+            (
+                GeminiCli(os.path.join(self.home, "o"), False),
+                f".gemini/tmp/w/chats/session-1-{name[:8]}",
+            ),
+            (QwenCode(os.path.join(self.home, "o"), False), f".qwen/projects/w/chats/{name}"),
+        ):
+            self.own(cli)
+            own, ours = (os.path.join(home, path) + ".jsonl" for home in (self.home, cli.folder))
+            for each in (own, ours):
+                os.makedirs(os.path.dirname(each))
+                open(each, "w").close()
+            cli.session_files.remove_session(name)
+            self.assertEqual(list(map(os.path.exists, (own, ours))), [True, False])
 
     def test_what_a_row_does_not_say_is_what_the_protocol_says(self) -> None:
         for id in ("claude", "opencode", "codex"):

@@ -220,6 +220,11 @@ class ModelServer:
         with self._asked:
             return next(body for path, body in reversed(self._requests) if _is_main(path, body))
 
+    def told(self) -> list[str]:
+        """All messages that came with the newest main turn."""
+        contents = self.last_request()["contents"]
+        return ["\n".join(map(_text, each["parts"])) for each in contents]
+
     def _play(self, path: str, request: dict[str, Any]) -> Reply | None:
         """The reply to the newest words of the user, if one was ordered."""
         if not _is_main(path, request):

@@ -7,17 +7,20 @@ still ask before they write. Each one unmodified; one that is not set up is skip
 from __future__ import annotations
 
 import asyncio
+import glob
 import json
 import os
+import re
 import shutil
 import tempfile
+import time
 import unittest
 from datetime import datetime, timedelta, timezone
 from typing import Any, Mapping
 from unittest import mock
 
 from agent_case import AgentCase, of, text
-from agent_rows import AGENTS, CODEX_MODEL, NEWEST_CLAUDE, Proxy
+from agent_rows import AGENTS, CODEX_MODEL, GEMINI_MODEL, NEWEST_CLAUDE, Proxy
 from agent_rows import Agent as Row
 from any_model_server import MODEL
 from editor import Editor
@@ -28,7 +31,7 @@ from GeminiCompanion.companion.agent.conversations.repeated_turns import TAKEN_O
 from GeminiCompanion.companion.agent.credentials import OWN, Credentials
 from GeminiCompanion.companion.agent.failure import AgentError
 from GeminiCompanion.companion.agent.processes import own_sessions
-from GeminiCompanion.companion.agent.processes.runner import Launch
+from GeminiCompanion.companion.agent.processes.runner import STARTING, Launch
 from GeminiCompanion.companion.agent.supported import CLIS
 from GeminiCompanion.companion.agent.turn.outcomes import CallDecision
 from GeminiCompanion.companion.agent.turn_events import Error, Thought, ToolConfirmation, ToolResult
@@ -90,7 +93,42 @@ requires_openai_auth = true
     return {".codex/config.toml": settings, ".codex/auth.json": login}
 
 
-HOMES = {"claude": claude_home, "opencode": opencode_home, "codex": codex_home}
+def gemini_home(url: str) -> Mapping[str, Any]:
+    settings = {
+        "security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": False}},
+        "general": {"defaultApprovalMode": "auto_edit"},
+        "tools": {"allowed": ["write_file", "run_shell_command"]},
+        "model": {"name": GEMINI_MODEL},
+    }
+    rule = '[[rule]]\ntoolName = "%s"\ndecision = "allow"\npriority = 950\n'
+    allowed = "".join(rule % name for name in ("write_file", "run_shell_command"))
+    return {
+        ".gemini/settings.json": settings,
+        ".gemini/policies/auto-saved.toml": allowed,
+        ".gemini/.env": f"GEMINI_API_KEY={OF_USER}\nGOOGLE_GEMINI_BASE_URL={url}\n",
+    }
+
+
+def qwen_home(url: str) -> Mapping[str, Any]:
+    auth = {"selectedType": "openai", "apiKey": OF_USER, "baseUrl": f"{url}/v1"}
+    settings = {
+        # It would write the second of these itself.
+        "$version": 4,
+        "security": {"auth": auth, "folderTrust": {"enabled": False}},
+        "model": {"name": MODEL},
+        "tools": {"approvalMode": "yolo", "useRipgrep": False},
+        "permissions": {"allow": ["Edit", "WriteFile", "Bash", "Bash(*)"]},
+    }
+    return {".qwen/settings.json": settings}
+
+
+HOMES = {
+    "gemini": gemini_home,
+    "qwen": qwen_home,
+    "claude": claude_home,
+    "opencode": opencode_home,
+    "codex": codex_home,
+}
 
 
 def make_home(row: Row, home: str, url: str, proxy: Proxy) -> Any:
@@ -191,6 +229,16 @@ class WithOwnLogin(AgentCase):
             self.assertIn("the word is plum", str(self.model.told()))
             self.assertIn(REMINDED, [it.description for it in of(Thought, story)])
 
+    async def test_it_remembers_by_itself_after_its_process_has_ended(self) -> None:
+        await self.say("the word is plum", ["I see."])
+        await self.agent.backends[None].pool.stop()
+        # Of a session of this minute Gemini CLI would lose the recording.
+        for path in glob.glob(f"{glob.escape(self.home)}/.gemini/tmp/*/chats/session-*"):
+            os.rename(path, re.sub(r"session-[^/]*(?=-)", "session-2026-01-02T03-04", path))
+        story = await self.say("and now", ["Here."])
+        self.assertEqual((text(story), of(Thought, story)), ("Here.", []))
+        self.assertIn("the word is plum", str(self.model.told()))
+
     async def test_a_session_of_the_terminal_goes_on_as_a_conversation(self) -> None:
         writes = self.row.write(self.file, "plum\n")
         self.model.will_play("the word is plum", [writes], ["I see."])
@@ -220,6 +268,20 @@ class WithOwnLogin(AgentCase):
             self.assertEqual(told if isinstance(content, str) else json.loads(told), content)
 
 
+class Gemini(WithOwnLogin):
+    row = AGENTS["gemini"]
+
+    async def test_a_session_of_the_terminal_goes_on_as_a_conversation(self) -> None:
+        """It lists none."""
+        backend, known = self.agent.backends[None], self.agent.conversations
+        with self.assertRaisesRegex(AgentError, "does not list its sessions"):
+            await own_sessions.list_own_sessions(backend, known, self.workspace)
+
+
+class Qwen(WithOwnLogin):
+    row = AGENTS["qwen"]
+
+
 class Claude(WithOwnLogin):
     row = AGENTS["claude"]
 
@@ -240,7 +302,7 @@ class WithoutLogin(unittest.TestCase):
     """opencode has models for which nobody has to log in."""
 
     def test_the_user_is_told_the_command_that_logs_in(self) -> None:
-        for id in ("claude", "codex"):
+        for id in ("gemini", "qwen", "claude", "codex"):
             with self.subTest(id):
                 root = os.path.realpath(tempfile.mkdtemp(prefix="no login-"))
                 self.addCleanup(shutil.rmtree, root, True)
@@ -250,6 +312,22 @@ class WithoutLogin(unittest.TestCase):
                     self.skipTest(f"{id} is not installed: {AGENTS[id].setup}")
                 told = asyncio.run(self.told(launch, root))
                 self.assertIn(f'run "{CLIS[id].own_login}" in a terminal', told)
+
+    def test_gemini_cli_that_waits_for_its_user_to_log_in_is_not_waited_for(self) -> None:
+        try:
+            launch = AGENTS["gemini"].launch("", {})
+        except AgentError:
+            self.skipTest(f"Gemini CLI is not installed: {AGENTS['gemini'].setup}")
+        root = os.path.realpath(tempfile.mkdtemp(prefix="no login-"))
+        self.addCleanup(shutil.rmtree, root, True)
+        os.mkdir(os.path.join(root, ".gemini"))
+        kind = {"security": {"auth": {"selectedType": "oauth-personal"}}}
+        with open(os.path.join(root, ".gemini", "settings.json"), "w", encoding="utf-8") as file:
+            json.dump(kind, file)
+        began = time.monotonic()
+        told = asyncio.run(self.told(launch, root))
+        self.assertIn('run "gemini" in a terminal', told)
+        self.assertLess(time.monotonic() - began, STARTING)
 
     async def told(self, launch: Launch, root: str) -> str:
         """Why a message is not answered."""

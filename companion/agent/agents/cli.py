@@ -24,6 +24,7 @@ from ..sentence import sentence
 from ..turn_events import PastTurn, Usage
 from . import untrusted_workspace
 from .cli_home import (
+    NO_VARIABLES,
     forget_keys,
     inherited_variables,
     with_changes,
@@ -202,17 +203,27 @@ class AgentCli:
         also the model of the credentials."""
         return ()
 
+    def own_arguments(self) -> tuple[str, ...]:
+        """The program's arguments by which it asks before it writes, whatever the user's own
+        settings say."""
+        return ()
+
     def prepare_files(self, credentials: Credentials, more: Mapping[str, Any]) -> None:
         """Write its settings in our home again, with those in `more` on top. The user's own home
         stays as it is. Raises OSError, NotPrivate."""
         private_files.make_folder(self.folder)
         if credentials.kind == OWN:
-            forget_keys(self.folder, self.key_files)
+            forget_keys(self.folder, (*self.key_files, NO_VARIABLES))
+            self.prepare_own()
         else:
             self.prepare_home(credentials, more)
 
     def prepare_home(self, credentials: Credentials, more: Mapping[str, Any]) -> None:
         """Write its settings in our home, which exists, for credentials that it keeps there."""
+
+    def prepare_own(self) -> None:
+        """Write what `own_arguments` and `own_variables` name, in our home, which exists. Raises
+        OSError, NotPrivate."""
 
     def process_environment(
         self,

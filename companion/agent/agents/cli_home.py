@@ -15,6 +15,11 @@ from ...base.child_processes import INHERITED
 # place of what the repository says.
 GIT_INSTEAD = {"core.fsmonitor": "false"}
 GIT_COUNT = "GIT_CONFIG_COUNT"
+# The empty file at which the CLI's search for variables ends; otherwise it would continue in the
+# folders above.
+NO_VARIABLES = ".env"
+# The file in which Gemini CLI and its relatives look for the folders that they may trust.
+TRUSTED = "trustedFolders.json"
 
 
 def acp_arguments(model: str) -> tuple[str, ...]:
@@ -59,17 +64,18 @@ def write_settings(
     """`folder` is the CLI's own folder in the home; `more` goes on top. Raises OSError,
     NotPrivate."""
     private_files.make_folder(folder)
-    # The CLI's search for variables ends here; otherwise it would continue in the folders above.
-    private_files.write_file(os.path.join(home, ".env"), b"")
+    private_files.write_file(os.path.join(home, NO_VARIABLES), b"")
     data = json.dumps(merged_settings(settings, more), ensure_ascii=False).encode("utf-8")
     private_files.write_file(os.path.join(folder, "settings.json"), data)
 
 
-def write_trusted(folder: str, trusted: Sequence[str]) -> None:
-    """Tell Gemini CLI and its relatives which folders they may trust, with all in them. `folder` is
-    the CLI's own one in the home. Raises OSError, NotPrivate."""
+def write_trusted(folder: str, trusted: Sequence[str]) -> str:
+    """Tell Gemini CLI and its relatives which folders they may trust, with all in them. Gives the
+    path of the file. Raises OSError, NotPrivate."""
     told = json.dumps({path: "TRUST_FOLDER" for path in trusted}, ensure_ascii=False)
-    private_files.write_file(os.path.join(folder, "trustedFolders.json"), told.encode("utf-8"))
+    path = os.path.join(folder, TRUSTED)
+    private_files.write_file(path, told.encode("utf-8"))
+    return path
 
 
 def forget_keys(home: str, names: Sequence[str]) -> None:

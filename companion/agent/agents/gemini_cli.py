@@ -11,10 +11,11 @@ import re
 from contextlib import suppress
 from typing import Any, Callable, Mapping, Sequence
 
+from ...base import private_files
 from ..acp import messages
 from ..attachments import Forms
 from ..auth_method import AuthMethod
-from ..credentials import API_KEY, GOOGLE, VERTEX, Credentials
+from ..credentials import API_KEY, GOOGLE, OWN, VERTEX, Credentials
 from ..events import tool_call
 from ..events.tool_call import Call
 from ..failure import VALIDATION_ERROR, AgentError
@@ -22,8 +23,9 @@ from ..sentence import sentence
 from ..turn_events import CANCEL, ONCE, PastTurn, Usage
 from ..wording.surrogates import clean_surrogates
 from . import gemini_resumption as resumption
-from .cli import AgentCli, NoGoogleLogin, Resumption, Retry, SessionFiles
-from .cli_home import acp_arguments, path_uri, write_settings, write_trusted
+from . import own_settings
+from .cli import NO_CHANGES, AgentCli, NoGoogleLogin, Resumption, Retry, SessionFiles
+from .cli_home import TRUSTED, acp_arguments, path_uri, write_settings, write_trusted
 from .gemini_recording import Recording
 from .known_versions import KnownVersions
 from .message_text import BLANKS, NO_COMMAND
@@ -57,6 +59,26 @@ OPTIONS = {
     "proceed_once": ONCE,
     "cancel": CANCEL,
 }
+# The rules that go before those of the user, in a file of our home.
+RULES = "asking.toml"
+ASKING = b"""# Gemini Companion writes this anew.
+[[rule]]
+toolName = ["write_file", "replace", "run_shell_command", "web_fetch", "activate_skill"]
+decision = "ask_user"
+priority = 900
+
+[[rule]]
+toolName = "*"
+mcpName = "*"
+decision = "ask_user"
+priority = 900
+"""
+# What it takes from a file `.env` in any workspace, trusted or not, where it is not set.
+FROM_WORKSPACE = (
+    "GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION",
+)  # fmt: skip
+# No process has this number, so the CLI finds no editor that it could show a diff in besides.
+NO_EDITOR_PROCESS = str(1 << 30)
 # Commands that only show something.
 HARMLESS = ("help", "about", "memory show", "memory list")
 # Commands that change something, or read outside the protocol.
@@ -70,6 +92,8 @@ class GeminiCli(AgentCli):
     program = Program("Gemini CLI", "gemini", "@google/gemini-cli", "bundle/gemini.js")
     tested = KnownVersions("0.61.0")
     kinds = (API_KEY, GOOGLE, VERTEX)
+    own_login = "gemini"
+    asking_mode = "default"
     authenticates_first = asks_to_write = removes_sessions = True
     own_mark = MODE_UPDATE
     options = OPTIONS
@@ -83,8 +107,12 @@ class GeminiCli(AgentCli):
     def __init__(self, folder: str, trusted: bool) -> None:
         super().__init__(folder, trusted)
         self._own = os.path.join(folder, ".gemini")
+        # The CLI's own folder in the home that its processes have.
+        self._used = self._own
         self.login = GeminiLogin(self._own)
-        self.session_files = GeminiSessionFiles(self._own, self.trusts_workspace)
+        self.session_files = GeminiSessionFiles(
+            self._own, lambda: self._used, self.trusts_workspace
+        )
 
     def prepare_home(self, credentials: Credentials, more: Mapping[str, Any]) -> None:
         """Writes the settings each time, because the CLI adds the kind of login to them. With that
@@ -121,6 +149,31 @@ class GeminiCli(AgentCli):
             **{name: value for name, value in cloud.items() if value},
         }
 
+    def prepare_own(self) -> None:
+        private_files.write_file(os.path.join(self.folder, RULES), ASKING)
+        write_trusted(self.folder, self.trusted_folders)
+
+    def own_arguments(self) -> tuple[str, ...]:
+        return "--approval-mode", "default", "--admin-policy", os.path.join(self.folder, RULES)
+
+    def own_variables(self) -> Mapping[str, str]:
+        return {**FIXED, "GEMINI_CLI_IDE_PID": NO_EDITOR_PROCESS}
+
+    def process_environment(
+        self,
+        credentials: Credentials,
+        more: Mapping[str, str],
+        env: Mapping[str, str | None] = NO_CHANGES,
+    ) -> dict[str, str]:
+        found = super().process_environment(credentials, more, env)
+        self._used = _folder_in(found)
+        if credentials.kind != OWN:
+            return found
+        # In a folder that it does not trust, it leaves out the user's file of them.
+        theirs = own_settings.variables_of(self._used)
+        unset = {} if self.trusted else dict.fromkeys(FROM_WORKSPACE, "")
+        return {**unset, **theirs, **found, **self._trust_variables()}
+
     def machine_variables(self, credentials: Credentials) -> dict[str, str]:
         """The place of the machine's own login for Google Cloud."""
         place = os.environ.get(CLOUD_LOGIN, "")
@@ -130,6 +183,14 @@ class GeminiCli(AgentCli):
     @classmethod
     def address_variables(cls, url: str) -> dict[str, str]:
         return {GEMINI_URL: url}
+
+    def _trust_variables(self) -> Mapping[str, str]:
+        """The user may trust all folders in a terminal. With these it is as in our home: only those
+        that are trusted here."""
+        settings = own_settings.text_of(self._used)
+        if self.trusted or not self.trusted_folders or own_settings.trusts_all(settings):
+            return {"GEMINI_CLI_TRUST_WORKSPACE": json.dumps(self.trusted)}
+        return {"GEMINI_CLI_TRUSTED_FOLDERS_PATH": os.path.join(self.folder, TRUSTED)}
 
     def read_retry(self, line: str) -> Retry | None:
         found = RETRY.match(line)
@@ -255,14 +316,15 @@ class GeminiLogin(NoGoogleLogin):
 
 
 class GeminiSessionFiles(SessionFiles):
-    """`folder` is the CLI's own one in the home."""
+    """`folder` is the CLI's own one in our home, `used` the one that its processes have."""
 
-    def __init__(self, folder: str, trusts: Callable[[str], bool]) -> None:
+    def __init__(self, folder: str, used: Callable[[], str], trusts: Callable[[str], bool]) -> None:
         self._folder = folder
+        self._used = used
         self._trusts = trusts
 
     def recording_of(self, session: str) -> Recording:
-        return Recording(self._folder, session)
+        return Recording(self._used(), session)
 
     def prepare_resumption(
         self,
@@ -277,11 +339,24 @@ class GeminiSessionFiles(SessionFiles):
             # A loaded session has the settings of the process's folder, not these
             # (docs/gemini-cli-acp.md 9.50).
             return None
+        used = self._used()
+        if used != self._folder:
+            # Without a kind of login in its settings it begins sessions, and loads none.
+            knows = own_settings.names_login(own_settings.text_of(used))
+            count = resumption.count_own_updates(used, last) if knows and last else None
+            return None if count is None else Resumption(messages.LOAD, last, count)
         updates = resumption.write_recording(self._folder, workspace, id, turns)
         return None if updates is None else Resumption(messages.LOAD, id, updates)
 
     def remove_session(self, session: str) -> None:
         resumption.remove_recordings(self._folder, session)
+
+
+def _folder_in(environment: Mapping[str, str]) -> str:
+    """The CLI's own folder for a process with this environment."""
+    home = environment.get("USERPROFILE" if os.name == "nt" else "HOME", "")
+    home = environment.get("GEMINI_CLI_HOME") or home or os.path.expanduser("~")
+    return os.path.join(home, ".gemini")
 
 
 def _is_within(path: str, folder: str) -> bool:

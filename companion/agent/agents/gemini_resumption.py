@@ -10,7 +10,7 @@ import glob
 import json
 import os
 from contextlib import suppress
-from datetime import timezone
+from datetime import datetime, timezone
 from typing import Any, Iterator, Mapping, Sequence
 
 from ...base import private_files
@@ -20,7 +20,7 @@ from .gemini_recording import PREFIX
 from .message_text import NO_COMMAND
 
 # A minute in the past: loading within the minute of the file's name destroys the recording.
-MINUTE = "2001-01-01T00-00"
+MINUTE, MINUTE_FORM = "2001-01-01T00-00", "%Y-%m-%dT%H-%M"
 
 
 def write_recording(
@@ -41,6 +41,24 @@ def write_recording(
     data = ("\n".join(lines) + "\n").encode("utf-8", "replace")
     private_files.write_file(os.path.join(folder, name), data)
     return sum(map(_update_count, messages))
+
+
+def count_own_updates(home: str, session: str) -> int | None:
+    """The number of updates that the CLI sends when it loads its own recording of the session;
+    None if there is none, or if a load would destroy it. Raises OSError."""
+    name = f"session-*-{glob.escape(session[:PREFIX])}.jsonl"
+    paths = glob.glob(os.path.join(glob.escape(home), "tmp", "*", "chats", name))
+    now = datetime.now(timezone.utc)
+    minute = f"session-{now:{MINUTE_FORM}}-"
+    # The CLI writes each session to one file.
+    if len(paths) != 1 or os.path.basename(paths[0]).startswith(minute):
+        return None
+    said: dict[str, Mapping[str, Any]] = {}
+    with open(paths[0], encoding="utf-8", errors="replace") as file:
+        for line in file:
+            with suppress(ValueError, RecursionError):
+                _apply_record(json.loads(line), said)
+    return sum(map(_repeated_count, said.values())) if said else None
 
 
 def remove_recordings(home: str, session: str) -> None:
@@ -104,6 +122,49 @@ def _recorded_call(body: events.ToolResult, number: int) -> dict[str, Any]:
         "status": "success" if body.success else "error",
         "result": [{"functionResponse": {"id": id, "name": body.name, "response": response}}],
     }
+
+
+def _apply_record(record: Any, said: dict[str, Mapping[str, Any]]) -> None:
+    """Take what a line of the CLI's own recording says, into the messages by their ids."""
+    if not isinstance(record, dict):
+        return
+    if "$rewindTo" in record:
+        ids = list(said)
+        at = ids.index(record["$rewindTo"]) if record["$rewindTo"] in said else 0
+        for id in ids[at:]:
+            del said[id]
+        return
+    whole = record.get("$set", record)
+    messages = whole.get("messages") if isinstance(whole, dict) else None
+    if isinstance(messages, list):
+        if "$set" in record:
+            said.clear()
+        for each in messages:
+            _apply_record(each, said)
+    elif isinstance(record.get("id"), str) and "type" in record:
+        said[record["id"]] = record
+
+
+def _repeated_count(message: Mapping[str, Any]) -> int:
+    """The number of updates that the CLI sends for a message of its own."""
+    has_text = bool(_text_in(message.get("content")).strip())
+    if message["type"] != "gemini":
+        return int(has_text and message["type"] == "user")
+    parts = (message.get("thoughts") or (), message.get("toolCalls") or ())
+    return has_text + sum(map(len, parts))
+
+
+def _text_in(content: Any) -> str:
+    """What is said in a message, whose content is a text or a list of parts."""
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else [content]
+    texts = (each if isinstance(each, str) else _part_text(each) for each in parts)
+    return "".join(texts)
+
+
+def _part_text(part: Any) -> str:
+    return str(part.get("text") or "") if isinstance(part, dict) else ""
 
 
 def _update_count(message: Mapping[str, Any]) -> int:

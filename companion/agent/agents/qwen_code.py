@@ -6,21 +6,23 @@ Source: docs/gemini-cli-acp.md 10.
 from __future__ import annotations
 
 import glob
+import json
 import os
 import re
 from contextlib import suppress
-from typing import Any, Mapping, Sequence
+from typing import Any, Callable, Mapping, Sequence
 
+from ...base import private_files
 from ..acp import messages
 from ..auth_method import AuthMethod
-from ..credentials import OPENAI, Credentials
+from ..credentials import OPENAI, OWN, Credentials
 from ..events import tool_call
 from ..events.tool_call import Call
 from ..failure import VALIDATION_ERROR, AgentError
 from ..sentence import sentence
 from ..turn_events import CANCEL, ONCE, PastTurn, Usage
-from .cli import AgentCli, Resumption, SessionFiles
-from .cli_home import acp_arguments, path_uri, write_settings, write_trusted
+from .cli import NO_CHANGES, AgentCli, Resumption, SessionFiles
+from .cli_home import TRUSTED, acp_arguments, path_uri, write_settings, write_trusted
 from .known_versions import KnownVersions
 from .message_text import BLANKS, NO_COMMAND
 from .program import Program
@@ -35,6 +37,12 @@ OPTIONS = {
     "proceed_once": ONCE,
     "cancel": CANCEL,
 }
+# Settings that go before those of the user, in a file of our home. Of rules, those that deny count
+# most, and then those that ask.
+OVER_THEIRS = "over-theirs.json"
+ASKED = ("Edit", "WriteFile", "NotebookEdit", "Bash", "WebFetch", "WebSearch", "mcp__*")
+# Where an administrator may have put such settings.
+SYSTEM = "QWEN_CODE_SYSTEM_SETTINGS_PATH"
 # Commands that only show something.
 HARMLESS = ("about", "status", "help", "context", "stats")
 # The encodings of its writes that we can write; others would be changed.
@@ -50,6 +58,8 @@ class QwenCode(AgentCli):
     program = Program("Qwen Code", "qwen", "@qwen-code/qwen-code", "cli-entry.js")
     tested = KnownVersions("0.24.4")
     kinds = (OPENAI,)
+    own_login = "qwen"
+    asking_mode = "default"
     authenticates_first = asks_to_write = removes_sessions = starts_git = True
     asks_for_messages = "craft/drainMidTurnQueue"
     options = OPTIONS
@@ -59,7 +69,9 @@ class QwenCode(AgentCli):
     def __init__(self, folder: str, trusted: bool) -> None:
         super().__init__(folder, trusted)
         self._own = os.path.join(folder, ".qwen")
-        self.session_files = QwenSessionFiles(self._own)
+        # Whether its processes are in the user's own home.
+        self._is_users = False
+        self.session_files = QwenSessionFiles(self._own, lambda: self._is_users)
 
     def prepare_home(self, credentials: Credentials, more: Mapping[str, Any]) -> None:
         auth: dict[str, Any] = {"selectedType": OPENAI, "apiKey": credentials.api_key}
@@ -84,6 +96,33 @@ class QwenCode(AgentCli):
 
     def home_variables(self, credentials: Credentials) -> dict[str, str]:
         return {"QWEN_HOME": self._own}
+
+    def prepare_own(self) -> None:
+        settings = {
+            "permissions": {"ask": ASKED},
+            "security": {"folderTrust": {"enabled": not self.trusted}},
+        }
+        path = os.path.join(self.folder, OVER_THEIRS)
+        private_files.write_file(path, json.dumps(settings).encode("utf-8"))
+        write_trusted(self.folder, self.trusted_folders)
+
+    def own_arguments(self) -> tuple[str, ...]:
+        return "--approval-mode", "default"
+
+    def own_variables(self) -> Mapping[str, str]:
+        return {
+            SYSTEM: os.path.join(self.folder, OVER_THEIRS),
+            "QWEN_CODE_TRUSTED_FOLDERS_PATH": os.path.join(self.folder, TRUSTED),
+        }
+
+    def process_environment(
+        self,
+        credentials: Credentials,
+        more: Mapping[str, str],
+        env: Mapping[str, str | None] = NO_CHANGES,
+    ) -> dict[str, str]:
+        self._is_users = credentials.kind == OWN
+        return super().process_environment(credentials, more, env)
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Credentials | None:
@@ -144,10 +183,12 @@ class QwenCode(AgentCli):
 
 
 class QwenSessionFiles(SessionFiles):
-    """`folder` is the CLI's own one in the home."""
+    """`folder` is the CLI's own one in our home; `is_users` tells whether its processes are in the
+    user's."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, is_users: Callable[[], bool]) -> None:
         self._folder = folder
+        self._is_users = is_users
 
     def prepare_resumption(
         self,
@@ -158,6 +199,8 @@ class QwenSessionFiles(SessionFiles):
         capabilities: messages.AgentCapabilities,
     ) -> Resumption | None:
         """It has its own recordings and resumes them itself."""
+        if self._is_users():
+            return super().prepare_resumption(workspace, id, last, turns, capabilities)
         return Resumption(messages.RESUME, last) if self._recording_paths(last) else None
 
     def remove_session(self, session: str) -> None:

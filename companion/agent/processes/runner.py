@@ -116,12 +116,15 @@ class Runner:
             told = sentence("Nobody has logged in with Google yet.")
             raise AgentError(AUTH_REQUIRED, told)
         log_in = partial(self._authenticate_client, credentials=credentials)
-        later = None if self._cli.authenticates_first else log_in
-        client = await self.connect_client(credentials, self._listener, later)
+        is_own = credentials.kind == OWN
+        is_first = self._cli.authenticates_first and not is_own
+        client = await self.connect_client(
+            credentials, self._listener, None if is_first else log_in
+        )
         try:
-            if self._cli.authenticates_first:
+            if is_first:
                 await log_in(client)
-            if credentials.kind == OWN:
+            if is_own:
                 client.advice = self._no_login(client, credentials)
             self._client = client
         finally:
@@ -133,20 +136,17 @@ class Runner:
         self, credentials: Credentials, listener: Listener, log_in: LogIn | None = None
     ) -> AcpClient:
         """A new process that is not authenticated yet. Raises AgentError."""
+        self._wants_login.clear()
         process = await self._start_process(credentials, partial(take_log_line, listener))
         self.starts += 1
         client = AcpClient(process, listener, self._cli.name, self._opening, log_in)
         try:
-            is_editor = self._cli.open_files.are_there
-            reads = self._cli.asks_to_write and is_editor
-            opens_terminals = self._cli.has_sign_ins and is_editor
-            await client.initialize(STARTING, self._cli.asks_to_write, reads, opens_terminals)
+            await self._initialize_client(client, credentials)
         except AgentError as error:
             await client.kill()
             wrote = "\n".join([*client.lines.strays.shown, process.last_errors]).strip()
-            raise AgentError(
-                CLIENT_NOT_INITIALIZED, error.message, wrote or error.details
-            ) from error
+            code = AUTH_REQUIRED if error.code == AUTH_REQUIRED else CLIENT_NOT_INITIALIZED
+            raise AgentError(code, error.message, wrote or error.details) from error
         except asyncio.CancelledError:
             await client.kill()
             raise
@@ -200,7 +200,8 @@ class Runner:
             cli.prepare_files(credentials, launch.settings)
             env = {**({"PATH": found.path} if found.path else {}), **launch.env}
             environment = cli.process_environment(credentials, launch.environment, env)
-            command = (*found.words, *cli.program_arguments(launch.model))
+            own = cli.own_arguments() if credentials.kind == OWN else ()
+            command = (*found.words, *cli.program_arguments(launch.model), *own)
             return await AgentProcess.start(command, environment, cli.folder, takes_error)
         except private_files.NotPrivate as error:
             told = sentence("Other users can read the folder of {cli}.", cli=cli.name)
@@ -210,9 +211,32 @@ class Runner:
             told = sentence("{cli} cannot be started: {reason}.", cli=cli.name, reason=reason)
             raise AgentError(CLIENT_NOT_INITIALIZED, told) from error
 
+    async def _initialize_client(self, client: AcpClient, credentials: Credentials) -> None:
+        """Raises AgentError; AUTH_REQUIRED if the CLI waits for its user to log in, and for nothing
+        else before."""
+        cli, is_own = self._cli, credentials.kind == OWN
+        is_editor = cli.open_files.are_there
+        reads, opens_terminals = cli.asks_to_write and is_editor, cli.has_sign_ins and is_editor
+        told = asyncio.ensure_future(
+            client.initialize(STARTING, cli.asks_to_write, reads, opens_terminals)
+        )
+        asking = asyncio.ensure_future(self._wants_login.wait())
+        try:
+            await asyncio.wait(
+                {told, asking} if is_own else {told}, return_when=asyncio.FIRST_COMPLETED
+            )
+            if not told.done():
+                raise AgentError(AUTH_REQUIRED, self._no_login(client, credentials))
+            told.result()
+        finally:
+            asking.cancel()
+            told.cancel()
+
     async def _authenticate_client(self, client: AcpClient, credentials: Credentials) -> None:
         self._wants_login.clear()
-        asked = self._cli.authentication_request(credentials, client.auth_methods)
+        is_own = credentials.kind == OWN
+        methods = client.auth_methods
+        asked = None if is_own else self._cli.authentication_request(credentials, methods)
         if asked is None:
             raise AgentError(AUTH_REQUIRED, self._no_login(client, credentials))
         request = asyncio.ensure_future(client.request(asked, AUTHENTICATING))
