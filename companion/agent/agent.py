@@ -338,9 +338,13 @@ class Agent:
         """The conversation with this id. Without an id, the last used one of the workspace with
         that CLI that nobody has asked for by its id; or, if there is none and with `new`, a new
         one. Raises AgentError, also if the CLI is not offered."""
-        cli, conversations = self.backends[agent].cli, self.conversations
+        backend, conversations = self.backends[agent], self.conversations
+        cli = backend.cli
         if session_id is not None and not new:
-            return await shared_folder.own_conversation(conversations, session_id, agent)
+            known = await shared_folder.own_conversation(conversations, session_id, agent)
+            self.backends[known.cli.id].account.check_for_clients()
+            return known
+        backend.account.check_for_clients()
         folder = folder_of(workspace)
         found = None if new else await shared_folder.open_to_all(conversations, folder, cli)
         return found or conversations.new_conversation(folder, cli, new_id)

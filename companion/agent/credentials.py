@@ -74,6 +74,15 @@ class AuthStatus:
     is_verified: bool
 
 
+@dataclass(frozen=True)
+class UsedLogin:
+    """The kind of the credentials of an agent, empty if there are none. `is_chosen` says that
+    somebody chose them; else they are what counts where nobody did."""
+
+    kind: str = ""
+    is_chosen: bool = False
+
+
 class Store:
     """Keeps the credentials in a file that only this user can read. `check` raises AgentError for
     useless ones. Methods raise OSError."""

@@ -54,7 +54,8 @@ class Chosen:
         cli = CLIS.get(self.id, command_agent.CommandAgent)
         env = dict(self.env)
         fallback = cli.from_environment(with_changes(os.environ, env))
-        return Launch((), agent=self.id, fallback=fallback, look=self.find_command, env=env)
+        look = self.find_command
+        return Launch((), agent=self.id, fallback=fallback, look=look, env=env, is_users=True)
 
     def find_command(self) -> FoundCommand:
         """What starts it: on our PATH, else on that of the user's login shell, which is asked at

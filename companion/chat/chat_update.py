@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..agent.auth_method import AuthMethod
+from ..agent.credentials import UsedLogin
 from ..agent.session_state import ConfigOptions, ContextUsage, SlashCommand
 from ..agent.turn_events import Diff, Queue
 from .question import ChatQuestion
@@ -33,7 +34,8 @@ class ChatUpdate:
     they begin with an empty one. `waiting` are the questions to the user, the oldest first.
 
     `agent` is the CLI's id and `agent_name` its name for people; `mode` and `model` are the true
-    ones, `options` are all that can be chosen. What is not known yet is empty, `usage` is None.
+    ones, `options` are all that can be chosen, and `login` is that of the agent. What is not known
+    yet is empty, `usage` is None.
     `sign_ins` are the ways to log in that the agent tells, where it asks for a login.
     `unasked` are the edits that the agent has made without asking since the update before,
     `changed` the paths of all files that it has changed since then.
@@ -50,6 +52,7 @@ class ChatUpdate:
     title: str = ""
     agent: str = ""
     agent_name: str = ""
+    login: UsedLogin = UsedLogin()
     workspace: str = ""
     mode: str = ""
     model: str = ""

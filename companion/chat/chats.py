@@ -56,9 +56,10 @@ class Chats:
             self._open[id].tell_soon()
 
     def retry_all(self) -> None:
-        """What kept chats from being opened may be gone."""
+        """What kept chats from being opened may be gone, and what they tell of the login."""
         for chat in self._open.values():
             chat.retry()
+            chat.tell_soon()
 
     async def close_chat(self, id: str) -> None:
         """A message that is on its way is sent before that."""

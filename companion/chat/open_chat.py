@@ -223,6 +223,7 @@ class OpenChat:
             title=found.record.title,
             agent=found.cli.id,
             agent_name=found.cli.name,
+            login=self._agent.backends.used_login(found.cli.id),
             workspace=found.workspace,
             mode=found.session.choices.mode,
             model=found.session.choices.models.current,

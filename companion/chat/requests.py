@@ -361,7 +361,7 @@ class Export(ChatRequest[str]):
 class AgentRow:
     """An agent that can be chosen for a new conversation. It `is_there` if its program was found;
     else `problem` says how to install it. `login` is who the user is to it, by the credentials of
-    `kinds` that it takes."""
+    `kinds` that it takes. It may list the sessions of a terminal."""
 
     id: str
     name: str
@@ -371,6 +371,7 @@ class AgentRow:
     kinds: tuple[str, ...]
     has_google_login: bool
     login: AuthStatus
+    lists_sessions: bool = True
 
 
 @dataclass(frozen=True)
@@ -400,6 +401,7 @@ async def _agent_row(backend: Backend, is_usual: bool) -> AgentRow:
         cli.kinds,
         cli.login.is_offered,
         backend.account.auth_status(),
+        cli.lists_sessions,
     )
 
 

@@ -114,10 +114,10 @@ class Plain(unittest.IsolatedAsyncioTestCase):
         with self.assertRaises(AgentError) as caught:
             await self.told()
         self.assertEqual(caught.exception.code, failure.AUTH_REQUIRED)
-        self.assertIn('run "codex login" in a terminal', str(caught.exception))
+        self.assertIn('run "codex login" there', str(caught.exception))
 
     async def test_the_same_is_told_if_it_asks_only_in_a_turn(self) -> None:
-        for id, words in (("codex", 'run "codex login" in a terminal'), ("", "offers: API Key")):
+        for id, words in (("codex", 'run "codex login" there'), ("", "offers: API Key")):
             self.session = None
             agent = self.agent("--login-later", id=id, fallback=Credentials(OWN))
             last = (await self.told())[-1]

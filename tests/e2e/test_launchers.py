@@ -154,7 +154,8 @@ class Gateway(AgentCase):
         ):
             with mock.patch.dict(os.environ, {**environment, "PATH": path}):
                 state = os.path.join(tempfile.mkdtemp(dir=self.root), "state")
-                agent = Agent(Options(replace(chosen.launch, settings=model), state))
+                launch = replace(chosen.launch, settings=model, is_users=False)
+                agent = Agent(Options(launch, state))
                 self.model.will_play("hello", ["Hi."])
                 try:
                     turn = await agent.send_message(self.workspace, "hello")

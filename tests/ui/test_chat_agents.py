@@ -4,6 +4,7 @@ that answers as the test says."""
 from __future__ import annotations
 
 import webbrowser
+from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Any
 from unittest import mock
@@ -17,6 +18,7 @@ from GeminiCompanion.companion.agent.credentials import (
     OWN,
     AuthStatus,
     Credentials,
+    UsedLogin,
 )
 from GeminiCompanion.companion.agent.failure import (
     AUTH_NOT_SET,
@@ -24,8 +26,9 @@ from GeminiCompanion.companion.agent.failure import (
     CLIENT_NOT_INITIALIZED,
 )
 from GeminiCompanion.companion.agent.processes.login import Login
+from GeminiCompanion.companion.agent.supported import CLIS
 from GeminiCompanion.companion.chat.attached import SELECTION, Attached
-from GeminiCompanion.companion.chat.chat_update import FAILED
+from GeminiCompanion.companion.chat.chat_update import FAILED, READY, ChatUpdate
 from GeminiCompanion.companion.chat.login_requests import (
     BeginLogin,
     Configure,
@@ -38,7 +41,9 @@ from GeminiCompanion.companion.chat.requests import AgentRow, Agents
 from GeminiCompanion.companion.chat.retry_requests import Reopen, SendAgain
 from GeminiCompanion.companion.ui.chat import sign_in
 from GeminiCompanion.companion.ui.chat.agent_choice import NEEDS_LOGIN, NOT_INSTALLED, USUAL
+from GeminiCompanion.companion.ui.chat.agent_login import WITH_KEY, WITH_OTHER, ways_of
 from GeminiCompanion.companion.ui.chat.recovery import terminal_command
+from GeminiCompanion.companion.ui.chat.state_line import words_of
 from GeminiCompanion.companion.ui.terminals import terminus
 
 from .adapter import text_of
@@ -184,8 +189,10 @@ class Failing(AgentCase):
     def test_a_missing_key_is_asked_for(self) -> Steps:
         given = self.inputs()
         yield from self.failed(code=AUTH_NOT_SET, agent="qwen")
-        self.assertIn("OPENAI_API_KEY", self.state_of(self.view))
+        self.assertIn(WITH_KEY.replace('"', "&quot;"), self.state_of(self.view))
         self.press("log_in")
+        yield lambda: self.shown
+        yield from self.choose(1)
         for place, words in enumerate((" sk-1 ", "https://x/v1", "")):
             yield lambda place=place: len(given) > place
             given[place](words)
@@ -197,23 +204,49 @@ class Failing(AgentCase):
         yield lambda: any("has the login now" in it for it in self.sentences)
 
     def test_the_users_own_login_is_a_way_that_asks_for_nothing(self) -> Steps:
-        yield from self.failed(code=AUTH_REQUIRED, agent="codex")
-        self.assertIn("run &quot;codex login&quot; in a terminal", self.state_of(self.view))
+        yield from self.failed(code=AUTH_REQUIRED, agent="codex", login=UsedLogin(OWN))
+        self.assertIn(WITH_OTHER.replace('"', "&quot;"), self.state_of(self.view))
         self.press("log_in")
         yield lambda: self.shown
-        self.assertEqual(self.triggers[1:], ["Your own login, as in the terminal"])
-        (details,) = self.shown[-1]["items"][1].details
+        self.assertEqual(self.triggers[:1], ["As in your terminal"])
+        (details,) = self.shown[-1]["items"][0].details
         self.assertIn('To log in: "codex login"', details)
-        yield from self.choose(1)
+        yield from self.choose(0)
         self.assertEqual(self.asked, Configure("codex", Credentials(OWN)))
         yield from self.answer(None)
-        yield lambda: any("uses your own login now" in it for it in self.sentences)
+        yield lambda: any("has your own login now" in it for it in self.sentences)
+
+    def test_it_is_the_first_way_of_every_known_agent(self) -> None:
+        for id in CLIS:
+            self.assertEqual(ways_of(id)[0].kind, OWN, id)
+
+    def test_whose_login_an_agent_has_is_said_once_where_a_chat_begins(self) -> None:
+        told = ChatUpdate("a", READY, agent="codex", agent_name="Codex", workspace="/w", mode="m")
+        for agent, login, words in (
+            ("codex", UsedLogin(OWN), "Codex works in /w with your own login · Write"),
+            ("codex", UsedLogin(OWN, True), "Codex works in /w with your own login · Write"),
+            ("codex", UsedLogin(OPENAI, True), "Codex works in /w with the key that you gave it"),
+            ("codex", UsedLogin(OPENAI), "Codex works in /w with the key of the environment"),
+            (
+                "gemini",
+                UsedLogin(GOOGLE, True),
+                "Codex works in /w with the login that you gave it",
+            ),
+            ("claude", UsedLogin(OWN), "with your own login; your rules that allow a tool count"),
+            ("mine", UsedLogin(OWN), "Codex works in /w · Write"),
+            ("codex", UsedLogin(), "Codex works in /w · Write"),
+        ):
+            shown = replace(told, agent=agent, login=login)
+            self.assertIn(words, words_of(shown, is_empty=True))
+            self.assertNotIn("with", words_of(shown))
 
     def test_without_a_chat_the_user_chooses_the_agent_to_log_in_to(self) -> Steps:
         given = self.inputs()
         self.run_command("log_in")
         yield from self.answer(ROWS)
         yield lambda: self.shown
+        yield from self.choose(1)
+        yield lambda: len(self.shown) > 1
         yield from self.choose(1)
         for place, words in enumerate(("sk-1", "https://x/v1", "")):
             yield lambda place=place: len(given) > place
@@ -228,7 +261,7 @@ class Failing(AgentCase):
         yield from self.failed(code=AUTH_REQUIRED)
         self.press("log_in")
         yield lambda: self.shown
-        yield from self.choose(1)
+        yield from self.choose(2)
         self.assertEqual(self.asked, Configure("gemini", Credentials(GOOGLE)))
         yield from self.answer(None)
         self.assertEqual(self.asked, BeginLogin("gemini"))

@@ -314,12 +314,12 @@ class Lists(CutChat):
     def test_a_login(self) -> Steps:
         view = yield from self.chat()
         yield from self.update(view, agent="qwen", agent_name="Qwen Code")
-        fields = len(agent_login.ways_of("qwen")[0].fields)
+        fields = len(agent_login.ways_of("qwen")[1].fields)
         yield from self.everywhere(
             "Recovery.log_in",
             lambda: self.run_command("log_in"),
-            fields + 1,
-            ["word"] * fields,
+            fields + 2,
+            [1, *["word"] * fields],
             partial(self.is_asked_once, Configure),
         )
 

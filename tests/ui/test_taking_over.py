@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 
 from GeminiCompanion.companion.agent.acp.session_list import ListedSession
@@ -58,7 +59,8 @@ class TakingOver(ListCase):
 
     def test_of_several_agents_the_user_chooses_one(self) -> Steps:
         rows = [row("claude", THEIRS), row("opencode", THEIRS), row("codex", THEIRS, False)]
-        yield from self.asked_for(*rows)
+        lists_none = replace(row("gemini", THEIRS), lists_sessions=False)
+        yield from self.asked_for(*rows, lists_none)
         yield lambda: self.shown
         self.assertEqual(self.triggers, ["Claude", "Opencode"])
         yield from self.choose(1)

@@ -64,6 +64,8 @@ class ClaudeAgent(AgentCli):
     tested = KnownVersions("0.101.0", oldest="0.49.0")
     kinds = (ANTHROPIC,)
     own_login = "claude auth login"
+    home_file = os.path.join(".claude", "settings.json")
+    unprevented = "your rules that allow a tool count"
     # The adapter starts it with `--mcp-config`.
     shows_headers = starts_git = True
     # It starts in the mode that the workspace's settings name.

@@ -4,6 +4,7 @@ the protocol says."""
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -40,6 +41,8 @@ NOT_FOUND = -32002
 NO_MARK = re.compile(r"(?!)")
 # Seconds after which nobody waits any longer for the CLI to record something.
 PATIENCE = 0.15
+# The file of our home that says that the user's own login was used.
+OWN_USED = "own-login"
 NO_CHANGES: Mapping[str, str | None] = {}
 
 
@@ -155,6 +158,9 @@ class AgentCli:
     none is offered that lasts. `harmless_commands` are those of its own, as they are written behind
     the slash, that only show something or change nothing but the conversation. `key_files` are the
     files that have the key, as paths in its home; each is written again when it is needed.
+    `home_file` is one that is there once it has run in our home. `unprevented` says what of the
+    user's settings lets it do something unasked with their own login, or is empty. It
+    `lists_sessions` of a terminal, as far as is known before it runs.
     `key_variables` are those from which `from_environment` has the key, `url_variables` those of
     the addresses that such a key is for. If it `shows_headers`, those of its tool servers stand on
     a command line, which all users of the computer can read. It `starts_git` if it does so by
@@ -175,6 +181,8 @@ class AgentCli:
     starts_git = has_sign_ins = False
     asking_mode = asks_for_messages = ""
     key_files: tuple[str, ...] = ()
+    home_file = unprevented = ""
+    lists_sessions = True
     key_variables: tuple[str, ...] = ()
     url_variables: tuple[str, ...] = ()
     own_mark = NO_MARK
@@ -191,6 +199,14 @@ class AgentCli:
     @property
     def name(self) -> str:
         return self.program.name
+
+    @property
+    def has_home(self) -> bool:
+        """Whether it has run in our home, and never with the user's own login."""
+        is_there, is_own = (
+            os.path.isfile(os.path.join(self.folder, name)) for name in (self.home_file, OWN_USED)
+        )
+        return is_there and not is_own
 
     def trusts_workspace(self, workspace: str) -> bool:
         """Whether it may use this workspace's own settings. Blocks."""
@@ -214,6 +230,7 @@ class AgentCli:
         private_files.make_folder(self.folder)
         if credentials.kind == OWN:
             forget_keys(self.folder, (*self.key_files, NO_VARIABLES))
+            private_files.write_file(os.path.join(self.folder, OWN_USED), b"")
             self.prepare_own()
         else:
             self.prepare_home(credentials, more)

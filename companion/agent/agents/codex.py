@@ -68,6 +68,7 @@ class Codex(AgentCli):
     tested = KnownVersions("2.6.0")
     kinds = (OPENAI,)
     own_login = "codex login"
+    home_file = os.path.join(".codex", "config.toml")
     asking_mode = ASKING
     starts_git = True
     options = OPTIONS

@@ -93,7 +93,8 @@ class GeminiCli(AgentCli):
     tested = KnownVersions("0.61.0")
     kinds = (API_KEY, GOOGLE, VERTEX)
     own_login = "gemini"
-    asking_mode = "default"
+    home_file = os.path.join(".gemini", "settings.json")
+    lists_sessions = False
     authenticates_first = asks_to_write = removes_sessions = True
     own_mark = MODE_UPDATE
     options = OPTIONS

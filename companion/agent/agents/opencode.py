@@ -80,6 +80,8 @@ class OpenCode(AgentCli):
     tested = KnownVersions("1.18.33")
     kinds = (OPENAI,)
     own_login = "opencode auth login"
+    home_file = SETTINGS
+    unprevented = "your rules for one of its agents count"
     options = OPTIONS
     key_files = (SETTINGS,)
 

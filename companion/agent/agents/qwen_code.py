@@ -59,6 +59,7 @@ class QwenCode(AgentCli):
     tested = KnownVersions("0.24.4")
     kinds = (OPENAI,)
     own_login = "qwen"
+    home_file = os.path.join(".qwen", "settings.json")
     asking_mode = "default"
     authenticates_first = asks_to_write = removes_sessions = starts_git = True
     asks_for_messages = "craft/drainMidTurnQueue"

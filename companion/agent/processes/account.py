@@ -13,15 +13,18 @@ from .. import turn_events as events
 from ..agents.cli import AgentCli
 from ..agents.cli_home import forget_keys
 from ..conversations.turns import Turns
-from ..credentials import GOOGLE, AuthStatus, Credentials, Store
+from ..credentials import GOOGLE, OWN, AuthStatus, Credentials, Store, UsedLogin
 from ..failure import AgentError
 from ..sentence import sentence
 from .login import GoogleLogin, Login
 from .pool import Pool
 
+NO_LOGIN = AuthStatus(False, None, False, False, None, False)
+
 
 class Account:
-    """`fallback` counts until somebody configures, clears or logs out. A change is refused while
+    """`fallback` counts until somebody configures, clears or logs out; with `is_users` it may be
+    the login of the user of this computer, who has not chosen it. A change is refused while
     one of the CLI's conversations is busy."""
 
     def __init__(
@@ -31,11 +34,13 @@ class Account:
         cli: AgentCli,
         pool: Pool,
         turns: Turns,
+        is_users: bool = False,
     ) -> None:
         self._store = store
         stored = store.load()
         self._credentials = stored or fallback
         self._has_fallback = stored is None
+        self._is_users = is_users
         self._cli = cli
         self._pool = pool
         self._turns = turns
@@ -73,10 +78,31 @@ class Account:
             self._credentials, self._has_fallback = found, False
             self._is_refused = self._is_verified = False
 
+    @property
+    def used_login(self) -> UsedLogin:
+        known = self._credentials
+        return UsedLogin() if known is None else UsedLogin(known.kind, not self._has_fallback)
+
+    def check_for_clients(self) -> None:
+        """Raises AgentError, code AUTH_NOT_SET, if the login is the user's own and they have not
+        chosen it: it is there for themselves, and a client is somebody else."""
+        if not self._is_for_clients:
+            told = sentence("No credentials are configured for {cli}.", cli=self._cli.name)
+            raise AgentError(failure.AUTH_NOT_SET, told)
+
+    def client_status(self) -> AuthStatus:
+        """What a client is told."""
+        return self.auth_status() if self._is_for_clients else NO_LOGIN
+
+    @property
+    def _is_for_clients(self) -> bool:
+        used = self.used_login
+        return used.kind != OWN or used.is_chosen or not (self._is_users and self._cli.own_login)
+
     def auth_status(self) -> AuthStatus:
         credentials = self._credentials
         if credentials is None:
-            return AuthStatus(False, None, False, False, None, False)
+            return NO_LOGIN
         is_google = credentials.kind == GOOGLE
         return AuthStatus(
             not self._is_refused and (self._cli.login.is_there or not is_google),

@@ -16,7 +16,7 @@ from ..agents.program import is_there
 from ..auth_method import BY_AGENT, BY_PROGRAM, IN_TERMINAL, AuthMethod
 from ..conversations.conversation import Conversation
 from ..conversations.turns import Turns
-from ..credentials import Credentials, Store
+from ..credentials import OWN, Credentials, Store, UsedLogin
 from ..failure import AGENT_NOT_FOUND, AgentError
 from ..open_files import NO_EDITOR, OpenFiles
 from ..sentence import sentence
@@ -95,7 +95,8 @@ class Backend:
         self._turns = turns
         self.pool = Pool(launch, cli, os.path.join(folder, "opening.lock"))
         store = Store(folder, cli.check_credentials)
-        self.account = Account(store, launch.fallback, cli, self.pool, turns)
+        fallback = self._fallback_of(launch)
+        self.account = Account(store, fallback, cli, self.pool, turns, launch.is_users)
         self.launch = launch
 
     async def can_start(self) -> bool:
@@ -121,7 +122,17 @@ class Backend:
         """The next processes are started in this way."""
         self.launch = launch
         self.pool.renew_launch(launch)
-        self.account.renew_fallback(launch.fallback)
+        self.account.renew_fallback(self._fallback_of(launch))
+
+    def _fallback_of(self, launch: Launch) -> Credentials | None:
+        """The credentials where nobody chose any. A key of the environment with which the agent has
+        worked in our home goes on to be used: nobody else is to pay from one day to the next."""
+        is_kept = launch.fallback is not None and self.cli.has_home
+        return (
+            Credentials(OWN)
+            if launch.is_users and self.cli.own_login and not is_kept
+            else (launch.fallback)
+        )
 
     @property
     def sign_ins(self) -> tuple[AuthMethod, ...]:
@@ -155,7 +166,7 @@ class Backend:
             is_usual,
             self.cli.kinds,
             self.cli.login.is_offered,
-            self.account.auth_status().is_authenticated,
+            self.account.client_status().is_authenticated,
             self.launch.processes,
             self.pool.starts,
             self.pool.running_processes,
@@ -209,6 +220,11 @@ class Backends:
             )
             raise AgentError(AGENT_NOT_FOUND, told)
         return found
+
+    def used_login(self, agent: str) -> UsedLogin:
+        """The login of the CLI with this id; none if it is not offered."""
+        found = self._by_id.get(agent)
+        return UsedLogin() if found is None else found.account.used_login
 
     def backend_for(self, kind: str) -> Backend:
         """The first CLI for credentials of this kind. Raises AgentError, code AGENT_NOT_FOUND."""

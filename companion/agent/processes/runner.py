@@ -37,7 +37,7 @@ NO_WAYS = sentence(
     "{cli} asks for a login of its own. Log in with it in a terminal, and send the message again."
 )
 NO_OWN_LOGIN = sentence(
-    '{cli} needs your own login: run "{command}" in a terminal, and send the message again.'
+    '{cli} has no login in your terminal yet: run "{command}" there, and send the message again.'
 )
 # Seconds for the start, which takes two, and for the credentials, which take none.
 STARTING, AUTHENTICATING = 60.0, 60.0
@@ -50,7 +50,9 @@ class Launch:
     user has for it; one whose value is None is taken away. `model` is that of new sessions. `agent`
     is the CLI's id. `processes` is the number of its processes that may run. `fallback` counts
     until somebody configures, clears or logs out. `look` finds the command anew for each process,
-    in place of `command`; it may block, and raises AgentError."""
+    in place of `command`; it may block, and raises AgentError.
+    `is_users` says that it is the agent of the user of this computer: where nobody chose, it has
+    their own login."""
 
     command: tuple[str, ...]
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -61,6 +63,7 @@ class Launch:
     fallback: Credentials | None = None
     look: Callable[[], FoundCommand] | None = None
     env: Mapping[str, str | None] = field(default_factory=dict)
+    is_users: bool = False
 
     def find_command(self) -> FoundCommand:
         """The command. Raises AgentError."""

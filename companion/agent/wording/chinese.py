@@ -202,8 +202,8 @@ CHINESE_SENTENCES: Mapping[str, str] = {
     ),
     "{cli} asks for a login of its own. Log in with it in a terminal, and send the message"
     " again.": ("{cli} 要求自己的登录方式。请在终端中登录，然后重新发送消息。"),
-    '{cli} needs your own login: run "{command}" in a terminal, and send the message again.': (
-        "{cli} 需要您自己的登录：请在终端中运行“{command}”，然后重新发送消息。"
+    '{cli} has no login in your terminal yet: run "{command}" there, and send the message again.': (
+        "{cli} 在您的终端中尚未登录：请在终端中运行“{command}”，然后重新发送消息。"
     ),
     "{cli} does not list its sessions.": "{cli} 不列出其会话。",
     "{cli} does not open sessions again.": "{cli} 不能重新打开会话。",

@@ -65,7 +65,7 @@ async def google_login(services: Services, inputs: Inputs) -> HandlerAnswer:
 
 async def get_auth_status(services: Services, inputs: Inputs) -> HandlerAnswer:
     await _account_of(services, inputs).refresh_credentials()
-    known = _account_of(services, inputs).auth_status()
+    known = _account_of(services, inputs).client_status()
     data = {
         "isAuthenticated": known.is_authenticated,
         "authType": known.kind,

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Callable
 
 import sublime
 
-from ...agent.credentials import ANTHROPIC, API_KEY, GOOGLE, OPENAI, OWN, VERTEX, Credentials
+from ...agent.credentials import (
+    ANTHROPIC,
+    API_KEY,
+    GOOGLE,
+    OPENAI,
+    OWN,
+    VERTEX,
+    Credentials,
+    UsedLogin,
+)
 from .. import panels
 
 if TYPE_CHECKING:
@@ -28,49 +37,41 @@ CAPTIONS = {
 
 @dataclass(frozen=True)
 class Way:
-    """`fields` are those of the credentials, in the order in which they are asked for. `variables`
-    are those that the editor may be started with instead. `details` say what it means."""
+    """`fields` are those of the credentials, in the order in which they are asked for. `details`
+    say what it means."""
 
     kind: str
     label: str
     fields: tuple[str, ...]
-    variables: str = ""
     details: str = ""
 
 
 WAYS = (
-    Way(API_KEY, "Key for the Gemini API", (KEY,), "GEMINI_API_KEY"),
+    Way(API_KEY, "Key for the Gemini API", (KEY,)),
     Way(GOOGLE, "Log in with Google", ()),
-    Way(
-        VERTEX,
-        "Vertex AI, with a project of Google Cloud",
-        (PROJECT, LOCATION),
-        "GOOGLE_GENAI_USE_VERTEXAI, GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION",
-    ),
-    Way(OPENAI, "Key for an API like OpenAI's", (KEY, ADDRESS, MODEL), "OPENAI_API_KEY"),
-    Way(ANTHROPIC, "Key for Anthropic's API", (KEY, ADDRESS, MODEL), "ANTHROPIC_API_KEY"),
+    Way(VERTEX, "Vertex AI, with a project of Google Cloud", (PROJECT, LOCATION)),
+    Way(OPENAI, "Key for an API like OpenAI's", (KEY, ADDRESS, MODEL)),
+    Way(ANTHROPIC, "Key for Anthropic's API", (KEY, ADDRESS, MODEL)),
 )
 WITH_OWN = Way(
     OWN,
-    "Your own login, as in the terminal",
+    "As in your terminal",
     (),
-    details='With your home, settings and sessions; no key is kept here. To log in: "{}"',
+    details='With your login, home and settings; no key is kept here. To log in: "{}"',
 )
 WHICH = "Log in to {}"
 CODE = "Code that Google shows in your browser:"
 LOGGED_IN = "{} has the login now."
-USES_OWN = "{} uses your own login now."
+USES_OWN = "{} has your own login now, as in your terminal."
 IN_BROWSER = "Your browser opens Google's page; it shows a code at the end."
-# What to do, beside a link; an agent with a key has a home of its own.
-WITH_KEY = (
-    'Press "Log in", or start the editor with {} set. A login of yours in a terminal does not count'
-    " here."
-)
-WITH_KEY_OR_OWN = (
-    'Press "Log in": with a key, or with your own login. If it uses that, run "{}" in a terminal,'
-    " and try again."
-)
+# What to do, beside a link. Of the user's own login, the problem itself says it.
+WITH_OTHER = 'Or press "Log in" for a key.'
+WITH_KEY = 'Press "Log in": as in your terminal, or with a key.'
 IN_TERMINAL = 'It uses its own login: press "Log in in a terminal", and try again after that.'
+# Whose login an agent has, beside its name and folder; `{}` is what lets it do something unasked.
+OF_USER, OF_USER_AND = "with your own login", "with your own login; {}"
+KEPT = {GOOGLE: "with the login that you gave it"}
+WITH_KEPT_KEY, OF_ENVIRONMENT = "with the key that you gave it", "with the key of the environment"
 
 
 def ways_of(agent: str) -> tuple[Way, ...]:
@@ -81,18 +82,26 @@ def ways_of(agent: str) -> tuple[Way, ...]:
     if row is None:
         return ()
     own = replace(WITH_OWN, details=WITH_OWN.details.format(row.own_login))
-    return (*(way for way in WAYS if way.kind in row.kinds), *([own] if row.own_login else []))
+    return (own, *(way for way in WAYS if way.kind in row.kinds))
 
 
-def what_to_do(agent: str) -> str:
+def what_to_do(agent: str, login: UsedLogin) -> str:
     """A sentence for a chat whose agent needs a login."""
+    if not ways_of(agent):
+        return IN_TERMINAL
+    return WITH_OTHER if login.kind == OWN else WITH_KEY
+
+
+def whose_login(agent: str, login: UsedLogin) -> str:
+    """Whose login a known agent has; empty of one that is not known, or if it has none."""
     from ...agent.supported import CLIS
 
     row = CLIS.get(agent)
-    if row is not None and row.own_login:
-        return WITH_KEY_OR_OWN.format(row.own_login)
-    ways = ways_of(agent)
-    return WITH_KEY.format(ways[0].variables) if ways else IN_TERMINAL
+    if row is None or not login.kind:
+        return ""
+    if login.kind == OWN:
+        return OF_USER_AND.format(row.unprevented) if row.unprevented else OF_USER
+    return KEPT.get(login.kind, WITH_KEPT_KEY) if login.is_chosen else OF_ENVIRONMENT
 
 
 async def log_in(
@@ -106,10 +115,8 @@ async def log_in(
     from ...chat.login_requests import Configure
 
     ways = ways_of(agent)
-    number = 0
-    if len(ways) > 1:
-        items = [panels.panel_item(way.label, way.details) for way in ways]
-        number = await panels.ask_choice(window, items, WHICH.format(name))
+    items = [panels.panel_item(way.label, way.details) for way in ways]
+    number = await panels.ask_choice(window, items, WHICH.format(name))
     if not 0 <= number < len(ways):
         return
     values: dict[str, str] = {}

@@ -31,7 +31,7 @@ def failure_text(update: ChatUpdate) -> str:
     """Why it failed, and what there is to do."""
     if update.sign_ins:
         return sign_in.CHOOSE.format(update.agent_name)
-    advice = agent_login.what_to_do(update.agent) if needs_login(update) else ""
+    advice = agent_login.what_to_do(update.agent, update.login) if needs_login(update) else ""
     return f"{update.problem} {advice}".strip()
 
 

@@ -13,7 +13,7 @@ from ...agent.session_state import MODE, MODEL
 from ...chat.amounts import count_text
 from ...chat.chat_update import FAILED, STARTING, STOPPING, WORKING, ChatUpdate
 from ..wrapping import Piece, fill_rows, text_pieces
-from . import failure_words, question_words
+from . import agent_login, failure_words, question_words
 from .one_phantom import OnePhantom, narrowest_columns
 
 KEY = "gemini_companion_chat_state"
@@ -68,7 +68,10 @@ def words_of(update: ChatUpdate, patience: str = "", is_empty: bool = False) -> 
         where = (
             f" works in {_short_folder(update.workspace)}" if is_empty and update.workspace else ""
         )
-        told = _join_parts(mode, name + where, model, WRITES if is_empty else SENDS)
+        login = agent_login.whose_login(update.agent, update.login) if is_empty else ""
+        told = _join_parts(
+            mode, f"{name}{where} {login}".strip(), model, WRITES if is_empty else SENDS
+        )
     waiting = len(update.queue.messages)
     if waiting:
         told += f" {count_text(waiting, 'message')} {'wait' if waiting > 1 else 'waits'}."

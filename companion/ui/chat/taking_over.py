@@ -26,7 +26,7 @@ JUST_USED = timedelta(minutes=2)
 MAY_BE_OPEN = "it may still be open in a terminal: end it there first"
 NO_OWN_LOGIN = (
     "No agent here knows the sessions of your terminal: with a key it has a home of its own. Choose"
-    ' your own login for Claude Code, opencode or Codex with "Gemini Companion: Log In to Agent".'
+    ' "As in your terminal" for it with "Gemini Companion: Log In to Agent".'
 )
 ASKING, TAKING = "Asking {} for its sessions …", "Asking {} what was said in the session …"
 NONE = "All newest sessions of {} in {} are chats here already, or there are none."
@@ -71,7 +71,7 @@ class TakingOver:
 
 
 def _knows_terminal(row: AgentRow) -> bool:
-    return row.is_there and row.login.kind == OWN
+    return row.is_there and row.login.kind == OWN and row.lists_sessions
 
 
 def _session_items(sessions: Sequence[ListedSession]) -> list[sublime.QuickPanelItem]:
