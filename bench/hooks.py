@@ -14,9 +14,9 @@ from typing import Callable, Iterator, List, Mapping, Sequence, Tuple
 from unittest import mock
 
 from companion.ide.clis import GEMINI_CLI
+from companion.ide.companion import Companion
 from companion.ide.hooks import extension
 from companion.ide.live_clis import Activity
-from companion.ide.service import Companion
 from companion.ide.status import Status
 
 from .fake_editor import FakeEditor

@@ -22,7 +22,7 @@ from typing import Any, Dict, Iterator, List, Optional
 from companion.agent.processes.runner import Launch
 from companion.api import state_folder
 from companion.api.server import Server, ServerSettings
-from companion.ide.service import Companion
+from companion.ide.companion import Companion
 
 from .fake_editor import FakeEditor
 from .serve_companion import started

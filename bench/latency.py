@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from typing import Iterator, List, Tuple
 from unittest import mock
 
+from companion.ide.companion import Companion
 from companion.ide.context import DEBOUNCE, Cursor, OpenFile
 from companion.ide.events import FileFocused, SelectionChanged
-from companion.ide.service import Companion
 
 from .fake_editor import FakeEditor
 from .peers import Peer, initialized

@@ -6,9 +6,9 @@ import os
 import sys
 import time
 
+from companion.ide.companion import Companion
 from companion.ide.editor import Editor
 from companion.ide.events import WindowsChanged
-from companion.ide.service import Companion
 
 from .fake_editor import FakeEditor
 

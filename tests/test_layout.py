@@ -55,7 +55,7 @@ FRONTS = {
     "ide": {
         "ide/cli_settings", "ide/clis", "ide/code_queries",
         "ide/doctor/checks", "ide/doctor/gathering", "ide/doctor/report", "ide/editor",
-        "ide/events", "ide/hooks/extension", "ide/live_words", "ide/questions", "ide/service",
+        "ide/events", "ide/hooks/extension", "ide/live_words", "ide/questions", "ide/companion",
         "ide/sharing",
     },
 }  # fmt: skip
@@ -69,7 +69,7 @@ WORLDS = ("tests/ide/simulator", "tests/chat/simulator", "tests/ui/simulator")
 # of the agent, the way to it, a user of the engine, a chat, a request to it.
 BOUNDARIES = {
     "base/background": 1, "base/file_content": 1, "base/loop_thread": 2, "base/write_behind": 1,
-    "ide/service": 1, "ide/transport": 2, "ide/windows": 2,
+    "ide/companion": 1, "ide/transport": 2, "ide/windows": 2,
     "agent/acp/acp_client": 1, "agent/turn/file_writes": 1, "agent/turn/turn": 1,
     "agent/turn/call_tracker": 1, "agent/turn/file_reads": 1,
     "agent/engine": 1, "chat/chat_service": 1, "chat/chat_work": 1,

@@ -9,8 +9,8 @@ from typing import Callable
 import sublime
 
 from ..ide import live_words
+from ..ide.companion import Companion
 from ..ide.questions import ConnectedCli, ConnectedClis
-from ..ide.service import Companion
 from . import application, panels
 from .review import queue
 from .review.record import waiting_record

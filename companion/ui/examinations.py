@@ -12,10 +12,10 @@ import sublime
 from ..base.answer import Unanswered
 from ..ide import questions
 from ..ide.clis import GEMINI_CLI, by_command
+from ..ide.companion import Companion
 from ..ide.doctor import gathering
 from ..ide.doctor.gathering import ExaminedScope, Window
 from ..ide.doctor.report import Examination
-from ..ide.service import Companion
 from . import settings, sharing_settings
 from .stories import Stories, run_in_thread
 

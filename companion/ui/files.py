@@ -6,8 +6,8 @@ from functools import partial
 
 import sublime
 
+from ..ide.companion import Companion
 from ..ide.events import FileAdded, FileClosed, FileFocused, SelectionChanged
-from ..ide.service import Companion
 from . import queues, views
 from .keyboard import Keyboard
 

@@ -17,7 +17,7 @@ from . import queues
 
 if TYPE_CHECKING:
     from ..base.log import RecentLines
-    from ..ide.service import Companion
+    from ..ide.companion import Companion
     from .api_server import Api
     from .chat.drafts import Drafts
     from .engines import Engines

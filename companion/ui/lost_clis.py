@@ -12,9 +12,9 @@ import sublime
 
 from ..base.private_files import is_running
 from ..base.signal import Signal
+from ..ide.companion import Companion
 from ..ide.doctor.checks import Failed
 from ..ide.editor import ConnectedClient, Status
-from ..ide.service import Companion
 from .examinations import Examinations, Examiner
 from .stories import Stories
 

@@ -10,7 +10,7 @@ from typing import Any, Mapping
 import sublime
 
 from ..base import log
-from ..ide.service import Reach
+from ..ide.companion import Reach
 from . import queues, settings
 from .chat.composing import CONTEXTS
 from .chat.drafts import Drafts

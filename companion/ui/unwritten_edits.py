@@ -12,8 +12,8 @@ import sublime
 
 from ..base.answer import Unanswered
 from ..edits.ledger import EditLedger
+from ..ide.companion import Companion
 from ..ide.questions import TextWithdrawal, UnwrittenTexts
-from ..ide.service import Companion
 from . import panels, texts
 from .review.edit_rows import EditRow
 from .stories import sleep

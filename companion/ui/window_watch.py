@@ -9,8 +9,8 @@ import sublime
 
 from ..base import log
 from ..base.log import logger
+from ..ide.companion import Companion
 from ..ide.events import DiffsRestored, WindowsChanged, WindowSettings, WindowSettingsChanged
-from ..ide.service import Companion
 from . import queues, settings, sharing_settings, views
 from .files import Files
 from .review import restoring

@@ -12,8 +12,9 @@ from unittest import mock
 from GeminiCompanion.companion.base import file_content, log
 from GeminiCompanion.companion.base.answer import Answer, Unanswered
 from GeminiCompanion.companion.base.file_content import Original
-from GeminiCompanion.companion.ide import questions, service
+from GeminiCompanion.companion.ide import companion, questions
 from GeminiCompanion.companion.ide.clis import GEMINI_CLI
+from GeminiCompanion.companion.ide.companion import Companion
 from GeminiCompanion.companion.ide.questions import (
     ContextShared,
     Examinations,
@@ -22,7 +23,6 @@ from GeminiCompanion.companion.ide.questions import (
     Question,
     WindowStatuses,
 )
-from GeminiCompanion.companion.ide.service import Companion
 from GeminiCompanion.companion.ide.windows import Windows
 
 from ..support import PATIENCE, FakeEditor, in_loop, temp_folder, wait_for
@@ -72,7 +72,7 @@ class Asked(unittest.TestCase):
         self.companion.start(self.editor)
         for question in (Failing(), FailingLater()):
             with self.assertLogs(log.logger, "ERROR") as logs:
-                self.assertEqual(self.sentence(self.companion.ask(question)), service.FAILED)
+                self.assertEqual(self.sentence(self.companion.ask(question)), companion.FAILED)
             self.assertRegex(logs.output[0], "(?s)Failing.*Traceback.*the reason")
 
     def test_what_is_asked_when_the_companion_ends_is_left_unanswered(self) -> None:
@@ -81,21 +81,21 @@ class Asked(unittest.TestCase):
         early = self.companion.ask(WindowStatuses())
         wait_for(lambda: early.is_there)
         self.companion.stop(PATIENCE)
-        self.assertEqual(self.sentence(answer), service.ENDED)
+        self.assertEqual(self.sentence(answer), companion.ENDED)
 
     def test_what_is_asked_after_the_end_is_left_unanswered_at_once(self) -> None:
         self.companion.start(self.editor)
         self.companion.stop(PATIENCE)
         answer = self.companion.ask(WindowStatuses())
         self.assertTrue(answer.is_there)
-        self.assertEqual(self.sentence(answer), service.ENDED)
+        self.assertEqual(self.sentence(answer), companion.ENDED)
 
     def test_after_a_failure_of_the_thread_the_answer_says_what_has_to_be_mended(self) -> None:
         broken = mock.patch.object(Windows, "run", side_effect=ZeroDivisionError("the reason"))
         with self.assertLogs(log.logger, "ERROR"), broken:
             answer = self.companion.ask(WindowStatuses())
             self.companion.start(self.editor)
-            self.assertEqual(self.sentence(answer), service.STOPPED)
+            self.assertEqual(self.sentence(answer), companion.STOPPED)
 
     def test_each_question_of_many_threads_is_answered_while_it_stops(self) -> None:
         answers: list[Answer[Any]] = []

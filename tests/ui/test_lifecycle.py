@@ -19,8 +19,8 @@ from GeminiCompanion import plugin
 from GeminiCompanion.companion.base import socket_handover
 from GeminiCompanion.companion.base.loop_thread import LoopThread
 from GeminiCompanion.companion.ide import discovery
+from GeminiCompanion.companion.ide.companion import Companion
 from GeminiCompanion.companion.ide.editor import Proposal
-from GeminiCompanion.companion.ide.service import Companion
 from GeminiCompanion.companion.ui import host, window_watch
 from GeminiCompanion.companion.ui.review import open_diffs, record
 

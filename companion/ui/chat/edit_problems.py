@@ -22,8 +22,8 @@ from ...base.answer import Unanswered
 from ...chat.attached import PROBLEMS, Attached
 from ...chat.chat_update import STOPPING, WORKING, ChatUpdate
 from ...chat.editor_context import as_problems
+from ...ide.companion import Companion
 from ...ide.questions import FilesTold
-from ...ide.service import Companion
 from .. import settings
 from ..file_reading import in_time
 from ..prompt import diagnostics

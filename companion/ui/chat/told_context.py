@@ -13,8 +13,8 @@ from ...base.answer import Unanswered
 from ...chat.attached import CONTEXT, PROBLEMS, Attached, split_said
 from ...chat.editor_context import as_text
 from ...ide.clis import GEMINI_CLI
+from ...ide.companion import Companion
 from ...ide.questions import ContextShared
-from ...ide.service import Companion
 from .. import settings, sharing_settings
 from .chat_view import ChatView, workspace_of
 from .edit_problems import EditProblems

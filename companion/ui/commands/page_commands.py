@@ -10,7 +10,7 @@ from ..host import host
 from .running_command import GeminiCompanionRunningCommand
 
 if TYPE_CHECKING:
-    from ...ide.service import Companion
+    from ...ide.companion import Companion
     from ..running import Running
 
 

@@ -7,7 +7,7 @@ from typing import Callable
 
 import sublime
 
-from ...ide.service import Companion
+from ...ide.companion import Companion
 from ..examinations import Examinations, Examiner
 from ..stories import Stories
 from . import page

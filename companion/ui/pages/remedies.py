@@ -12,11 +12,11 @@ from ...base import background
 from ...ide import cli_settings, clis
 from ...ide.cli_settings import CannotChange, SettingsChange
 from ...ide.clis import Cli
+from ...ide.companion import Companion
 from ...ide.doctor import checks
 from ...ide.doctor.checks import Failed
 from ...ide.doctor.report import Facts
 from ...ide.questions import DiscoveryRepair
-from ...ide.service import Companion
 from .. import panels, settings, sharing_settings, stories
 from ..stories import run_in_thread
 from . import page

@@ -10,8 +10,8 @@ import sublime
 
 from ...base.answer import Unanswered
 from ...base.shown_text import spell_hidden
+from ...ide.companion import Companion
 from ...ide.questions import MAX_FILES, OLDER, ContextShared, SharedContext
-from ...ide.service import Companion
 from ...ide.sharing import EXCLUDED, MISSING, OUTSIDE, PAUSED
 from .. import settings
 from ..stories import Stories

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ...ide.service import Companion, Reach
+from ...ide.companion import Companion, Reach
 from ..keyboard import Keyboard
 from ..loop_calls import LoopCalls
 from ..notices import Notices

@@ -9,7 +9,7 @@ from typing import Any
 
 import sublime
 
-from ...ide.service import Companion
+from ...ide.companion import Companion
 from .. import queues, settings
 from ..keyboard import Keyboard
 from ..user_messages import UserMessages

@@ -16,8 +16,8 @@ from ...base.digest import Digest
 from ...base.file_content import Original
 from ...base.merge import Merged, merge_texts
 from ...base.text_digest import text_digest
+from ...ide.companion import Companion
 from ...ide.questions import FileStamps
-from ...ide.service import Companion
 from .. import file_reading, queues, texts
 from ..stories import Stories, run_in_thread
 from . import ending, pair, sight

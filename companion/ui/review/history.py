@@ -18,8 +18,8 @@ from ...base.unified import unified_text
 from ...edits import edit_store
 from ...edits.edit import Edit
 from ...edits.ledger import EditLedger
+from ...ide.companion import Companion
 from ...ide.questions import FileUndoing, SavingBegun
-from ...ide.service import Companion
 from ...ide.sharing import Sharing
 from .. import panels, queues, settings, sharing_settings, texts
 from ..stories import run_in_thread

@@ -16,9 +16,9 @@ import sublime
 
 from ...base.answer import Unanswered
 from ...edits.edit import Edit
+from ...ide.companion import Companion
 from ...ide.events import DiffAccepted, DiffEdited, DiffRejected
 from ...ide.questions import WordsForCli, WordsOnUnasked
-from ...ide.service import Companion
 from .. import application
 from ..stories import Stories, sleep
 from ..terminals.cli_terminals import TextTarget, hand_over, open_terminals, where_to

@@ -13,8 +13,8 @@ import sublime
 
 from ...base.file_content import Original
 from ...edits.edit import Edit
+from ...ide.companion import Companion
 from ...ide.questions import FileUndoing
-from ...ide.service import Companion
 from .. import application, file_reading, texts
 from ..stories import run_in_thread, sleep
 

@@ -18,9 +18,9 @@ from ...base.signal import ValueSignal
 from ...edits.edit import Edit, EditState
 from ...edits.ledger import EditBook
 from ...edits.turn_edits import conversation_of
+from ...ide.companion import Companion
 from ...ide.editor import Proposal
 from ...ide.events import EditTakenBack
-from ...ide.service import Companion
 from .. import file_reading, queues, texts
 from ..keyboard import Keyboard
 from ..stories import Stories, run_in_thread

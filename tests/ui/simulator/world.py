@@ -20,10 +20,10 @@ from GeminiCompanion.companion.base import digest as digest_module
 from GeminiCompanion.companion.base import private_files
 from GeminiCompanion.companion.base.log import logger
 from GeminiCompanion.companion.ide import diffs, system_processes, workspace
+from GeminiCompanion.companion.ide.companion import Companion
 from GeminiCompanion.companion.ide.events import EditTakenBack
 from GeminiCompanion.companion.ide.hooks import open_questions
 from GeminiCompanion.companion.ide.questions import UnwrittenTexts
-from GeminiCompanion.companion.ide.service import Companion
 from GeminiCompanion.companion.ide.silence import GRACE
 from GeminiCompanion.companion.ui.chat.chat_view import CONVERSATION
 from GeminiCompanion.companion.ui.review import large, open_diffs

@@ -17,6 +17,7 @@ from unittest import mock
 
 from GeminiCompanion.companion.base import log
 from GeminiCompanion.companion.ide import answers, discovery
+from GeminiCompanion.companion.ide.companion import Companion
 from GeminiCompanion.companion.ide.context import OpenFile
 from GeminiCompanion.companion.ide.editor import Proposal
 from GeminiCompanion.companion.ide.events import (
@@ -27,7 +28,6 @@ from GeminiCompanion.companion.ide.events import (
     WindowSettingsChanged,
 )
 from GeminiCompanion.companion.ide.questions import WindowStatuses
-from GeminiCompanion.companion.ide.service import Companion
 from GeminiCompanion.companion.ide.status import Status
 from GeminiCompanion.companion.ide.window_settings import WindowSettings
 from GeminiCompanion.companion.ide.windows import Windows
@@ -323,7 +323,7 @@ from GeminiCompanion.companion.base import log
 from GeminiCompanion.companion.ide.editor import Editor
 from GeminiCompanion.companion.ide.events import WindowsChanged
 from GeminiCompanion.companion.ide.questions import WindowStatuses
-from GeminiCompanion.companion.ide.service import Companion
+from GeminiCompanion.companion.ide.companion import Companion
 class Teller(Editor):
     async def open_diff(self, window_id, proposal): pass
     async def close_diff(self, window_id, session_id, path, decided=True): pass
@@ -365,7 +365,7 @@ print("log:", *recent.lines())
 
     def test_importing_the_service_brings_in_no_library(self) -> None:
         program = """
-import GeminiCompanion.companion.ide.events, GeminiCompanion.companion.ide.service
+import GeminiCompanion.companion.ide.events, GeminiCompanion.companion.ide.companion
 print(sorted({"aiohttp", "jsonschema"} & set(sys.modules)))
 """
         self.assertEqual(self.output(program).strip(), "[]")
