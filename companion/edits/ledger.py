@@ -28,10 +28,6 @@ FORGOTTEN = Original("", exists=True, note="The file before the edit is not know
 class EditBook(Protocol):
     """The edits that are made already, of one kind or of several."""
 
-    @property
-    def is_complete(self) -> bool:
-        """Whether those of before a restart are known, or will not be."""
-
     def of_window(self, window_id: int) -> list[Edit]:
         """The window's edits, oldest first."""
 
@@ -121,10 +117,6 @@ class EditLedger:
         self._unwritten = {id: found for id, found in known.items() if id in windows}
 
     # What reviews of edits that are made already need: a book of all of them.
-
-    @property
-    def is_complete(self) -> bool:
-        return self.kept.is_complete and self.turns.is_complete
 
     def of_window(self, window_id: int) -> list[Edit]:
         return [*self.kept.of_window(window_id), *self.turns.of_window(window_id)]

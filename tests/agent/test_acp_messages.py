@@ -23,6 +23,8 @@ from GeminiCompanion.companion.agent.acp.messages import (
     ToolCallUpdate,
 )
 from GeminiCompanion.companion.agent.acp.process import AgentProcess
+from GeminiCompanion.companion.agent.acp.protocol_version import Offers
+from GeminiCompanion.companion.agent.acp.terminal_messages import TerminalRequest
 from GeminiCompanion.companion.agent.auth_method import BY_PROGRAM, IN_TERMINAL, AuthMethod
 from GeminiCompanion.companion.agent.elicitation import ElicitationRequest
 from GeminiCompanion.companion.agent.failure import GEMINI_ERROR, AgentError
@@ -82,7 +84,7 @@ class LogIn(unittest.TestCase):
 
     def test_terminals_for_a_login_are_offered_only_where_they_can_be_opened(self) -> None:
         for opens, offered in ((True, {"terminal": True}), (False, None)):
-            asked = protocol_version.initialize_request(False, opens_terminals=opens)
+            asked = protocol_version.initialize_request(Offers(login_terminals=opens))
             self.assertEqual(asked.params["clientCapabilities"].get("auth"), offered)
 
 
@@ -284,7 +286,7 @@ class Requests(unittest.TestCase):
         self.assertEqual(told, messages.PermissionRequest("s", 4, call, options))
 
     def test_one_of_a_method_that_was_not_offered_is_none(self) -> None:
-        self.assertIsNone(messages.agent_request(jsonrpc.Request(1, "terminal/create", {})))
+        self.assertIsNone(messages.agent_request(jsonrpc.Request(1, "terminal/other", {})))
 
 
 class Answers(unittest.TestCase):
@@ -309,7 +311,7 @@ class Answers(unittest.TestCase):
         )
 
     def test_another_version_of_the_protocol_is_not_understood(self) -> None:
-        read = protocol_version.initialize_request(writes=True).read
+        read = protocol_version.initialize_request(Offers(writes=True)).read
         self.assertTrue(protocol_version.is_spoken(read({"protocolVersion": 1})))
         for other in (2, "1", None):
             self.assertFalse(protocol_version.is_spoken(read({"protocolVersion": other})))
@@ -335,6 +337,9 @@ class Heard(Listener):
         self.all.append(request)
 
     def write_file(self, request: messages.WriteTextFile) -> None:
+        self.all.append(request)
+
+    def take_terminal_request(self, request: TerminalRequest) -> None:
         self.all.append(request)
 
     def take_noise(self, text: str) -> None: ...

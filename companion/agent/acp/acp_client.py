@@ -30,6 +30,8 @@ from .members import SHOWN, Unreadable
 from .message_lines import MessageLines, OtherProtocol
 from .messages import AvailableCommand, AvailableCommands
 from .process import AgentProcess, TooLong
+from .protocol_version import Offers
+from .terminal_messages import CreateTerminal, TerminalRequest, UseTerminal
 
 OTHER_PROTOCOL = sentence(
     "{cli} does not speak the Agent Client Protocol: it wrote {count} lines of something else."
@@ -75,6 +77,11 @@ class Listener(ABC):
     def write_file(self, request: messages.WriteTextFile) -> None:
         """A session asks to write a file. `AcpClient.answer_request` or `AcpClient.refuse_request`
         must be called once with the request's id, whatever happens: the agent waits for ever."""
+
+    @abstractmethod
+    def take_terminal_request(self, request: TerminalRequest) -> None:
+        """A session asks for a terminal, if that was offered. `AcpClient.answer_request` or
+        `AcpClient.refuse_request` must be called once with the request's id."""
 
     def take_other_request(self, request: jsonrpc.Request) -> bool:
         """The agent asks what the protocol does not have. Whether `AcpClient.answer_request` will
@@ -206,7 +213,7 @@ class AcpClient:
         self.log_in = None if log_in is None else partial(log_in, self)
         # Told where the agent asks for a login, if the user has to log in by themselves.
         self.advice: Words = ""
-        self._writes = self._reads = False
+        self._offers = Offers()
         self.commands = OfferedCommands()
         self.early = EarlyUpdates()
         self._reading = asyncio.ensure_future(self._read_messages())
@@ -272,15 +279,10 @@ class AcpClient:
         protocol."""
         self.process.write(text.encode("utf-8") + b"\n")
 
-    async def initialize(
-        self, timeout: float, writes: bool, reads: bool = False, opens_terminals: bool = False
-    ) -> None:
-        """Must be called first. `writes` and `reads` say whether the agent is to write and read
-        files through us, `opens_terminals` whether its user can log in to it in a terminal. Raises
-        AgentError."""
-        self._writes, self._reads = writes, reads
-        asked = protocol_version.initialize_request(writes, reads, opens_terminals)
-        told = await self.request(asked, timeout)
+    async def initialize(self, timeout: float, offers: Offers) -> None:
+        """Must be called first. Raises AgentError."""
+        self._offers = offers
+        told = await self.request(protocol_version.initialize_request(offers), timeout)
         if not protocol_version.is_spoken(told):
             raise AgentError(
                 CLIENT_NOT_INITIALIZED,
@@ -374,10 +376,12 @@ class AcpClient:
             self._listener.take_permission_request(request)
         elif isinstance(request, ElicitationRequest):
             self._listener.take_elicitation_request(request)
-        elif isinstance(request, messages.WriteTextFile) and self._writes:
+        elif isinstance(request, messages.WriteTextFile) and self._offers.writes:
             self._listener.write_file(request)
-        elif isinstance(request, messages.ReadTextFile) and self._reads:
+        elif isinstance(request, messages.ReadTextFile) and self._offers.reads:
             self._listener.read_file(request)
+        elif isinstance(request, (CreateTerminal, UseTerminal)) and self._offers.runs:
+            self._listener.take_terminal_request(request)
         elif request is not None or not self._listener.take_other_request(message):
             told = f"There is no method {message.method}."
             self.refuse_request(message.id, _error_object(jsonrpc.METHOD_NOT_FOUND, told))

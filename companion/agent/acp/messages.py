@@ -20,6 +20,7 @@ from ..session_state import BOOLEAN, ConfigOption, ConfigOptions, StateUpdate
 from ..wording.surrogates import clean_surrogates
 from .content_blocks import ContentBlock, read_block
 from .members import SHOWN, Unreadable, object_of, objects_of, required_text, text_of
+from .terminal_messages import TerminalRequest, read_terminal_request
 
 # Methods of the agent's requests, and its notification.
 ASK_PERMISSION = "session/request_permission"
@@ -248,7 +249,9 @@ class WriteTextFile:
     meta: Meta = field(default_factory=dict)
 
 
-AgentRequest = Union[PermissionRequest, ReadTextFile, WriteTextFile, ElicitationRequest]
+AgentRequest = Union[
+    PermissionRequest, ReadTextFile, WriteTextFile, ElicitationRequest, TerminalRequest
+]
 
 
 @dataclass(frozen=True)
@@ -535,7 +538,7 @@ def agent_request(request: jsonrpc.Request) -> AgentRequest | None:
         return _write_text_file(request)
     if request.method == elicitation.METHOD:
         return elicitation.read_request(request)
-    return None
+    return read_terminal_request(request)
 
 
 def session_of(request: jsonrpc.Request) -> str:

@@ -36,16 +36,20 @@ class TooLong(Exception):
 
 
 class AgentProcess:
-    """Made by `start`. Ends with `stop`, or at once with `kill`.
+    """Made by `start`, with this `environment`. Ends with `stop`, or at once with `kill`.
 
     `takes_error` gets each line of standard error; a line that it takes is not among the
     `last_errors`.
     """
 
     def __init__(
-        self, process: asyncio.subprocess.Process, takes_error: Callable[[str], bool]
+        self,
+        process: asyncio.subprocess.Process,
+        takes_error: Callable[[str], bool],
+        environment: Mapping[str, str],
     ) -> None:
         self._process = process
+        self.environment = environment
         self._takes_error = takes_error
         self._errors: deque[str] = deque(maxlen=KEPT_LINES)
         self._drain = asyncio.ensure_future(self._drain_errors())
@@ -70,7 +74,7 @@ class AgentProcess:
             start_new_session=sys.platform != "win32",
             creationflags=NO_WINDOW,
         )
-        return cls(process, takes_error)
+        return cls(process, takes_error, environment)
 
     @property
     def pid(self) -> int:

@@ -7,6 +7,7 @@ only acknowledges the prompt, an update tells the end, and clients write no file
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from .. import elicitation
@@ -17,19 +18,28 @@ from .messages import Initialized, OutgoingRequest
 VERSION = 1
 
 
-def initialize_request(
-    writes: bool, reads: bool = False, opens_terminals: bool = False
-) -> OutgoingRequest[Initialized]:
-    """`writes` and `reads` say whether the agent is to write and read files through us
-    (docs/gemini-cli-acp.md 8.46), `opens_terminals` whether its user can log in to it in a terminal
-    that is opened for them. It answers with the version that it will speak: this one, or its own
-    newest."""
+@dataclass(frozen=True)
+class Offers:
+    """What the agent is offered: that it `writes` and `reads` files through us
+    (docs/gemini-cli-acp.md 8.46), that its user can log in to it in a terminal that is opened for
+    them (`login_terminals`), and that it `runs` commands in terminals of ours."""
+
+    writes: bool = False
+    reads: bool = False
+    login_terminals: bool = False
+    runs: bool = False
+
+
+def initialize_request(offers: Offers) -> OutgoingRequest[Initialized]:
+    """The agent answers with the version that it will speak: this one, or its own newest."""
     capabilities: dict[str, Any] = {
-        "fs": {"readTextFile": reads, "writeTextFile": writes},
+        "fs": {"readTextFile": offers.reads, "writeTextFile": offers.writes},
         "session": {"configOptions": {"boolean": {}}, "notices": {}, "compaction": {}},
         "elicitation": {elicitation.FORM: {}, elicitation.URL: {}},
     }
-    if opens_terminals:
+    if offers.runs:
+        capabilities["terminal"] = True
+    if offers.login_terminals:
         capabilities["auth"] = {"terminal": True}
         capabilities["_meta"] = {BY_PROGRAM: True}
     return OutgoingRequest(

@@ -150,7 +150,8 @@ class AgentCli:
     `asks_to_write` if its writes of files come through us; it is then also offered to read them
     through us, where there are `open_files` of an editor. `asking_mode` is the mode for sessions
     for which nobody chose one, if that could be one in which nobody is asked. It `has_sign_ins` if
-    the user logs in by the ways that it tells itself. It `removes_sessions`
+    the user logs in by the ways that it tells itself, and `uses_terminals` if it is to run its
+    commands in terminals of ours, in an editor. It `removes_sessions`
     if its own files of a conversation go with that. `asks_for_messages`
     is the method by which it asks, during a turn, what the user has said meanwhile, or empty. A
     piece of an answer that is an `own_mark` is not for the user. `options` are the answers to its
@@ -178,7 +179,7 @@ class AgentCli:
     login = NoGoogleLogin()
     session_files = SessionFiles()
     authenticates_first = asks_to_write = removes_sessions = shows_headers = False
-    starts_git = has_sign_ins = False
+    starts_git = has_sign_ins = uses_terminals = False
     asking_mode = asks_for_messages = ""
     key_files: tuple[str, ...] = ()
     home_file = unprevented = ""

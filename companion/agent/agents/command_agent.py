@@ -25,7 +25,7 @@ class CommandAgent(AgentCli):
 
     kinds = (OWN,)
     # It may be any agent.
-    shows_headers = starts_git = has_sign_ins = True
+    shows_headers = starts_git = has_sign_ins = uses_terminals = True
 
     def __init__(self, folder: str, trusted: bool, id: str) -> None:
         super().__init__(folder, trusted)

@@ -15,6 +15,7 @@ from typing import Any
 from .. import elicitation, failure
 from ..acp import messages
 from ..acp.acp_client import AcpClient, Listener
+from ..acp.terminal_messages import TerminalRequest
 from ..agents.cli import AgentCli
 from ..credentials import Credentials
 from ..elicitation import ElicitationRequest
@@ -150,6 +151,9 @@ class GoogleLogin(Listener):
 
     def write_file(self, request: messages.WriteTextFile) -> None:
         """There is no session."""
+
+    def take_terminal_request(self, request: TerminalRequest) -> None:
+        """It was not offered."""
 
     def take_noise(self, text: str) -> None:
         found = URL.search(text)

@@ -14,6 +14,7 @@ from .. import elicitation
 from ..acp import messages
 from ..acp.acp_client import AcpClient, Listener
 from ..acp.session_list import ListedSession, list_sessions
+from ..acp.terminal_messages import TerminalRequest
 from ..agents.cli import AgentCli
 from ..conversations.conversation import Conversation
 from ..conversations.index import agent_of
@@ -173,6 +174,9 @@ class _Repeating(Listener):
         """It was not offered."""
 
     def write_file(self, request: messages.WriteTextFile) -> None:
+        """It was not offered."""
+
+    def take_terminal_request(self, request: TerminalRequest) -> None:
         """It was not offered."""
 
     def take_noise(self, text: str) -> None:

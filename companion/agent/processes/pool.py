@@ -12,6 +12,7 @@ from ...base.log import logger
 from .. import elicitation, session_state
 from ..acp import messages
 from ..acp.acp_client import AcpClient, Listener
+from ..acp.terminal_messages import TerminalRequest
 from ..agents.cli import AgentCli
 from ..auth_method import AuthMethod
 from ..conversations.conversation import Conversation
@@ -122,6 +123,16 @@ class ProcessPlace(Listener):
         elif self.runner.running_client is not None:
             error = self._cli.refusal_error("The turn is over, so nothing was written.")
             self.runner.running_client.refuse_request(request.id, error)
+
+    def take_terminal_request(self, request: TerminalRequest) -> None:
+        conversation, turn = self._of_session(request.session), self._turn_of(request.session)
+        client = self.runner.running_client
+        # Clients of the API run nothing on this machine in this way.
+        if turn is not None and conversation is not None and conversation.record.state.in_chat:
+            turn.take_terminal_request(request)
+        elif client is not None:
+            error = self._cli.refusal_error("Terminals are there for the turns of a chat only.")
+            client.refuse_request(request.id, error)
 
     def take_other_request(self, request: jsonrpc.Request) -> bool:
         if not request.method or request.method != self._cli.asks_for_messages:

@@ -14,6 +14,7 @@ from ...base.background import in_thread
 from ...base.log import logger
 from ..acp.acp_client import AcpClient, Listener, LogIn, take_log_line
 from ..acp.process import AgentProcess
+from ..acp.protocol_version import Offers
 from ..agents.cli import AgentCli
 from ..agents.program import FoundCommand
 from ..credentials import GOOGLE, OWN, Credentials
@@ -214,15 +215,21 @@ class Runner:
             told = sentence("{cli} cannot be started: {reason}.", cli=cli.name, reason=reason)
             raise AgentError(CLIENT_NOT_INITIALIZED, told) from error
 
+    @property
+    def _offers(self) -> Offers:
+        cli, is_editor = self._cli, self._cli.open_files.are_there
+        return Offers(
+            cli.asks_to_write,
+            cli.asks_to_write and is_editor,
+            cli.has_sign_ins and is_editor,
+            cli.uses_terminals and is_editor,
+        )
+
     async def _initialize_client(self, client: AcpClient, credentials: Credentials) -> None:
         """Raises AgentError; AUTH_REQUIRED if the CLI waits for its user to log in, and for nothing
         else before."""
-        cli, is_own = self._cli, credentials.kind == OWN
-        is_editor = cli.open_files.are_there
-        reads, opens_terminals = cli.asks_to_write and is_editor, cli.has_sign_ins and is_editor
-        told = asyncio.ensure_future(
-            client.initialize(STARTING, cli.asks_to_write, reads, opens_terminals)
-        )
+        is_own = credentials.kind == OWN
+        told = asyncio.ensure_future(client.initialize(STARTING, self._offers))
         asking = asyncio.ensure_future(self._wants_login.wait())
         try:
             await asyncio.wait(

@@ -13,6 +13,7 @@ from typing import Sequence
 from ...base.log import logger
 from .. import failure
 from ..acp.messages import PermissionRequest, ToolCallUpdate, Withdrawal, WriteTextFile
+from ..acp.terminal_messages import TerminalRequest
 from ..edited_file import plain_text
 from ..events import tool_call
 from ..events.event_log import EventLog
@@ -34,6 +35,7 @@ from .outcomes import (
     PendingPermission,
     choices_of,
 )
+from .terminals import Terminals
 
 # The agent's word for a call that it still prepares.
 PREPARED = "pending"
@@ -60,6 +62,7 @@ class CallTracker:
         self._calls = CallEvents(log, agent)
         self._questions = CallQuestions(log, agent, self._calls, patience)
         told = self._questions.ask_user, self._tell_end
+        self._terminals = Terminals(agent, self._calls, self._consent, self._questions.ask_user)
         self._held = HeldWrites(agent, self.writes, self._calls, self._consent, *told)
         # Writes of the user's texts instead of refused edits, by the ids of the calls.
         self._writing: dict[str, asyncio.Future[None]] = {}
@@ -106,6 +109,8 @@ class CallTracker:
         else:
             self.writes.note_decision(pending.call, edits[0].new_text if edits else None)
             self._consent.remember_answer(pending.coverage.answers.get(outcome))
+            if pending.request is not None:
+                self._terminals.note_allowed(pending.call)
             self._allow_call(pending)
 
     async def take_update(self, told: ToolCallUpdate) -> None:
@@ -186,6 +191,10 @@ class CallTracker:
             told = BROKEN_OFF
         self._agent.answer_write(request, str(told))
 
+    async def take_terminal_request(self, request: TerminalRequest) -> None:
+        """The agent wants a command to run, or asks about one that runs."""
+        await self._terminals.take_request(request)
+
     async def finish_writes(self) -> None:
         """Wait for what is being written, and note what calls have written that still run."""
         if self._writing:
@@ -204,10 +213,12 @@ class CallTracker:
         """Calls that wait for a decision will not run, nor will those that the agent asks for
         now."""
         self.writes.is_cancelled = True
+        self._terminals.close()
         self._questions.cancel_all()
 
     def close(self) -> None:
         """The turn is over: no call continues."""
+        self._terminals.close()
         self._questions.close()
         for call in self._calls.running_calls:
             self._calls.fail_call(call, STOPPED)

@@ -14,6 +14,7 @@ from typing import AsyncIterator, Callable, Sequence, Union
 from ...base.log import logger
 from .. import failure
 from ..acp import messages
+from ..acp.terminal_messages import TerminalRequest
 from ..elicitation import ElicitationRequest
 from ..events.event_log import EventLog
 from ..failure import AgentError
@@ -169,6 +170,10 @@ class Turn:
     def write_file(self, request: messages.WriteTextFile) -> None:
         # Not queued behind earlier messages: the agent says nothing more until it has its answer.
         asyncio.ensure_future(self._calls.write_file(request))
+
+    def take_terminal_request(self, request: TerminalRequest) -> None:
+        # Not queued: the agent may wait for its answer before it says anything.
+        asyncio.ensure_future(self._calls.take_terminal_request(request))
 
     def report_retry(self, attempt: int, status: str) -> None:
         """The model did not answer some turn; perhaps this one, if it waits for the model."""

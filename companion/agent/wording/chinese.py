@@ -265,6 +265,17 @@ CHINESE_SENTENCES: Mapping[str, str] = {
         "代理得不到窗口中的文件夹 {path}。{reason}"
     ),
     "It is not trusted, as the workspace is.": "它不像工作区那样受信任。",
+    "There are too many terminals; release some.": "终端太多，请先释放一些",
+    "There is no terminal {got}.": "没有终端 {got}",
+    "Expected the absolute path of a folder as cwd; got {got}.": (
+        "cwd 应为文件夹的绝对路径，实际为 {got}"
+    ),
+    "The command was not run: a rule of the user denies it.": "命令未执行：用户的规则禁止它",
+    "The command cannot be started: {reason}.": "无法启动命令：{reason}",
+    "Nothing was run; something went wrong.": "没有执行任何命令，出了问题",
+    "The turn is over, so nothing is run.": "对话轮次已结束，不再执行命令",
+    "It ended with code {code}.": "退出代码 {code}",
+    "It was ended by {signal}.": "被信号 {signal} 终止",
     "The tool servers of the conversation did not start within {seconds} seconds.": (
         "会话的工具服务器未能在 {seconds} 秒内启动。"
     ),

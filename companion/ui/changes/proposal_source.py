@@ -22,8 +22,6 @@ class ProposalSource:
     """The proposals to one companion."""
 
     names = ("proposal", "proposals")
-    # Their views come back with the window.
-    is_complete = True
 
     def __init__(
         self,

@@ -80,9 +80,10 @@ class EditHistory:
         saved = await read
         if saved is None:
             self._warn(edit_store.LOAD_FAILED)
-        self._may_save = saved is not None
+            return
+        self._may_save = True
         # Also removes edits that are too old, excluded by now, or damaged.
-        self.edits.kept.restore(saved or ())
+        self.edits.kept.restore(saved)
 
     def find_edit(self, id: str) -> Edit | None:
         return self.edits.kept.find(id)

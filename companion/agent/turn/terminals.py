@@ -1,0 +1,216 @@
+"""The terminals of one turn: commands that an agent has us run. Each runs only after the user was
+shown exactly what would run, and has allowed it; and none outlives the turn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import shlex
+from typing import Any, Callable, Mapping
+
+from ...base.log import logger
+from ..acp import terminal_messages
+from ..acp.messages import ToolCallUpdate
+from ..acp.terminal_messages import (
+    KILL,
+    OUTPUT,
+    RELEASE,
+    WAIT,
+    CreateTerminal,
+    Exit,
+    TerminalRequest,
+    UseTerminal,
+)
+from ..events.tool_call import EXECUTE, Call
+from ..failure import VALIDATION_ERROR, AgentError
+from ..sentence import Words, sentence
+from ..turn_events import COMPLETED, EXECUTING, FAILED, ToolResult
+from .agent_session import AgentSession
+from .call_events import CallEvents
+from .call_rules import DENY
+from .consent import Consent
+from .lasting_answers import SAYING
+from .outcomes import HELD, PendingPermission
+from .terminal_process import TerminalProcess, shell_command
+
+# The most terminals of one turn that have not been released.
+MOST = 64
+OURS = "terminal__"
+COMMAND = "command"
+# The arguments of a call that is a command and nothing else.
+PLAIN = {COMMAND, "timeout", *SAYING}
+TOO_MANY = sentence("There are too many terminals; release some.")
+NO_TERMINAL = sentence("There is no terminal {got}.")
+NO_FOLDER = sentence("Expected the absolute path of a folder as cwd; got {got}.")
+FORBIDDEN = sentence("The command was not run: a rule of the user denies it.")
+NOT_STARTED = sentence("The command cannot be started: {reason}.")
+BROKEN_OFF = sentence("Nothing was run; something went wrong.")
+OVER = sentence("The turn is over, so nothing is run.")
+ENDED_WITH = sentence("It ended with code {code}.")
+ENDED_BY = sentence("It was ended by {signal}.")
+
+
+class Terminals:
+    """`ask` asks the user."""
+
+    def __init__(
+        self,
+        agent: AgentSession,
+        calls: CallEvents,
+        consent: Consent,
+        ask: Callable[[PendingPermission], None],
+    ) -> None:
+        self._agent = agent
+        self._calls = calls
+        self._consent = consent
+        self._ask = ask
+        self._processes: dict[str, TerminalProcess] = {}
+        self._is_closed = False
+        # The lines of commands that were allowed and have no terminal yet.
+        self._allowed: list[str] = []
+
+    async def take_request(self, request: TerminalRequest) -> None:
+        """The boundary of a request: whatever happens, the agent gets its answer."""
+        client = self._agent.session.client
+        try:
+            result = await (
+                self._create_terminal(request)
+                if isinstance(request, CreateTerminal)
+                else self._use_terminal(request)
+            )
+        except AgentError as refused:
+            client.refuse_request(request.id, self._agent.cli.refusal_error(str(refused)))
+        except Exception:
+            logger.exception("a terminal's request failed")
+            client.refuse_request(request.id, self._agent.cli.refusal_error(str(BROKEN_OFF)))
+        else:
+            client.answer_request(request.id, result)
+
+    def note_allowed(self, call: Call) -> None:
+        """The user has allowed a call of which the agent has asked, once: if that was a command and
+        nothing else, its terminal needs no other question."""
+        if call.is_command and set(call.args) <= PLAIN:
+            self._allowed.append(call.shell_line)
+
+    def close(self) -> None:
+        """End all commands, and run none any more."""
+        self._is_closed = True
+        for process in self._processes.values():
+            process.kill()
+
+    async def _create_terminal(self, request: CreateTerminal) -> Mapping[str, Any]:
+        """Raises AgentError."""
+        self._check_open()
+        call = self._call_of(request)
+        verdict, _coverage = await self._consent.on_call(call, HELD)
+        if verdict.decision == DENY:
+            self._calls.introduce_call(call)
+            self._calls.fail_call(call, FORBIDDEN, rejected=True)
+            raise AgentError(VALIDATION_ERROR, FORBIDDEN)
+        if self._use_allowed(call):
+            self._calls.introduce_call(call)
+            self._calls.report_state(call, EXECUTING)
+        else:
+            await self._ask_user(call)
+        self._check_open()
+        await self._start_process(call, request)
+        return terminal_messages.created_result(call.id)
+
+    def _use_allowed(self, call: Call) -> bool:
+        """Whether the user has allowed exactly this; once for each time."""
+        is_plain = set(call.args) == {COMMAND}
+        if not is_plain or call.shell_line not in self._allowed:
+            return False
+        self._allowed.remove(call.shell_line)
+        return True
+
+    async def _ask_user(self, call: Call) -> None:
+        """Raises AgentError if they do not allow it."""
+        held: asyncio.Future[Words] = asyncio.get_running_loop().create_future()
+        self._ask(PendingPermission(None, call, HELD, held=held))
+        reason = await held
+        if reason:
+            raise AgentError(VALIDATION_ERROR, reason)
+
+    async def _start_process(self, call: Call, request: CreateTerminal) -> None:
+        """Raises AgentError."""
+        session = self._agent.session
+        command = (request.command, *request.args)
+        environment = {**session.client.process.environment, **dict(request.env)}
+        try:
+            process = self._processes[call.id] = await TerminalProcess.start(
+                command if request.args else shell_command(request.command),
+                environment,
+                request.folder or session.folder,
+                request.limit,
+                lambda piece: self._tell_output(call, piece),
+            )
+        except (OSError, ValueError) as error:
+            told = NOT_STARTED.with_values(reason=getattr(error, "strerror", None) or error)
+            self._calls.fail_call(call, told)
+            raise AgentError(VALIDATION_ERROR, told) from error
+        if self._is_closed:
+            # The turn ended meanwhile.
+            process.kill()
+        process.exit.add_done_callback(
+            lambda done: None if done.cancelled() else self._end_call(call, done.result())
+        )
+
+    async def _use_terminal(self, request: UseTerminal) -> Mapping[str, Any]:
+        """Raises AgentError."""
+        process = self._processes.get(request.terminal)
+        if process is None:
+            told = NO_TERMINAL.with_values(got=repr(request.terminal))
+            raise AgentError(VALIDATION_ERROR, told)
+        if request.method == OUTPUT:
+            return terminal_messages.output_result(
+                process.output, process.is_truncated, process.ended
+            )
+        if request.method == WAIT:
+            return (await asyncio.shield(process.exit)).result
+        if request.method in (KILL, RELEASE):
+            process.kill()
+        if request.method == RELEASE:
+            del self._processes[request.terminal]
+        return {}
+
+    def _check_open(self) -> None:
+        """Raises AgentError."""
+        if self._is_closed:
+            raise AgentError(VALIDATION_ERROR, OVER)
+        if len(self._processes) >= MOST:
+            raise AgentError(VALIDATION_ERROR, TOO_MANY)
+
+    def _call_of(self, request: CreateTerminal) -> Call:
+        """The call that the user is asked about: all that would run. Raises AgentError."""
+        folder = request.folder
+        if folder and not (os.path.isabs(folder) and os.path.isdir(folder)):
+            raise AgentError(VALIDATION_ERROR, NO_FOLDER.with_values(got=repr(folder)))
+        words = (request.command, *request.args)
+        line = shlex.join(words) if request.args else request.command
+        args: dict[str, Any] = {COMMAND: line}
+        if folder and folder != self._agent.session.folder:
+            args["cwd"] = folder
+        if request.env:
+            args["env"] = dict(request.env)
+        # An id that the agent cannot know before.
+        id = f"{OURS}{secrets.token_hex(16)}"
+        return Call(id, EXECUTE, line, EXECUTE, args=args)
+
+    def _tell_output(self, call: Call, piece: str) -> None:
+        if self._calls.known_call(call.id) is not None:
+            self._calls.output_of(call, ToolCallUpdate(call.id, output=piece))
+
+    def _end_call(self, call: Call, ended: Exit) -> None:
+        if self._calls.known_call(call.id) is None:
+            return
+        is_good = ended.code == 0
+        told = ENDED_WITH.with_values(code=ended.code)
+        if ended.signal is not None:
+            told = ENDED_BY.with_values(signal=ended.signal)
+        error = None if is_good else told
+        # Its output is known to the events of the call.
+        result = ToolResult(call.id, call.name, call.args, "", "", is_good, error)
+        self._calls.end_call(call, COMPLETED if is_good else FAILED, result)

@@ -1,0 +1,231 @@
+"""The terminals of a turn: what the user is asked before anything runs, what the agent is told, and
+that nothing goes on after the turn."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import tempfile
+import unittest
+from functools import partial
+from types import SimpleNamespace
+from typing import Any
+
+from GeminiCompanion.companion.agent import asked
+from GeminiCompanion.companion.agent.acp import messages, terminal_messages
+from GeminiCompanion.companion.agent.acp.members import Unreadable
+from GeminiCompanion.companion.agent.acp.terminal_messages import (
+    KILL,
+    OUTPUT,
+    RELEASE,
+    WAIT,
+    CreateTerminal,
+    UseTerminal,
+)
+from GeminiCompanion.companion.agent.events.tool_call import read_call
+from GeminiCompanion.companion.agent.turn.call_tracker import CallTracker
+from GeminiCompanion.companion.agent.turn.outcomes import CallDecision
+from GeminiCompanion.companion.agent.turn_events import (
+    CANCEL,
+    FAILED,
+    ONCE,
+    ToolConfirmation,
+    ToolResult,
+)
+from GeminiCompanion.companion.base import jsonrpc
+
+from ..support import until
+from .stage import Stage
+
+PYTHON = sys.executable
+
+
+@unittest.skipIf(os.name == "nt", "commands for the shell of POSIX")
+class Terminals(unittest.IsolatedAsyncioTestCase):
+    def setUp(self) -> None:
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = os.path.realpath(temporary.name)
+        self.stage = Stage(self.folder)
+        session: Any = self.stage.session
+        session.folder = self.folder
+        session.process = SimpleNamespace(environment={**os.environ, "OF_AGENT": "yes"})
+        self.tracker = CallTracker(self.stage.log, self.stage.agent, 600.0, lambda *_: None)
+        self.addCleanup(self.tracker.close)
+        self.number = 100
+
+    def request(self, request: Any) -> asyncio.Future[None]:
+        return asyncio.ensure_future(self.tracker.take_terminal_request(request))
+
+    def create(self, command: str, *args: str, **more: Any) -> int:
+        """The id of a request for a terminal."""
+        self.number += 1
+        self.request(CreateTerminal("session", self.number, command, args, **more))
+        return self.number
+
+    async def question(self) -> ToolConfirmation:
+        await until(lambda: self.tracker.confirmations)
+        (event,) = self.tracker.confirmations
+        body: Any = event.body
+        return body
+
+    async def answer(self, id: int) -> Any:
+        """What the agent is told of a request."""
+        await until(lambda: any(each[0] == id for each in self.stage.session.told))
+        return next(each[1] for each in self.stage.session.told if each[0] == id)
+
+    async def allowed(self, command: str, *args: str, **more: Any) -> str:
+        """The id of a terminal whose command the user has allowed."""
+        id = self.create(command, *args, **more)
+        body = await self.question()
+        self.tracker.confirm_call(body.call_id, CallDecision(ONCE))
+        return str((await self.answer(id))["terminalId"])
+
+    async def use(self, method: str, terminal: str) -> Any:
+        self.number += 1
+        self.request(UseTerminal("session", self.number, method, terminal))
+        return await self.answer(self.number)
+
+    def path(self, name: str) -> str:
+        return os.path.join(self.folder, name)
+
+    async def test_the_question_shows_all_that_would_run(self) -> None:
+        inner = self.path("inner")
+        os.mkdir(inner)
+        env = (("LD_PRELOAD", "x.so"),)
+        self.create("git", "log", "a b", folder=inner, env=env)
+        text = asked.question_text(await self.question())
+        for words in ("git log 'a b'", inner, "LD_PRELOAD", "x.so"):
+            self.assertIn(words, text)
+
+    async def test_nothing_runs_before_it_was_allowed_nor_if_it_was_denied(self) -> None:
+        path = self.path("ran")
+        id = self.create(f"touch '{path}'")
+        body = await self.question()
+        self.assertEqual(body.command, f"touch '{path}'")
+        self.tracker.confirm_call(body.call_id, CallDecision(CANCEL))
+        self.assertIn("Rejected by the user.", str(await self.answer(id)))
+        self.assertFalse(os.path.exists(path))
+        (result,) = self.stage.of(ToolResult)
+        self.assertTrue(result.rejected)
+
+    async def allow_own_question(self, line: str, **more: Any) -> None:
+        """The user allows a call of which the agent has asked."""
+        given = {"command": line, **more}
+        call = messages.ToolCallUpdate("run_shell_command__1", line, "execute", raw_input=given)
+        cli: Any = self.stage.agent.cli
+        cli.read_call = lambda told: read_call(told, "bash", given)
+        await self.tracker.take_permission_request(self.stage.asked(call))
+        body = await self.question()
+        self.tracker.confirm_call(body.call_id, CallDecision(ONCE))
+
+    async def test_what_was_allowed_as_exactly_this_line_is_asked_once(self) -> None:
+        await self.allow_own_question("echo plum", timeout=5)
+        terminal = str((await self.answer(self.create("echo plum")))["terminalId"])
+        self.assertEqual((await self.use(WAIT, terminal))["exitCode"], 0)
+        # Once for each time that it was allowed.
+        self.create("echo plum")
+        await self.question()
+
+    async def test_what_differs_from_what_was_allowed_is_asked_about(self) -> None:
+        inner = self.path("inner")
+        os.mkdir(inner)
+        for command, args, more in (
+            ("echo plum; ls", (), {}),
+            ("echo", ("plum;",), {}),
+            ("echo plum", (), {"folder": inner}),
+            ("echo plum", (), {"env": (("PATH", "/evil"),)}),
+        ):
+            with self.subTest(command=command, **more):
+                self.setUp()
+                await self.allow_own_question("echo plum")
+                self.create(command, *args, **more)
+                await self.question()
+        self.setUp()
+        # The agent told more of it than its line.
+        await self.allow_own_question("echo plum", cwd=inner)
+        self.create("echo plum")
+        await self.question()
+
+    async def test_an_allowed_command_runs_and_its_end_and_output_are_told(self) -> None:
+        terminal = await self.allowed("echo plum; echo $OF_AGENT; pwd; exit 3")
+        self.assertEqual(await self.use(WAIT, terminal), {"exitCode": 3, "signal": None})
+        told = await self.use(OUTPUT, terminal)
+        self.assertEqual(told["output"], f"plum\nyes\n{self.folder}\n")
+        self.assertEqual((told["truncated"], told["exitStatus"]["exitCode"]), (False, 3))
+        await until(lambda: self.stage.of(ToolResult))
+        (result,) = self.stage.of(ToolResult)
+        self.assertIn("plum", result.result)
+        self.assertEqual(str(result.error), "It ended with code 3.")
+        self.assertEqual(self.stage.statuses(terminal)[-1], FAILED)
+
+    async def test_a_program_gets_its_words_and_variables_as_they_were_shown(self) -> None:
+        code = "import os, sys; print(sys.argv[1:], os.environ['FRUIT'])"
+        env = (("FRUIT", "plum"),)
+        terminal = await self.allowed(PYTHON, "-c", code, "$HOME; ls", env=env)
+        await self.use(WAIT, terminal)
+        told = await self.use(OUTPUT, terminal)
+        self.assertEqual(told["output"], "['$HOME; ls'] plum\n")
+
+    async def test_of_a_long_output_the_end_is_kept_in_whole_characters(self) -> None:
+        terminal = await self.allowed("printf 'aäöü'", limit=5)
+        await self.use(WAIT, terminal)
+        told = await self.use(OUTPUT, terminal)
+        self.assertEqual((told["output"], told["truncated"]), ("öü", True))
+
+    async def test_a_command_is_ended_with_all_that_it_has_started(self) -> None:
+        for end in (KILL, RELEASE):
+            path = self.path(end.replace("/", "-"))
+            terminal = await self.allowed(f"sleep 600 & echo $! > '{path}'; wait")
+            await until(partial(is_written, path))
+            with open(path, encoding="utf-8") as file:
+                pid = int(file.read())
+            await self.use(end, terminal)
+            await until(partial(has_ended, pid))
+            if end == KILL:
+                self.assertEqual(
+                    await self.use(WAIT, terminal), {"exitCode": None, "signal": "SIGKILL"}
+                )
+                await self.use(RELEASE, terminal)
+            self.assertIn("There is no terminal", str(await self.use(OUTPUT, terminal)))
+
+    async def test_with_the_turn_all_end_and_nothing_more_runs(self) -> None:
+        first = await self.allowed("sleep 600")
+        self.number += 1
+        waiting = self.number
+        self.request(UseTerminal("session", waiting, WAIT, first))
+        asking = self.create("touch later")
+        await self.question()
+        self.tracker.cancel_calls()
+        self.assertEqual((await self.answer(waiting))["signal"], "SIGKILL")
+        self.assertIn("The turn ended", str(await self.answer(asking)))
+        self.assertIn("The turn is over", str(await self.answer(self.create("touch later"))))
+        self.assertFalse(os.path.exists(self.path("later")))
+
+    async def test_a_folder_or_a_program_that_is_not_there_is_told(self) -> None:
+        refused = await self.answer(self.create("ls", folder=self.path("gone")))
+        self.assertIn("Expected the absolute path of a folder", str(refused))
+        id = self.create(self.path("gone"), "-x")
+        body = await self.question()
+        self.tracker.confirm_call(body.call_id, CallDecision(ONCE))
+        self.assertIn("cannot be started", str(await self.answer(id)))
+
+    def test_a_request_whose_words_are_not_understood_is_not_read(self) -> None:
+        params = {"sessionId": "s", "command": "ls", "args": ["-l", 5]}
+        with self.assertRaises(Unreadable):
+            terminal_messages.read_terminal_request(
+                jsonrpc.Request(1, terminal_messages.CREATE, params)
+            )
+
+
+def is_written(path: str) -> bool:
+    return os.path.exists(path) and os.path.getsize(path) > 1
+
+
+def has_ended(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] == "Z"
+    except OSError:
+        return True
