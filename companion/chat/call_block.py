@@ -53,6 +53,8 @@ BEFORE = "… {} come before this"
 BAD = (FAILED, REJECTED)
 # Code points of a tool's name and of what it works on; a longer command stands below the line.
 MAX_NAME, MAX_SUBJECT = 60, 100
+# The argument that calls have which run a subagent.
+SUBAGENT = "subagent_type"
 # The calls of one subagent that are shown.
 MOST_CHILDREN = 100
 # Code points of an error.
@@ -104,6 +106,10 @@ class CallBlock(Block):
         """The block that shows it: its own, or that of the call that runs its subagent."""
         return self if self._parent is None else self._parent.shown_in
 
+    @property
+    def runs_subagent(self) -> bool:
+        return SUBAGENT in self._args or bool(self._children)
+
     def add_child(self, child: CallBlock) -> None:
         """A subagent that this call runs makes another one."""
         self._children.append(child)
@@ -144,7 +150,8 @@ class CallBlock(Block):
             make_excerpt("" if text == self._error else text, spell_hidden),
             None,
         )
-        self.is_over = True
+        # One that runs in the background goes on making calls.
+        self.is_over = not self.runs_subagent
 
     def put_out(self, body: ToolOutput) -> None:
         """What it has put out so far."""

@@ -55,6 +55,8 @@ class TurnBlocks:
         self._growing: AnswerBlock | ThoughtBlock | None = None
         self._plan: PlanBlock | None = None
         self._calls: dict[str, CallBlock] = {}
+        # Those that are over, whose subagents may go on.
+        self._delegating: dict[str, CallBlock] = {}
         self._asked: dict[str, AskedBlock] = {}
         # The paths of the files that it has changed.
         self._changed: set[str] = set()
@@ -80,12 +82,13 @@ class TurnBlocks:
         self._close_text()
         for call in self._calls.values():
             call.stop_call()
-        for call in self._calls.values():
+        for call in (*self._calls.values(), *self._delegating.values()):
             self._show_call(call)
+            call.is_over = True
         left = (*self._asked.values(), *([self._plan] if self._plan else []))
         for block in left:
             self._close_block(block)
-        self._calls, self._asked, self._plan = {}, {}, None
+        self._calls, self._delegating, self._asked, self._plan = {}, {}, {}, None
         self._waiting.end_turn(self.id)
         changed, self._changed = self._changed, set()
         if changed:
@@ -141,7 +144,8 @@ class TurnBlocks:
     # What is done.
 
     def _tool_call(self, id: str, event: TurnEvent, body: events.ToolCall) -> None:
-        parent = self._calls.get(body.parent) if body.parent != body.call_id else None
+        known = {**self._delegating, **self._calls}
+        parent = known.get(body.parent) if body.parent != body.call_id else None
         call = self._calls[body.call_id] = self._new_call(id, body.call_id, parent)
         if parent is not None:
             parent.add_child(call)
@@ -165,6 +169,8 @@ class TurnBlocks:
         call.end_call(body, event.time)
         self._changed.update(body.changed)
         del self._calls[body.call_id]
+        if not call.is_over:
+            self._delegating[body.call_id] = call
         self._show_call(call)
         self._waiting.settle_question(PERMISSION, self.id, body.call_id)
 

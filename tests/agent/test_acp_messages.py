@@ -165,6 +165,10 @@ class Updates(unittest.TestCase):
                 {"type": "resource", "resource": {"uri": "x:y", "blob": "AA=="}},
                 ContentBlock("resource", "x:y", data="AA=="),
             ),
+            (
+                {"type": "resource_link", "uri": "data:image/png;base64,AA==", "name": "image"},
+                ContentBlock("resource_link", name="image", data="AA=="),
+            ),
             ({"type": "hologram", "text": "no text of ours"}, ContentBlock("hologram")),
         ):
             with self.subTest(told):

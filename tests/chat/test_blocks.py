@@ -483,13 +483,25 @@ class Subagents(unittest.TestCase):
         self.assertIn("▏   ✗ Read a.py  2.0 s  1 call\n▏     It is gone.\n", drawing.text)
         self.assertIn("▏     ○ Read b.py\n", drawing.text)
 
-    def test_what_they_do_after_the_call_is_over_is_not_drawn_again(self) -> None:
+    def test_one_in_the_background_goes_on_within_its_call_until_the_turn_ends(self) -> None:
+        task = call("task", "Task", {"subagent_type": "general"}, "Look")
+        ended = ToolResult("a", "read", {}, "", "", True)
+        story = [task, result("launched", args=task.args), self.child("a")]
+        _, drawing = drawn(*story)
+        self.assertIn("▏ ✓ Task Look  1.0 s  1 call", drawing.text)
+        self.assertIn("▏   ○ Read a.py\n", drawing.text)
+        _, drawing = drawn(*story, ended, Complete(events.END_TURN, Usage()))
+        self.assertEqual(drawing.text.count("Task Look"), 1)
+        self.assertIn("▏   ✓ Read a.py  1.0 s\n", drawing.text)
+        _, drawing = drawn(*story, Complete(events.END_TURN, Usage()))
+        self.assertIn("▏   – Read a.py\n", drawing.text)
+
+    def test_what_they_do_after_the_call_is_over_is_drawn_within_it(self) -> None:
         ended = ToolResult("a", "read", {}, "", "", True)
         begun = call("task", "Task"), self.child("a"), result("done")
-        before = drawn(*begun)[1].text
-        self.assertEqual(
-            drawn(*begun, ended, Complete(events.END_TURN, Usage()))[1].text[: len(before)], before
-        )
+        _, drawing = drawn(*begun, ended, Complete(events.END_TURN, Usage()))
+        self.assertEqual(drawing.text.count("Task"), 1)
+        self.assertIn("▏   ✓ Read a.py  2.0 s\n", drawing.text)
 
     def test_one_of_a_call_that_is_not_known_stands_alone(self) -> None:
         _, drawing = drawn(self.child("a", parent="gone"))

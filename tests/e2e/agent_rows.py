@@ -38,6 +38,10 @@ WITH_TASKS = {"CLAUDE_CODE_ENABLE_TODO_TOOLS": "1"}
 Call = Mapping[str, Any]
 
 
+def task(kind: str, words: str) -> dict[str, str]:
+    return {"subagent_type": kind, "description": "Look around", "prompt": words}
+
+
 class Proxy(socketserver.ThreadingTCPServer):
     """Keeps whom it was asked for, and connects nobody."""
 
@@ -75,7 +79,8 @@ class Agent:
     `begins_before_it_asks`, as it tells its calls; it `tells_pieces` of a file for an edit, not all
     of it; and it `keeps_commands` that last longer until it ends itself. Whether a session
     `takes_folders` beside its own, whether a fork of it `remembers_in_fork`, and whether its turn
-    is `steered` by messages."""
+    is `steered` by messages. `look` is a call that reads an image for the model, `delegate` one
+    that has a subagent do what some words say."""
 
     id: str
     key: Callable[[str], Credentials]
@@ -101,6 +106,8 @@ class Agent:
     takes_folders: bool = False
     remembers_in_fork: bool = True
     steered: bool = False
+    look: Callable[[str], Call] = lambda path: call("read_file", file_path=path)
+    delegate: Callable[[str], Call] = lambda words: call("task", **task("general", words))
     server: Callable[[], Any] = AnyModelServer
     tokens: tuple[int, int] = TOKENS
 
@@ -195,6 +202,7 @@ ROWS = (
         model=GEMINI_MODEL,
         server=ModelServer,
         tokens=(1, 1),
+        delegate=lambda words: call("invoke_agent", agent_name="generalist", prompt=words),
     ),
     Agent(
         "qwen",
@@ -211,6 +219,9 @@ ROWS = (
         sees_skills=True,
         reads_tabs=True,
         remembers_in_fork=False,
+        delegate=lambda words: call(
+            "agent", **task("general-purpose", words), run_in_background=False
+        ),
     ),
     Agent(
         "claude",
@@ -226,6 +237,10 @@ ROWS = (
         writes_as="Write",
         tells_pieces=True,
         takes_folders=True,
+        look=lambda path: call("Read", file_path=path),
+        delegate=lambda words: call(
+            "Task", **task("general-purpose", words), run_in_background=False
+        ),
     ),
     Agent(
         "opencode",
@@ -243,6 +258,7 @@ ROWS = (
         begins_before_it_asks=True,
         tells_output=True,
         asks_editor=call("editor_open_files"),
+        look=lambda path: call("read", filePath=path),
     ),
     Agent(
         "codex",
@@ -258,6 +274,8 @@ ROWS = (
         sees_skills=True,
         keeps_commands=True,
         takes_folders=True,
+        look=lambda path: in_code("view_image", {"path": path}),
+        delegate=lambda words: call("spawn_agent", task_name="look", message=words),
         steered=True,
         asks_editor=in_code("mcp__editor__open_files", {}),
     ),

@@ -108,12 +108,17 @@ class Responses(Api):
         rows = [*request.get("tools", ())]
         rows += [tool for item in request["input"] for tool in item.get("tools", ())]
         for row in rows:
-            yield from row["tools"] if row["type"] == "namespace" else [row]
+            if row["type"] == "namespace":
+                yield from ({**tool, "namespace": row["name"]} for tool in row["tools"])
+            else:
+                yield row
 
     @staticmethod
     def stream(request: Json, reply: Reply) -> Iterator[bytes]:
         answer: Json = {"id": _id(), "object": "response", "model": request["model"]}
-        texts = [tool["name"] for tool in Responses.tools(request) if tool["type"] == "custom"]
+        tools = [*Responses.tools(request)]
+        texts = [tool["name"] for tool in tools if tool["type"] == "custom"]
+        spaces = {tool["name"]: tool["namespace"] for tool in tools if "namespace" in tool}
         yield _named({"type": "response.created", "response": answer})
         for number, step in enumerate(_steps(reply)):
             item: Json = {"id": _id(), "status": "completed"}
@@ -130,6 +135,8 @@ class Responses(Api):
                 item.update(input=step.arguments["input"])
             else:
                 item.update(type="function_call", call_id=_id(), name=step.tool)
+                if step.tool in spaces:
+                    item.update(namespace=spaces[step.tool])
                 item.update(arguments=json.dumps(step.arguments))
             yield _named({"type": "response.output_item.done", **place, "item": item})
         given, got = TOKENS

@@ -12,6 +12,7 @@ import json
 import os
 import signal
 import unittest
+from base64 import b64decode
 from dataclasses import replace
 from typing import Any, Dict, List
 from unittest import mock
@@ -19,6 +20,7 @@ from unittest import mock
 from agent_case import ROOT
 from agent_rows import AGENTS, NEWEST_CLAUDE, STEP, Proxy
 from agent_rows import Agent as Row
+from aiohttp import FormData
 from api_case import ApiCase, data, said
 from GeminiCompanion.companion.agent.failure import AgentError
 from GeminiCompanion.companion.agent.processes.runner import Launch
@@ -28,6 +30,11 @@ from GeminiCompanion.tests.support import until
 from hanging_pipe import HangingPipe, needs_pipes
 from model_server import Gate, call
 
+# An image of one pixel.
+DOT = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJg"
+    "gg=="
+)
 DOCUMENT = os.path.join(ROOT, "docs", "agents.md")
 ONCE, ALWAYS, MODIFY, NO = "proceed_once", "proceed_always", "modify_with_editor", "cancel"
 ALWAYS_FOLDER = "proceed_always_tool"
@@ -308,6 +315,76 @@ class Cells(ApiCase):
         self.plan("and now", "Here.")
         self.assertEqual(said(await self.talk("and now")), "Here.")
         self.assert_seen("nothing is written; the next message is answered")
+
+    async def test_an_image_in(self) -> None:
+        await self.open()
+        added = await self.upload()
+        self.plan("what is it", "A dot.")
+        body = {**self.said_here("what is it"), "attachments": [added]}
+        async with self.stream(body) as stream:
+            self.assertEqual(said(await stream.rest()), "A dot.")
+        self.assertIn(DOT, json.dumps(self.model.last_request()))
+        self.assert_seen("reaches the model")
+
+    async def upload(self) -> str:
+        """The id of an image that was attached to the conversation."""
+        given = FormData()
+        given.add_field("file", b64decode(DOT), filename="dot.png")
+        path, headers = f"/sessions/{self.session}/attachments", {"Accept-Language": "en"}
+        headers["Authorization"] = f"Bearer {self.server.token}"
+        url = self.server.url + path
+        async with self.client.post(url, data=given, headers=headers) as response:
+            added = await response.json()
+            self.assertEqual(response.status, 200, added)
+            return str(added["attachmentId"])
+
+    async def test_an_image_out(self) -> None:
+        path = self.path("dot.png")
+        with open(path, "wb") as file:
+            file.write(b64decode(DOT))
+        self.model.will_play(self.own("look at it"), [self.row.look(path)], ["A dot."])
+        story = await self.allow_all("look at it")
+        self.assertEqual([it["success"] for it in data(story, "tool_result")], [True])
+        shown = data(story, "resource")
+        (call,) = data(story, "tool_call")
+        self.assertEqual([it["callId"] for it in shown], [call["callId"]] * len(shown))
+        kinds = [it["kind"] for it in shown]
+        if kinds == ["image"]:
+            path = f"/sessions/{self.session}/attachments/{shown[0]['attachmentId']}"
+            async with self.sent("GET", path) as response:
+                self.assertEqual(await response.read(), b64decode(DOT))
+        elif kinds == ["link"]:
+            self.assertEqual(shown[0]["uri"], path)
+        words = {(): "told by words alone", ("image",): "shown", ("link",): "a link to its file"}
+        self.assert_seen(words[tuple(kinds)])
+
+    async def test_a_subagent(self) -> None:
+        self.write("file.txt", "one\n")
+        inner = self.own("read the file")
+        self.model.will_play(self.own("delegate it"), [self.row.delegate(inner)], ["It is done."])
+        self.model.will_play(inner, self.row.edit(self.file, "one", "two")[:1], ["It says one."])
+        story = await self.allow_all("delegate it")
+        self.assertIn("It is done.", said(story))
+        self.assertNotIn("It says one.", said(story))
+        task, *others = data(story, "tool_call")
+        within = [it["parentCallId"] for it in others if it["parentCallId"]]
+        self.assertEqual(within, [task["callId"]] * len(within))
+        results = {it["callId"]: it["success"] for it in data(story, "tool_result")}
+        self.assertLessEqual({it["callId"] for it in others}, {*results})
+        words = "its calls within that of `{}`" if within else "its task as the call `{}`"
+        refused = "" if results[task["callId"]] else ", which it refuses"
+        self.assert_seen(words.format(task["name"]) + refused)
+
+    async def allow_all(self, words: str) -> Story:
+        """All events of a message, whose questions are allowed once."""
+        await self.open()
+        story = []
+        async with self.stream(self.said_here(words)) as stream:
+            async for event in stream:
+                story.append(event)
+                if event["type"] == "tool_confirmation":
+                    await self.decide(event["data"]["callId"], ONCE)
+        return story
 
     @needs_pipes
     async def test_a_command_that_hangs_at_a_pipe_is_ended_with_its_turn(self) -> None:

@@ -154,9 +154,19 @@ class UnreadableMessages:
         self._kinds: set[str] = set()
 
     def log_message(self, message: Unreadable) -> None:
-        if message.kind not in self._kinds and len(self._kinds) < MAX_UNREADABLE:
-            self._kinds.add(message.kind)
+        if self._is_new(message.kind):
             logger.warning("%s sent a message that is not read: %s", self._name, message)
+
+    def log_unknown(self, method: str) -> None:
+        """A notification beside the protocol, which nobody has to know."""
+        if self._is_new(method):
+            logger.info("%s sent a notification that is not known here: %s", self._name, method)
+
+    def _is_new(self, kind: str) -> bool:
+        is_new = kind not in self._kinds and len(self._kinds) < MAX_UNREADABLE
+        if is_new:
+            self._kinds.add(kind)
+        return is_new
 
 
 @dataclass(frozen=True)
@@ -344,7 +354,7 @@ class AcpClient:
             elif message.method == messages.CANCEL_REQUEST:
                 self._listener.take_withdrawal(messages.read_withdrawal(message.params))
             else:
-                raise Unreadable(message.method[:SHOWN], "a notification of the protocol", None)
+                self._unreadable.log_unknown(message.method[:SHOWN])
         except Unreadable as unreadable:
             self._unreadable.log_message(unreadable)
 

@@ -60,6 +60,7 @@ def resource_event(block: ContentBlock, call_id: str, image: ShownImage | None =
     """`image` has been kept of it, if it has one."""
     is_image = image is not None or block.kind == IMAGE
     kind = Resource.LINK if block.kind == LINK else Resource.TEXT if block.text else Resource.OTHER
+    is_other = kind == Resource.OTHER and not is_image
     text, is_long = block.text[:MAX_TEXT], len(block.text) > MAX_TEXT
     size = block.size or len(block.text.encode("utf-8")) or len(block.data) * 3 // 4
     uri = block.uri if len(block.uri) <= MAX_ADDRESS else ""
@@ -69,7 +70,7 @@ def resource_event(block: ContentBlock, call_id: str, image: ShownImage | None =
         uri,
         block.name or _last_name(uri),
         block.description,
-        image.media_type if image else block.media_type or ("" if block.text else block.kind),
+        image.media_type if image else block.media_type or (block.kind if is_other else ""),
         text,
         image.size if image else size,
         is_long,
