@@ -19,6 +19,7 @@ from GeminiCompanion.companion.agent.session_state import (
 from GeminiCompanion.companion.agent.turn_events import Usage
 from GeminiCompanion.companion.base.answer import Unanswered
 from GeminiCompanion.companion.chat.requests import (
+    Agents,
     ChooseOption,
     Delete,
     Export,
@@ -35,6 +36,7 @@ from GeminiCompanion.companion.ui.chat.conversation_list import (
     IS_BUSY,
     IS_OPEN,
     NONE,
+    OF_TERMINAL,
     OLDER,
     OWN_FILES_GO,
     OWN_FILES_STAY,
@@ -42,6 +44,7 @@ from GeminiCompanion.companion.ui.chat.conversation_list import (
 )
 from GeminiCompanion.companion.ui.chat.drafts import folder_of
 from GeminiCompanion.companion.ui.chat.option_panels import CURRENT, NOT_YET
+from GeminiCompanion.companion.ui.chat.taking_over import NO_OWN_LOGIN
 from GeminiCompanion.companion.ui.user_messages import PREFIX
 
 from .adapter import text_of
@@ -98,6 +101,17 @@ class ListCase(ChatCase):
 
 
 class Listing(ListCase):
+    def test_the_sessions_of_a_terminal_are_offered_behind_the_conversations(self) -> Steps:
+        yield from self.list_them(info("a"), next="more")
+        yield from self.choose(3)
+        self.assertEqual(self.asked, Agents())
+        yield from self.answer(())
+        yield lambda: PREFIX + NO_OWN_LOGIN in self.sentences
+
+    def test_they_are_not_offered_for_what_is_done_with_a_conversation(self) -> Steps:
+        yield from self.list_them(info("a"), action="fork")
+        self.assertEqual(self.triggers, [FIND, "a"])
+
     def test_a_window_without_conversations_says_how_to_begin_one(self) -> Steps:
         self.run_command("chats")
         yield from self.answer(FoundConversations((), {}, ""))
@@ -110,7 +124,7 @@ class Listing(ListCase):
         self.assertIsInstance(wanted, ListConversations)
         self.assertEqual((wanted.words, wanted.cursor, wanted.limit), ("", "", PAGE))
         self.assertIn(folder_of(self.window), wanted.workspaces)
-        self.assertEqual(self.triggers, [FIND, "newer", "older<U+202E>"])
+        self.assertEqual(self.triggers, [FIND, "newer", "older<U+202E>", OF_TERMINAL])
         self.assertEqual(self.shown[-1]["selected_index"], 1)
         details = self.shown[-1]["items"][1].details[0]
         self.assertIn("Gemini CLI", details)
@@ -118,12 +132,12 @@ class Listing(ListCase):
 
     def test_older_ones_come_page_by_page_when_they_are_wanted(self) -> Steps:
         yield from self.list_them(info("b"), next="more")
-        self.assertEqual(self.triggers, [FIND, "b", OLDER])
+        self.assertEqual(self.triggers, [FIND, "b", OLDER, OF_TERMINAL])
         yield from self.choose(2)
         yield from self.until_equal(lambda: self.asked.cursor, "more")
         yield from self.answer(FoundConversations((info("a"),), {}, ""))
         yield lambda: len(self.shown) == 2
-        self.assertEqual(self.triggers, [FIND, "b", "a"])
+        self.assertEqual(self.triggers, [FIND, "b", "a", OF_TERMINAL])
         self.assertEqual(self.shown[-1]["selected_index"], 2)
 
     def test_words_are_looked_for_until_there_is_a_page_with_something(self) -> Steps:

@@ -18,6 +18,7 @@ from ..panels import Item
 from . import chat_places
 from .chat_actions import ChatActions
 from .drafts import folder_of
+from .taking_over import TakingOver
 
 if TYPE_CHECKING:
     from ...agent.agent import SessionInfo
@@ -28,6 +29,7 @@ PAGE = 100
 NONE = (
     'There are no conversations in the folders of this window. "Gemini Companion: Chat" begins one.'
 )
+OF_TERMINAL = "Sessions of the terminal …"
 FIND, ALL, OLDER = "Search in the texts …", "All conversations", "Older conversations …"
 WORDS = "Words in titles and texts:"
 NOT_FOUND = "No conversation of these folders has “{}”."
@@ -73,7 +75,7 @@ class ConversationList:
         of ACTIONS. Raises Unanswered."""
         service = await self._chats.ensure_service()
         while service is not None:
-            info = await self._choose_conversation(service, window)
+            info = await self._choose_conversation(service, window, not action)
             if info is None or not await self._do_action(service, window, info, action):
                 return
 
@@ -90,9 +92,10 @@ class ConversationList:
     # Choosing
 
     async def _choose_conversation(
-        self, service: ChatService, window: sublime.Window
+        self, service: ChatService, window: sublime.Window, is_opened: bool
     ) -> SessionInfo | None:
-        """The conversation that the user chooses; None for none."""
+        """The conversation that the user chooses; None for none. Where one `is_opened`, it may also
+        be one of a terminal, which is opened here. Raises Unanswered."""
         listed, seen = await self._add_page(service, window, Listed()), 0
         while listed.infos or listed.words:
             items: list[Item] = [
@@ -100,11 +103,15 @@ class ConversationList:
                 *(self._conversation_item(info, listed) for info in listed.infos),
             ]
             more = [OLDER] if listed.cursor else []
+            others = [OF_TERMINAL] if is_opened and not listed.words else []
             # Enter is for the newest one, and not for a search.
             at = min(seen + 1, len(items) - 1)
             number = await panels.ask_choice(
-                window, [*items, *more], _list_heading(listed), selected_index=at
+                window, [*items, *more, *others], _list_heading(listed), selected_index=at
             )
+            if others and number == len(items) + len(more):
+                await TakingOver(self._chats, self._tell).show_sessions(window)
+                return None
             if 0 < number < len(items):
                 return listed.infos[number - 1]
             if number < 0:
