@@ -1,7 +1,8 @@
 """The package inside the plugin host, from load to unload. UI thread only.
 
 Imports of plugin.py block Sublime's UI thread, so this module imports next to nothing. The rest is
-imported on the worker and then started.
+imported on the worker and then started. At a reload or an upgrade of the package Sublime calls
+`unload`, loads plugin.py anew and calls `start`; what is kept over that is in docs/architecture.md.
 """
 
 from __future__ import annotations

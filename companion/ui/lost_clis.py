@@ -20,7 +20,7 @@ from .stories import Stories
 
 # Checks (one a second) between examinations while a CLI is missing and none was found to be lost:
 # the last examination may have been too early, or may have failed.
-LOOKS = 5
+POLLS = 5
 LOST = (
     "The connection to {} is lost. It does not come back by itself: type /ide enable there. If it"
     " still asks about an edit and takes no key, only Ctrl+C twice ends it; then start it again."
@@ -39,7 +39,7 @@ class LostClis:
         # were last reported.
         self._lost: dict[int, dict[int, str]] = {}
         self._seen: dict[int, tuple[tuple[ConnectedClient, ...], tuple[str, ...]]] = {}
-        self._looks = 0
+        self._polls = 0
 
     def lost_names(self, window: sublime.Window) -> tuple[str, ...]:
         return tuple(self._lost.get(window.id(), {}).values())
@@ -58,10 +58,10 @@ class LostClis:
     def check_lost(self) -> None:
         """Forget those that have ended, and check those that are missing again. Must be called
         about once a second."""
-        self._looks += 1
+        self._polls += 1
         for id, lost in list(self._lost.items()):
             self._set_lost(id, {pid: lost[pid] for pid in lost if is_running(pid)})
-        for id, (_, away) in list(self._seen.items() if self._looks % LOOKS == 0 else ()):
+        for id, (_, away) in list(self._seen.items() if self._polls % POLLS == 0 else ()):
             window = sublime.Window(id)
             if away and not self._lost.get(id) and window.is_valid():
                 self._examiner.examine_soon(window)

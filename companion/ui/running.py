@@ -55,8 +55,8 @@ class Running:
         chat = self.chat = ChatParts(base, review, changes, chat_edits, engines, drafts)
         status = self.status = StatusParts(base, review, chat)
         parts = diffs, review, pages, chat, status, changes, chat_edits
-        looks = [self.stories.cut_ended, *(look for part in parts for look in part.looks)]
-        self.editor = EditorParts(base, diffs, review, pages, status, looks)
+        polls = [self.stories.cut_ended, *(poll for part in parts for poll in part.polls)]
+        self.editor = EditorParts(base, diffs, review, pages, status, polls)
 
     def start(self) -> None:
         """Must be called where `stop` can still be called if something fails."""

@@ -26,7 +26,7 @@ INVALID = "settings"
 
 
 class WindowWatch:
-    """Reports them to one companion, from `start` to `stop`; on the UI thread. `looks` are called
+    """Reports them to one companion, from `start` to `stop`; on the UI thread. `polls` are called
     at each check as well."""
 
     def __init__(
@@ -35,13 +35,13 @@ class WindowWatch:
         messages: UserMessages,
         files: Files,
         reviews: Reviews,
-        looks: Sequence[Callable[[], None]],
+        polls: Sequence[Callable[[], None]],
     ) -> None:
         self._companion = companion
         self._messages = messages
         self._files = files
         self._reviews = reviews
-        self._looks = looks
+        self._polls = polls
         self._folders: Mapping[int, tuple[str, ...]] = {}
         self._settings: Mapping[int, WindowSettings] = {}
         # The sentences about invalid values that were shown already.
@@ -74,13 +74,13 @@ class WindowWatch:
         self._check_folders(windows)
         self._report_problems(problem for _, mine in found.values() for problem in mine)
         log.set_level(settings.current_settings().log_level)
-        for look in self._looks:
+        for poll in self._polls:
             # One by one, so that keystrokes come between.
-            queues.on_ui_thread(partial(self._look_on, look))
+            queues.on_ui_thread(partial(self._run_poll, poll))
 
-    def _look_on(self, look: Callable[[], None]) -> None:
+    def _run_poll(self, poll: Callable[[], None]) -> None:
         if not self._is_stopped:
-            look()
+            poll()
 
     def _check_folders(self, windows: list[sublime.Window]) -> None:
         folders = {window.id(): views.window_folders(window) for window in windows}

@@ -372,12 +372,12 @@ class Changing(AdapterTestCase):
     def test_what_is_looked_at_each_second_lets_other_work_come_between(self) -> Steps:
         yield lambda: plugin._host.environment_of(self.window)
         order: list[str] = []
-        looks = [partial(order.append, "look")] * 2
-        with mock.patch.object(plugin._host.running.editor.windows, "_looks", looks):
+        polls = [partial(order.append, "poll")] * 2
+        with mock.patch.object(plugin._host.running.editor.windows, "_polls", polls):
             sublime.set_timeout(partial(order.append, "key"), 0)
             plugin._host.running.editor.windows.check_windows()
         yield lambda: len(order) > 2
-        self.assertEqual(order, ["key", "look", "look"])
+        self.assertEqual(order, ["key", "poll", "poll"])
 
     def test_of_several_bad_values_one_is_told_and_the_log_has_all(self) -> Steps:
         yield lambda: plugin._host.environment_of(self.window)

@@ -113,7 +113,7 @@ class Lost(unittest.TestCase):
         self.assertEqual(self.asked, [])
 
     def look(self) -> None:
-        for _ in range(lost_clis.LOOKS):
+        for _ in range(lost_clis.POLLS):
             self.clis.check_lost()
 
     def test_one_that_is_back_or_has_ended_is_forgotten(self) -> None:

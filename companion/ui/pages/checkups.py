@@ -14,7 +14,7 @@ from . import page
 from .window_pages import WindowPages
 
 # Checks of the windows (one a second) between examinations of a visible page.
-LOOKS = 3
+POLLS = 3
 FAILED = 'The examination failed; "Gemini Companion: Show Log" shows more.'
 
 
@@ -32,7 +32,7 @@ class Checkups:
         self._pages = WindowPages(name)
         self._examiner = Examiner(companion, stories, self._show_results)
         self._draw = draw
-        self._looks = 0
+        self._polls = 0
 
     def show_page(self, window: sublime.Window) -> None:
         """Open the window's page, or bring it to the front."""
@@ -41,8 +41,8 @@ class Checkups:
 
     def poll_visible(self) -> None:
         """Examine the windows with a visible page again, from time to time."""
-        self._looks += 1
-        if self._looks % LOOKS == 0:
+        self._polls += 1
+        if self._polls % POLLS == 0:
             self.examine_visible()
 
     def examine_visible(self) -> None:

@@ -50,7 +50,7 @@ class ChangeParts:
         self.commands = SheetCommands(self.sheets, deciding, keeping, reviews, base.stories, tell)
         listed = {kind.name: kind.listed for kind in kinds if kind.listed is not None}
         self.list = ChangeList(listed, self.sheets, reviews, tell)
-        self.looks = (self.sheets.forget_closed,)
+        self.polls = (self.sheets.forget_closed,)
 
     def start(self) -> None:
         self.sheets.resume_sheets()

@@ -26,7 +26,7 @@ class ChatEditParts:
             engines.open_tabs,
             engines.is_there,
         )
-        self.looks = (self.reviews.settle_leftovers,)
+        self.polls = (self.reviews.settle_leftovers,)
 
     def stop(self) -> None:
         self.reviews.stop()

@@ -65,7 +65,7 @@ class ChatParts:
         )
         review.written.chat_edits_changed.subscribe(self.turns.tell_change)
         review.written.words_to_chats.subscribe(lambda noted: self.turns.put_words(*noted))
-        self.looks = (self.actions.questions.look_at_questions,)
+        self.polls = (self.actions.questions.look_at_questions,)
 
     def start(self) -> None:
         self.actions.start()

@@ -24,7 +24,7 @@ class DiffParts:
             base.keyboard,
             base.messages,
         )
-        self.looks = (self.reviews.forget_ended, self.scrolling.look_for_pairs)
+        self.polls = (self.reviews.forget_ended, self.scrolling.look_for_pairs)
 
     def stop(self) -> None:
         """Leave the diffs as they are for the next start."""

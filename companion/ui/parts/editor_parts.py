@@ -19,7 +19,7 @@ from .status_parts import StatusParts
 
 
 class EditorParts:
-    """`looks` are to be called at each check of the windows, about once a second."""
+    """`polls` are to be called at each check of the windows, about once a second."""
 
     def __init__(
         self,
@@ -28,13 +28,13 @@ class EditorParts:
         review: ReviewParts,
         pages: PageParts,
         status: StatusParts,
-        looks: Sequence[Callable[[], None]],
+        polls: Sequence[Callable[[], None]],
     ) -> None:
         self._base, self._pages, self._status = base, pages, status
         self._ledger = review.ledger
         self.files = Files(base.companion, base.keyboard)
         self.edit_diagnostics = EditDiagnostics(base.calls.run)
-        self.windows = WindowWatch(base.companion, base.messages, self.files, diffs.reviews, looks)
+        self.windows = WindowWatch(base.companion, base.messages, self.files, diffs.reviews, polls)
         decisions = TerminalDecisions(base.stories, review.ledger, base.messages.warn_user)
         self.sublime_editor = SublimeEditor(
             base.calls,

@@ -29,7 +29,7 @@ class PageParts:
         self.doctor = Checkups(companion, stories, doctor.NAME, doctor.doctor_page)
         self.extension_setup = ExtensionSetup(tell, self.look_again)
         self.remedies = Remedies(companion, tell, self.look_again)
-        self.looks = (
+        self.polls = (
             self.welcome.poll_visible,
             self.doctor.poll_visible,
             self.shared_pages.refresh_pages,

@@ -63,7 +63,7 @@ class ReviewParts:
         self.notes = Notes(reviews, warn, self.decisions.reject_by_press)
         self.typed_texts = TypedTextSaver(self.save_typed)
         reviews.ends.subscribe(lambda id: messages.withdraw_warning(about_diff(id)))
-        self.looks = (self.conflicts.look_for_changes,)
+        self.polls = (self.conflicts.look_for_changes,)
 
     def start(self) -> None:
         self._stories.begin(self._load_history())

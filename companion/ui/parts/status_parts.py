@@ -27,7 +27,7 @@ class StatusParts:
         )
         self.lost_clis.changes.subscribe(self.bar.refresh_texts)
         questions.changes.subscribe(self.bar.refresh_texts)
-        self.looks = (self.lost_clis.check_lost, self.bar.refresh_texts, self._unseen.refresh_text)
+        self.polls = (self.lost_clis.check_lost, self.bar.refresh_texts, self._unseen.refresh_text)
 
     def start(self) -> None:
         self._unseen.start()
