@@ -37,7 +37,7 @@ from .sentence import sentence
 from .session_state import SlashCommand
 from .tool_servers import ToolServer
 from .turn.outcomes import CallDecision
-from .turn.turn import NO_LIMITS, Limits, Turn
+from .turn.turn import Limits, Turn
 
 # For other rooms also what the operations take, give and raise, which stands in the folders.
 __all__ = [
@@ -56,7 +56,6 @@ __all__ = [
     "ListedSession",
     "Login",
     "Models",
-    "NO_LIMITS",
     "Options",
     "PastTurns",
     "SessionInfo",

@@ -11,7 +11,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Callable, Mapping, Sequence
 
-from ..agent.agent import NO_LIMITS, Agent, Launch, Options
+from ..agent.agent import Agent, Launch, Options
 from ..agent.engine import NO_STATE, Engine, Unavailable, User
 from ..agent.failure import AgentError
 from ..agent.open_files import NO_EDITOR, OpenFiles
@@ -164,11 +164,10 @@ def engine_options(
 ) -> Options:
     """The options of an editor's agent, which has the state of `python -m companion.api`: token and
     login stay the same for the user's other programs, whoever starts the server. `trusted`
-    are absolute paths of folders, `open_files` those of the editor. Nothing has a limit of time:
-    who uses an editor may be away for as long as they like. Raises OSError, NotPrivate."""
+    are absolute paths of folders, `open_files` those of the editor. The limits of time are for
+    turns of the API's clients that no tab shows. Raises OSError, NotPrivate."""
     state_folder.prepare_folder(folder)
     launch, *others = launches
     cache = state_folder.index_folder(os.environ, folder, ())
     more = {"cache": cache, "trusted_folders": tuple(trusted), "open_files": open_files}
-    more["limits"] = NO_LIMITS
     return state_folder.agent_options(folder, launch, others=tuple(others), **more)

@@ -169,7 +169,7 @@ class OpenChat:
         self._hear_undos(found)
         await self._follow_conversation(found)
         found.set_attended(True)
-        _detach_turn(found)
+        _leave_to_user(found)
         return found
 
     def _hear_undos(self, conversation: Conversation | None) -> None:
@@ -196,7 +196,7 @@ class OpenChat:
 
     def _message_said(self) -> None:
         self.forget_problem()
-        _detach_turn(self.conversation)
+        _leave_to_user(self.conversation)
 
     # Updates.
 
@@ -250,7 +250,8 @@ async def _end_of(other: asyncio.Future[None] | None) -> None:
         await asyncio.wait({other})
 
 
-def _detach_turn(conversation: Conversation | None) -> None:
-    """A turn that a tab follows goes on where a client of the API leaves it."""
+def _leave_to_user(conversation: Conversation | None) -> None:
+    """A turn that a tab follows is its user's, whoever began it: it goes on where a client of the
+    API leaves it, and has no limit of time."""
     if conversation is not None and conversation.turn is not None:
-        conversation.turn.is_detached = True
+        conversation.turn.leave_to_user()

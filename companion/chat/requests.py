@@ -411,7 +411,7 @@ async def _send_now(chats: Chats, conversation: Conversation, message: OutgoingM
         conversation, message.text, message.files, message.attachments, True, message.additions
     )
     # The front end hears it by the feed, which nobody counts.
-    turn.is_detached = True
+    turn.leave_to_user()
     return Sent(turn=turn.id)
 
 

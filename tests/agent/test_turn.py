@@ -399,6 +399,20 @@ class Turns(unittest.IsolatedAsyncioTestCase):
         self.end()
         await self.over(turn)
 
+    async def test_a_turn_that_a_user_has_before_them_has_no_limits_any_more(self) -> None:
+        clock = Clock()
+        turn = self.started()
+        turn.take_question(self.stage.asked(shell()))
+        turn.take_question(ElicitationRequest("session", 8, URL, "Look", (), "https://a.example"))
+        await until(lambda: turn.confirmations and turn.elicitations.waiting_events)
+        turn.leave_to_user()
+        await clock.advance(100 * 86400.0)
+        self.assertTrue(turn.confirmations and turn.elicitations.waiting_events)
+        self.assertEqual(self.session.told, [("prompt",)])
+        turn.cancel()
+        self.end("cancelled")
+        await self.over(turn)
+
     async def test_unless_somebody_attends_what_waits_and_what_comes_is_refused(self) -> None:
         turn = self.started(limits=NO_LIMITS)
         form = partial(ElicitationRequest, "session", mode=URL, message="Look", url="https://a.b")

@@ -17,7 +17,7 @@ from typing import Any, Sequence
 from unittest import mock
 
 from GeminiCompanion.companion.agent import engine
-from GeminiCompanion.companion.agent.agent import NO_LIMITS
+from GeminiCompanion.companion.agent.agent import Limits
 from GeminiCompanion.companion.agent.engine import Engine
 from GeminiCompanion.companion.agent.launches import Chosen
 from GeminiCompanion.companion.api import editor_server, server
@@ -220,10 +220,10 @@ class Serving(ServiceTest):
         made = self.serve(roots=(self.workspace, os.path.join(self.root, "gone")))
         self.assertIsNotNone(made.serving)
 
-    def test_neither_a_turn_nor_a_question_has_a_limit_in_an_editor(self) -> None:
+    def test_a_turn_of_a_client_that_no_tab_shows_does_not_wait_without_end(self) -> None:
         launches = [Chosen("gemini").launch]
         options = editor_server.engine_options(os.path.join(self.state, "engine"), launches)
-        self.assertEqual(options.limits, NO_LIMITS)
+        self.assertEqual(options.limits, Limits())
 
 
 class Refusing(ServiceTest):

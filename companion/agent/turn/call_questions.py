@@ -3,6 +3,8 @@ answered to the agent, each once."""
 
 from __future__ import annotations
 
+import math
+
 from .. import failure
 from ..acp.messages import Withdrawal
 from ..events.event_log import EventLog
@@ -118,6 +120,14 @@ class CallQuestions:
         for pending in () if is_attended else list(self._pending.values()):
             self.settle_question(pending)
             self.reject_call(pending, UNATTENDED)
+
+    def lift_limit(self) -> None:
+        """What waits and what comes waits for as long as the user likes, if anybody can decide."""
+        if self._patience is not None:
+            self._patience = math.inf
+            for pending in self._pending.values():
+                if pending.timer is not None:
+                    pending.timer.cancel()
 
     def cancel_all(self) -> None:
         """None will run, nor what the agent asks for from now on."""

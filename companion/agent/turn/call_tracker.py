@@ -174,6 +174,10 @@ class CallTracker:
         """The agent waits no more for the decision on one of them."""
         self._questions.withdraw_question(withdrawal)
 
+    def lift_limit(self) -> None:
+        """What waits for a decision waits for as long as the user likes."""
+        self._questions.lift_limit()
+
     def set_attended(self, is_attended: bool) -> None:
         """Unless somebody attends, calls that need a decision are rejected at once."""
         self._questions.set_attended(is_attended)

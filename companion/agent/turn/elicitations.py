@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import secrets
 from dataclasses import dataclass
 from typing import Any, Mapping
@@ -89,6 +90,14 @@ class Elicitations:
         self._is_attended = is_attended
         for id in () if is_attended else list(self._asked):
             self._end_question(id, DECLINE)
+
+    def lift_limit(self) -> None:
+        """What waits and what comes waits for as long as the user likes, if anybody can answer."""
+        if self._patience is not None:
+            self._patience = math.inf
+            for asked in self._asked.values():
+                if asked.timer is not None:
+                    asked.timer.cancel()
 
     def end_all(self) -> None:
         """The turn was cancelled, or is over."""

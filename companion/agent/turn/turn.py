@@ -99,6 +99,7 @@ class Turn:
         self.elicitations = Elicitations(self._log, self._session, patience)
         self._inbox: asyncio.Queue[Said | None] = asyncio.Queue()
         self._error: AgentError | None = None
+        self._timer: asyncio.TimerHandle | None = None
         self._task: asyncio.Task[None] | None = None
 
     # For listeners.
@@ -127,6 +128,16 @@ class Turn:
     def confirm_call(self, call_id: str, decision: CallDecision) -> None:
         """Decide on a call; only the first decision counts. Raises AgentError."""
         self._calls.confirm_call(call_id, decision)
+
+    def leave_to_user(self) -> None:
+        """A user has it before them in an editor: it goes on where nobody else reads it, and waits
+        for as long as they like."""
+        self.is_detached = True
+        self._limits = NO_LIMITS
+        if self._timer is not None:
+            self._timer.cancel()
+        self._calls.lift_limit()
+        self.elicitations.lift_limit()
 
     def set_attended(self, is_attended: bool) -> None:
         """Unless somebody attends, its questions are answered with no at once, those that wait and
@@ -194,7 +205,7 @@ class Turn:
 
     async def _run(self, prompt: asyncio.Future[messages.TurnEnd]) -> None:
         """The boundary of a turn: a bug here ends it with an error and leaves nobody waiting."""
-        limit = call_within(self._limits.turn, self._time_out)
+        self._timer = call_within(self._limits.turn, self._time_out)
         try:
             await self._take_updates(prompt)
             while self._agent.notes and not self._calls.is_cancelled and _ended_by_itself(prompt):
@@ -210,8 +221,8 @@ class Turn:
             told = sentence("Something went wrong; see the log.")
             self._end_turn(Error(failure.INTERNAL_ERROR, told))
         finally:
-            if limit is not None:
-                limit.cancel()
+            if self._timer is not None:
+                self._timer.cancel()
             prompt.cancel()
 
     async def _take_updates(self, prompt: asyncio.Future[messages.TurnEnd]) -> None:
