@@ -201,7 +201,7 @@ class Failing(AgentCase):
         self.assertEqual(self.asked, Configure("qwen", wanted))
         self.assertNotIn("sk-1", repr(self.asked))
         yield from self.answer(None)
-        yield lambda: any("has the login now" in it for it in self.sentences)
+        yield lambda: any("is logged in now" in it for it in self.sentences)
 
     def test_the_users_own_login_is_a_way_that_asks_for_nothing(self) -> Steps:
         yield from self.failed(code=AUTH_REQUIRED, agent="codex", login=UsedLogin(OWN))

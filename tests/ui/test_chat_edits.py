@@ -504,7 +504,7 @@ class InTheChat(EditCase):
         yield from self.wait_for(self.question)
         yield from self.draw(OPEN_EDIT, call="call", path=paths[-1])
         yield from self.follow()
-        name = "What WriteFile is for"
+        name = "Question about WriteFile"
         yield lambda: [it for it in self.window.views() if it.name() == name]
         (tab,) = [it for it in self.window.views() if it.name() == name]
         self.assertIn(paths[-1], text_of(tab))

@@ -125,9 +125,8 @@ class CallQuestions:
         """What waits and what comes waits for as long as the user likes, if anybody can decide."""
         if self._patience is not None:
             self._patience = math.inf
-            for pending in self._pending.values():
-                if pending.timer is not None:
-                    pending.timer.cancel()
+            for timer in filter(None, [pending.timer for pending in self._pending.values()]):
+                timer.cancel()
 
     def cancel_all(self) -> None:
         """None will run, nor what the agent asks for from now on."""

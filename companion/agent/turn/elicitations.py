@@ -95,9 +95,8 @@ class Elicitations:
         """What waits and what comes waits for as long as the user likes, if anybody can answer."""
         if self._patience is not None:
             self._patience = math.inf
-            for asked in self._asked.values():
-                if asked.timer is not None:
-                    asked.timer.cancel()
+            for timer in filter(None, [asked.timer for asked in self._asked.values()]):
+                timer.cancel()
 
     def end_all(self) -> None:
         """The turn was cancelled, or is over."""

@@ -22,7 +22,7 @@ LONGEST, MOST = 80, 10
 # What the links do; behind each is the id of a message or the place of what is attached.
 CHANGE, TAKE_BACK, SEND_NOW, DETACH, PUT_IN = "change", "take_back", "send_now", "detach", "put_in"
 HELD = "Waits until you send it"
-PASSING = "Is given to the agent"
+PASSING = "Is being given to the agent"
 WAITS = "Waits"
 MORE = '… {} more: "Gemini Companion: Waiting Messages"'
 STYLE = "<style>p { margin: 0.1rem 0; } a { text-decoration: none; }</style>"

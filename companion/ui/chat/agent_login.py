@@ -61,13 +61,13 @@ WITH_OWN = Way(
 )
 WHICH = "Log in to {}"
 CODE = "Code that Google shows in your browser:"
-LOGGED_IN = "{} has the login now."
-USES_OWN = "{} has your own login now, as in your terminal."
+LOGGED_IN = "{} is logged in now."
+USES_OWN = "{} uses your own login now, as in your terminal."
 IN_BROWSER = "Your browser opens Google's page; it shows a code at the end."
 # What to do, beside a link. Of the user's own login, the problem itself says it.
 WITH_OTHER = 'Or press "Log in" for a key.'
 WITH_KEY = 'Press "Log in": as in your terminal, or with a key.'
-IN_TERMINAL = 'It uses its own login: press "Log in in a terminal", and try again after that.'
+IN_TERMINAL = 'Press "Log in in a terminal", log in there, and press "Try again".'
 # Whose login an agent has, beside its name and folder; `{}` is what lets it do something unasked.
 OF_USER, OF_USER_AND = "with your own login", "with your own login; {}"
 KEPT = {GOOGLE: "with the login that you gave it"}

@@ -30,10 +30,10 @@ OUTCOMES: Mapping[str, tuple[str, ...]] = {
 }
 NONE_WAITS = "No question of an agent waits in this window."
 ON_ITS_WAY = "That is answered already."
-OVER = "That question does not wait any more."
+OVER = "That question was answered, or the agent took it back."
 SHOWN = "{} was not in sight until now, or not all of it. Read it, then choose {} again."
-NO_SUCH = "{} is no answer to this question. You can answer: {}."
-TOO_LONG = "That is too much for the chat. A tab shows all of it: look at it, and decide then."
+NO_SUCH = "This question has no {}. You can answer: {}."
+TOO_LONG = "This is too long for the chat. A tab shows all of it: read it there, then choose again."
 ALLOWED = "Allowed once: {}."
 DENIED = "Denied: {}."
 STILL_WAIT = "{} still wait{}: scroll through them, and look at their edits, before you allow them."

@@ -38,11 +38,11 @@ KEEP, DELETE = "Keep it", "Delete it for good"
 WHAT_IS_DELETED = (
     "{}, with images and what could undo the edits. Files of the project stay as they are."
 )
-OWN_FILES_GO = "The agent's own files of it go as well."
-OWN_FILES_STAY = "The agent keeps its own session of it."
-IS_BUSY = "The agent is working in it, and is stopped first."
+OWN_FILES_GO = "What the agent itself has kept of it is deleted, too."
+OWN_FILES_STAY = "What the agent itself has kept of it stays."
+IS_BUSY = "Its agent is working, and is stopped first."
 IS_OPEN = "It is open in a tab, which closes."
-HAS_DRAFT = "What you have written in it and not sent goes as well."
+HAS_DRAFT = "What you have written in it and not sent is deleted, too."
 # What the list can do with a conversation, for key bindings, and the words for it.
 ACTIONS = {
     "open": "Open",

@@ -50,12 +50,15 @@ from .service_access import ServiceAccess
 
 # The name of a tab for the text of a review whose question is over.
 OVER = "your edits of a chat's proposal"
-KEPT = "{} asked before the editor ended. Its edit of {} is written if you accept it in the review."
+KEPT = (
+    "{} does not wait for {} any more, as the editor ended. Its review is still open: accept it"
+    " there to write the edit."
+)
 LOST = "The edit of {} was too large to be kept when the editor ended: ask for it again."
 NOT_WRITTEN = "Your text was not written to {}: the chat says why, and a tab has the text."
-TOO_LATE = "The agent does not wait for {} any more: nothing is written."
-NO_SERVICE = "The chat is not there."
-AS_LEFT = "The edits are allowed as you left them in the review."
+TOO_LATE = "The agent does not wait for your decision on {} any more, so nothing is written."
+NO_SERVICE = "The chat does not run."
+AS_LEFT = "Allowed, with the edits as they stand in their reviews."
 COMMAND_TOO = "The agent wants to do more than these edits: allow or deny all of it in the chat."
 
 Accept = Callable[[sublime.Window, sublime.View], Coroutine[Any, Any, bool]]

@@ -16,7 +16,7 @@ from .chat_actions import ChatActions
 NO_CHOICE = "{} offers no choice of a {}."
 NO_OPTIONS = "{} offers nothing to choose from."
 NOT_OFFERED = "{} does not offer “{}”; it offers {}."
-NOT_YET = "The agent is starting; what it offers is not known yet."
+NOT_YET = "The agent is still starting, and then says what it offers. Try again in a moment."
 CURRENT = "current"
 SWITCH = (("on", True), ("off", False))
 

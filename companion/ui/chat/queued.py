@@ -23,7 +23,7 @@ ServiceOf = Callable[[ChatView], Awaitable["ChatService | None"]]
 # Hears, for a conversation, of a message that its agent does not get.
 Untold = Callable[[str, QueuedMessage], None]
 
-GONE = "This message does not wait any more."
+GONE = "This message was sent already, or taken back."
 IS_BACK = "It is taken back. Press Up in an empty message to get its text."
 NONE = "No message waits, and nothing is attached."
 # What a list offers for a message that waits, and for what is attached.

@@ -22,7 +22,7 @@ CHOOSE = "{} asks for a login of its own. Choose how:"
 BY_ITSELF, BY_HAND = "{}", "{} (in a terminal)"
 # While it runs, and afterwards.
 WAITS = "{} logs you in; it may open your browser. The chat goes on after that."
-LOGGED_IN = "{} has the login now."
+LOGGED_IN = "{} is logged in now."
 TRY_AGAIN = 'Log in to {} in the terminal, and press "Try again" after that.'
 
 

@@ -29,7 +29,7 @@ NO_OWN_LOGIN = (
     ' "As in your terminal" for it with "Gemini Companion: Log In to Agent".'
 )
 ASKING, TAKING = "Asking {} for its sessions …", "Asking {} what was said in the session …"
-NONE = "All newest sessions of {} in {} are chats here already, or there are none."
+NONE = "{} has no session in {} that is not a chat here already."
 
 
 class TakingOver:

@@ -37,15 +37,15 @@ NOTHING = {
     False: "No turn of this chat changed files that can be undone.",
     True: "No turn of this chat was undone, or its files have changed since.",
 }
-NO_CHANGES = "That turn has changed no files, or their texts before it are not kept any more."
+NO_CHANGES = "That turn changed no files, or what they were before it is not kept any more."
 ALL_UNDONE = "All that this turn changed is undone. Redo Turn makes it again."
-NO_EDIT = "{} as it is now: that turn did not change it, or its text before that is not kept."
+NO_EDIT = "This is {} as it is now. That turn did not change it, or what it was before is not kept."
 NOTED = "Your words are at the end of the chat, for your next message."
 NO_MESSAGES = "Nothing was said in this chat yet."
 # Behind what was done, about the files that have changed since.
 LEFT = " Left alone: {}, changed since. A tab shows what undoing would change there."
 NOT_LEFT = " Left alone: {}, changed since."
-EXCLUDED = " Cannot be undone, as what is excluded is not kept: {}."
+EXCLUDED = " Not undone, because nothing is kept of excluded files: {}."
 GO_BACK = ["Go back", "Nothing is changed."]
 EARLIER = ["Earlier messages", "Those before the messages above."]
 REWIND = (

@@ -18,7 +18,7 @@ from .question_places import Key
 from .question_sight import FullKey
 from .waiting_questions import WaitingQuestion
 
-NAME = "What {} is for"
+NAME = "Question about {}"
 
 
 class WholeTexts:
