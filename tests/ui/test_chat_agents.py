@@ -214,7 +214,7 @@ class Failing(AgentCase):
         yield from self.choose(0)
         self.assertEqual(self.asked, Configure("codex", Credentials(OWN)))
         yield from self.answer(None)
-        yield lambda: any("has your own login now" in it for it in self.sentences)
+        yield lambda: any("uses your own login now" in it for it in self.sentences)
 
     def test_it_is_the_first_way_of_every_known_agent(self) -> None:
         for id in CLIS:
