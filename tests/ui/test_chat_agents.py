@@ -336,6 +336,22 @@ class Failing(AgentCase):
             self.assertEqual((run.call_args[0][4], run.call_args[0][2]), (command, env))
         self.assertIn(sign_in.TRY_AGAIN.format("Mine"), " ".join(self.sentences))
 
+    def test_the_own_login_of_a_known_agent_is_gone_in_a_terminal(self) -> Steps:
+        run = self.replace(terminus, "run_cli", mock.Mock(side_effect=ended))
+        told = {"code": AUTH_REQUIRED, "agent": "claude", "agent_name": "Claude Code"}
+        yield from self.failed(**told, login=UsedLogin(OWN))
+        self.press("log_in_in_terminal")
+        yield lambda: self.service.asked
+        self.assertEqual(self.asked, StartAnew("claude"))
+        yield from self.answer(None)
+        yield lambda: run.called
+        self.assertEqual(run.call_args[0][4], ("claude", "auth", "login"))
+        self.assertIn(sign_in.TRY_AGAIN.format("Claude Code"), " ".join(self.sentences))
+        self.assertIn("Log in<", self.state_of(self.view))
+        # With a key, that login would change nothing.
+        yield from self.update(self.view, state=FAILED, problem="No.", **told)
+        self.assertNotIn("log_in_in_terminal", self.state_of(self.view))
+
     def sign_in(self, way: str) -> None:
         """Follow the link of a way that the agent tells."""
         self.assertIn(f"&quot;{way}&quot;", self.state_of(self.view))

@@ -85,6 +85,14 @@ def ways_of(agent: str) -> tuple[Way, ...]:
     return (own, *(way for way in WAYS if way.kind in row.kinds))
 
 
+def own_login_of(agent: str) -> tuple[str, ...]:
+    """The command by which the user logs in to a known agent in a terminal; empty for others."""
+    from ...agent.supported import CLIS
+
+    row = CLIS.get(agent)
+    return () if row is None else tuple(row.own_login.split())
+
+
 def what_to_do(agent: str, login: UsedLogin) -> str:
     """A sentence for a chat whose agent needs a login."""
     if not ways_of(agent):

@@ -3,6 +3,7 @@ nothing."""
 
 from __future__ import annotations
 
+from ...agent.credentials import OWN
 from ...agent.failure import AUTH_NOT_SET, AUTH_REQUIRED
 from ...chat.chat_update import FAILED, ChatUpdate
 from ..pages import page
@@ -52,7 +53,8 @@ def failure_links(update: ChatUpdate, is_long: bool = False) -> list[Piece]:
 def _failure_actions(update: ChatUpdate) -> list[str]:
     actions = [RETRY]
     if needs_login(update) and not update.sign_ins:
-        actions.insert(0, LOG_IN if agent_login.ways_of(update.agent) else IN_TERMINAL)
+        is_known, is_own = bool(agent_login.ways_of(update.agent)), update.login.kind == OWN
+        actions[:0] = [IN_TERMINAL] * (is_own or not is_known) + [LOG_IN] * is_known
     if not update.title:
         # Nothing was said yet.
         actions.append(OTHER)

@@ -53,6 +53,8 @@ class Recovery:
             from ...chat.requests import Stop
 
             await self._chats.ask_service(chat, Stop(conversation))
+        elif action == IN_TERMINAL and agent_login.own_login_of(told.agent):
+            await self._log_in_in_terminal(window, told.agent, told.agent_name)
         elif action in (LOG_IN, IN_TERMINAL):
             await self.log_in(window, chat)
         elif action == SIGN_IN:
@@ -90,6 +92,13 @@ class Recovery:
         elif await _agrees_to_terminal(window):
             await sign_in.run_login(window, agent, terminal_command(agent), {}, self._tell)
 
+    async def _log_in_in_terminal(self, window: sublime.Window, agent: str, name: str) -> None:
+        """Run the command of a known agent that logs its user in. Raises Unanswered."""
+        service = await self._chats.ensure_service()
+        if service is not None and await _agrees_to_terminal(window):
+            command = agent_login.own_login_of(agent)
+            await sign_in.log_in_in_terminal(window, service, agent, name, command, {}, self._tell)
+
     async def _sign_in(
         self, window: sublime.Window, agent: str, name: str, ways: Sequence[AuthMethod]
     ) -> None:
@@ -101,7 +110,8 @@ class Recovery:
         if way.kind == BY_AGENT:
             await sign_in.sign_in_by_agent(service, agent, name, way, self._tell)
         elif await _agrees_to_terminal(window):
-            await sign_in.sign_in_in_terminal(window, service, agent, name, way, self._tell)
+            command, env = sign_in.command_for(agent, way), dict(way.env)
+            await sign_in.log_in_in_terminal(window, service, agent, name, command, env, self._tell)
 
     async def _retry_chat(self, chat: ChatView, turn: str) -> None:
         from ...chat.retry_requests import Reopen, SendAgain

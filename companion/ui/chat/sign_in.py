@@ -53,20 +53,21 @@ async def sign_in_by_agent(
     tell(LOGGED_IN.format(name))
 
 
-async def sign_in_in_terminal(
+async def log_in_in_terminal(
     window: sublime.Window,
     service: ChatService,
     agent: str,
     name: str,
-    way: AuthMethod,
+    command: Sequence[str],
+    env: dict[str, str],
     tell: Callable[[str], None],
 ) -> None:
-    """Open a terminal with the agent's own command, which logs the user in. Raises Unanswered."""
+    """Open a terminal with the command, which logs the user in to the agent. Raises Unanswered."""
     from ...chat.login_requests import StartAnew
 
     # The process that runs may not learn of it.
     await service.ask(StartAnew(agent))
-    await run_login(window, agent, command_for(agent, way), dict(way.env), tell)
+    await run_login(window, agent, command, env, tell)
     tell(TRY_AGAIN.format(name))
 
 
