@@ -163,7 +163,8 @@ def temp_folder(test: unittest.TestCase) -> str:
     temp = os.path.realpath(tempfile.mkdtemp())
     test.addCleanup(shutil.rmtree, temp, True)
     variables = {name: temp for name in ("TMPDIR", "TMP", "TEMP", "HOME", "USERPROFILE")}
-    variables.update(dict.fromkeys(("QWEN_HOME", "LLXPRT_CONFIG_HOME", "XDG_CONFIG_HOME"), ""))
+    homes = ("QWEN_HOME", "LLXPRT_CONFIG_HOME", "XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR")
+    variables.update(dict.fromkeys(homes, ""))
     for patch in (
         mock.patch.dict(os.environ, variables),
         mock.patch.object(discovery, "SHARED_TMPDIR", temp),

@@ -25,7 +25,7 @@ ROOMS = {
 # The folders of a room, lowest first: each may use those before it. A module beside them stands as
 # high as the highest that it uses, also through others, and at most as high as "".
 FOLDERS = {
-    "ide": ("hooks", "doctor", ""),
+    "ide": ("hooks", "doctor", "claude", ""),
     "agent": (
         "wording", "acp", "events", "agents", "turn", "display", "conversations", "processes", "",
     ),
@@ -64,12 +64,14 @@ OTHERS = ("bench", "headless", "tests", "tools")
 # Here alone imports for types do not count. A part of a simulated world holds the world, and the
 # world its parts: a protocol of it for their sake would repeat every method of every part.
 WORLDS = ("tests/ide/simulator", "tests/chat/simulator", "tests/ui/simulator")
-# Where a catch-all may stand: a request, a message in it, a UI callback, a call from the editor,
+# Where a catch-all may stand: a request, a message in it, a connection, what is done for it
+# beside its requests, a UI callback, a call from the editor,
 # a thread, one for one piece of work, a question, a story and its end, a look at a window, a turn
 # of the agent, the way to it, a user of the engine, a chat, a request to it.
 BOUNDARIES = {
     "base/background": 1, "base/file_content": 1, "base/loop_thread": 2, "base/write_behind": 1,
     "ide/companion": 1, "ide/transport": 2, "ide/windows": 2,
+    "ide/claude/claude_connection": 2, "ide/claude/claude_endpoint": 1,
     "agent/acp/acp_client": 1, "agent/turn/file_writes": 1, "agent/turn/turn": 1,
     "agent/turn/call_tracker": 1, "agent/turn/file_reads": 1, "agent/turn/terminals": 1,
     "agent/engine": 1, "chat/chat_service": 1, "chat/chat_work": 1,
@@ -361,7 +363,7 @@ class Layout(unittest.TestCase):
         api = {f"api/{name}" for name in known.split()}
         others = {"base/connection", "base/http_server"}
         others |= {"ide/answers", "ide/stateless_transport", "ide/transport"}
-        others |= {"ide/hooks/extension_transport"}
+        others |= {"ide/hooks/extension_transport", "ide/claude/claude_endpoint"}
         self.assertEqual(importers["aiohttp"], api | others)
         checkers = {"ide/schema_check", "api/contract/validation", "api/openai/output_shape"}
         self.assertEqual(importers["jsonschema"], checkers)

@@ -99,13 +99,16 @@ _http_logger.addFilter(_is_our_failure)
 
 class Connection(RequestHandler):
     """Answers data that is not HTTP with `not_http`, a body and its media type, and does not quote
-    the data. Ends if its client does not read an answer.
+    the data. Ends if its client does not read an answer. Only if it `may_upgrade`, the answer to a
+    request may turn it into a web socket.
 
     While parsed requests wait for their turn, nothing more is parsed: the rest stays with the
     sender. `begin_request` and `end_request` say when each request is handled. The library does not
     say how many wait: each empty line that was parsed may have been the end of a head."""
 
-    def __init__(self, server: Server, not_http: tuple[bytes, str]) -> None:
+    def __init__(
+        self, server: Server, not_http: tuple[bytes, str], may_upgrade: bool = False
+    ) -> None:
         super().__init__(
             server,
             loop=asyncio.get_running_loop(),
@@ -116,6 +119,9 @@ class Connection(RequestHandler):
             logger=_http_logger,
         )
         self._not_http = not_http
+        self._may_upgrade = may_upgrade
+        # From then on the data is no HTTP any more.
+        self._is_web_socket = False
         self._stall_watch = StallWatch()
         self._must_resume = False
         self._unparsed = b""
@@ -149,7 +155,7 @@ class Connection(RequestHandler):
             self._waiting -= 1
         self._last_body, self._is_handling = request.content, True
         self._is_upgrade = "Upgrade" in request.headers
-        if self._is_upgrade and request.content.is_eof():
+        if self._is_upgrade and request.content.is_eof() and not self._may_upgrade:
             # What follows belongs to another protocol, which is refused: the library's older
             # releases keep all of it and then lose it.
             self.close()
@@ -175,6 +181,9 @@ class Connection(RequestHandler):
         is_usual = len(data) <= PARSED_AT_ONCE and self._chunk_limit is None and not self._unparsed
         if self._is_closing:
             return
+        if self._is_web_socket:
+            super().data_received(data)
+            return
         if not data:
             # The library's own call, to continue with the data that it has.
             self._feed_library(data)
@@ -184,6 +193,15 @@ class Connection(RequestHandler):
         else:
             self._unparsed += data
             self._parse_received()
+
+    def set_parser(self, *args: Any, **options: Any) -> None:
+        """The library's call, where an answer turns the connection into a web socket."""
+        self._is_web_socket = True
+        super().set_parser(*args, **options)
+        rest, self._unparsed = self._unparsed, b""
+        self._hold_reading(False)
+        if rest:
+            super().data_received(rest)
 
     def _may_parse(self) -> bool:
         """The rest of a body may always be parsed, unless its reader has enough for now."""

@@ -154,7 +154,8 @@ class HttpServer:
 
     At most `unauthenticated` connections may wait at a time for a request with the token. Each
     request is handled in a task of its own, with its own context variables. `shares` says how many
-    connections each holder of a token may have."""
+    connections each holder of a token may have. If it `has_web_sockets`, `handle` may turn a
+    connection into one."""
 
     def __init__(
         self,
@@ -162,11 +163,13 @@ class HttpServer:
         not_http: tuple[bytes, str],
         unauthenticated: int,
         shares: ConnectionShares = ALL_FOR_ALL,
+        has_web_sockets: bool = False,
     ) -> None:
         self._handle = handle
         self._not_http = not_http
         self._unauthenticated = UnauthenticatedConnections(unauthenticated)
         self._shares = shares
+        self._has_web_sockets = has_web_sockets
         self._listeners: dict[socket_handover.Place, socket.socket] = {}
         self._acceptors: list[asyncio.base_events.Server | TlsListener] = []
 
@@ -269,7 +272,7 @@ class HttpServer:
         ]
 
     def _make_connection(self) -> asyncio.Protocol:
-        inner = Connection(self._server, self._not_http)
+        inner = Connection(self._server, self._not_http, self._has_web_sockets)
         return UnauthenticatedProtocol(self._unauthenticated, inner)
 
     def _listening_socket(self, address: str, port: int) -> socket.socket:

@@ -61,7 +61,9 @@ class Cli:
     rejection. `extension` describes how it takes up extensions with hooks, None if it does not.
     `package` is its npm package, empty if there is none. `node` is the oldest Node.js that it runs
     on, 0 if that is not known. `discovery` is None if no public source describes a file. `site`
-    tells users where to get it.
+    tells users where to get it. With `keeps_edits`, an edit that waits for a decision goes on
+    waiting when the connection is lost, and a later connection may tell the decision. With
+    `has_empty_text`, an accepted text that is empty is written.
     """
 
     id: str
@@ -80,6 +82,8 @@ class Cli:
     settings_name: str = "settings.json"
     rejected: str = "ide/diffRejected"
     extension: ExtensionForm | None = field(default=None, hash=False)
+    keeps_edits: bool = True
+    has_empty_text: bool = False
 
     def possible_homes(self, environ: Mapping[str, str], user_home: str) -> list[str]:
         """Folders that may be its home, the likeliest first; a single one if the environment sets
@@ -201,8 +205,28 @@ IBM_BOB = Cli(
     homes=("~/.bob",),
 )
 
+# Speaks a protocol of its own (`claude`), which docs/protocol.md 11 describes.
+CLAUDE_CODE = Cli(
+    id="claude",
+    name="Claude Code",
+    short_name="Claude",
+    command="claude",
+    package="@anthropic-ai/claude-code",
+    node=0,
+    site="https://code.claude.com/docs",
+    variables=Variables(port="CLAUDE_CODE_SSE_PORT", workspace=""),
+    discovery=None,
+    home_override="$CLAUDE_CONFIG_DIR",
+    homes=("~/.claude",),
+    keeps_edits=False,
+    has_empty_text=True,
+)
+
+# Those that speak the companion's protocol.
 CLIS = (GEMINI_CLI, QWEN_CODE, LLXPRT, IBM_BOB)
-VARIABLES = frozenset(name for cli in CLIS for name in cli.environment(0, "", "", 0))
+# All that connect.
+CONNECTING_CLIS = (*CLIS, CLAUDE_CODE)
+VARIABLES = frozenset(name for cli in CONNECTING_CLIS for name in cli.environment(0, "", "", 0))
 # Endings of programs; anything else after a dot is part of the name, such as a version.
 ENDING = re.compile(r"(?<=.)\.(bat|cmd|com|exe|[cm]?js|ps1|py|sh)$")
 
@@ -235,7 +259,12 @@ def _names_cli(word: str, cli: Cli) -> bool:
 
 def by_id(id: str) -> Cli:
     """The CLI with that id; Gemini CLI if there is none, because it knows the whole protocol."""
-    return next((cli for cli in CLIS if cli.id == id), GEMINI_CLI)
+    return next((cli for cli in CONNECTING_CLIS if cli.id == id), GEMINI_CLI)
+
+
+def by_label(label: str) -> Cli | None:
+    """The CLI with that name, possibly with a number behind it; None if there is none."""
+    return next((cli for cli in CONNECTING_CLIS if label.startswith(cli.name)), None)
 
 
 def short_label(label: str) -> str:
@@ -244,10 +273,8 @@ def short_label(label: str) -> str:
     >>> short_label("Qwen Code 2")
     'Qwen 2'
     """
-    for cli in CLIS:
-        if label.startswith(cli.name):
-            return cli.short_name + label[len(cli.name) :]
-    return label
+    cli = by_label(label)
+    return cli.short_name + label[len(cli.name) :] if cli is not None else label
 
 
 def name_of(client: str) -> str:

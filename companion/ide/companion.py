@@ -11,6 +11,7 @@ from ..base.answer import Answer, Unanswered
 from ..base.log import logger
 from ..base.loop_thread import LoopThread, State
 from . import discovery
+from .claude import lock_file
 from .editor import Editor
 from .events import Event
 from .questions import Question
@@ -95,6 +96,7 @@ class Companion:
     def quit(self) -> None:
         """The editor quits: remove its discovery files without the thread, and stop."""
         discovery.remove_all(self._pid, self._reach.folder)
+        lock_file.remove_locks()
         self.stop(QUITTING)
 
     @property

@@ -51,13 +51,15 @@ class OpenFile:
     """One view of a file at one moment.
 
     `path` is absolute. `selected_text` has at most MAX_SELECTION_UNITS UTF-16 units, followed by
-    TRUNCATED if more was selected.
+    TRUNCATED if more was selected. `selection` is where the first selection begins and ends, None
+    if there is none; an empty one is a caret.
     """
 
     view_id: int
     path: str
     cursor: Cursor | None = None
     selected_text: str = ""
+    selection: tuple[Cursor, Cursor] | None = None
 
 
 @dataclass(frozen=True)
@@ -172,6 +174,12 @@ class ContextStore:
             if file.path not in seen:
                 seen.add(file.path)
                 yield file
+
+    @property
+    def last_focus(self) -> int:
+        """When the user last looked at another file, in milliseconds since the epoch; 0 if they
+        have not."""
+        return self._last_focus
 
     @property
     def active(self) -> OpenFile | None:

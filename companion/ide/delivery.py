@@ -14,7 +14,7 @@ import uuid
 from typing import Callable, Collection, Container, Iterable, Mapping, Protocol
 
 from .clis import by_id
-from .decisions import DECIDED, OPEN, TOLD, Book, Decision, Entry, UnwrittenText
+from .decisions import DECIDED, OPEN, TOLD, Book, Decision, UnwrittenText
 from .saved_state import SavedSession
 from .session import Session, StreamEvent
 from .sessions import Sessions
@@ -327,6 +327,10 @@ class Delivery:
             self._queue_decision(number, session)
         if session is not None or is_asker(entry.session_id):
             return
+        if not by_id(entry.cli).keeps_edits:
+            # Nobody waits for it any more. The text is listed as unwritten unless it is on disk.
+            self.confirm_delivery(number)
+            return
         waiting = [self._book[number] for number in self._book.numbers_in(DECIDED, path=entry.path)]
         owners = {entry.session_id for entry in waiting}
         is_sure = len(owners) == 1 or all(entry.text is None for entry in waiting)
@@ -349,7 +353,8 @@ class Delivery:
 
     def _tell_away(self, number: int) -> None:
         """Unless another session has taken it meanwhile. A closing window has none."""
-        entry: Entry = self._book[number]
-        session = self._sessions.find_session(entry.session_id)
+        if number not in self._book or self._book[number].state != DECIDED:
+            return
+        session = self._sessions.find_session(self._book[number].session_id)
         if not self._is_stopped and (session is None or session.stream is None):
             self._away.tell(number)

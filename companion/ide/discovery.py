@@ -349,13 +349,13 @@ def _has_ended(path: str, pid: int, port: int, own_pid: int) -> bool:
     serving process, as those of earlier versions, goes only if the editor's process has ended and
     nothing listens on the port. Windows keeps such files over a restart and reuses the numbers of
     processes, so only the port counts there."""
-    is_listening = partial(_is_listening, port)
+    listens = partial(is_listening, port)
     serving = server_file.process_in(_key_path(path, pid, port))
-    has_ended = server_file.has_ended(serving, is_listening) if serving is not None else None
+    has_ended = server_file.has_ended(serving, listens) if serving is not None else None
     if has_ended is not None:
         return has_ended
     is_gone = sys.platform == "win32" or pid == own_pid or not private_files.is_running(pid)
-    return is_gone and not is_listening()
+    return is_gone and not listens()
 
 
 def remove_dead(path: str) -> bool:
@@ -365,14 +365,14 @@ def remove_dead(path: str) -> bool:
     may have it by now.
     """
     for found, pid, port in _discovery_files(""):
-        if found == path and not _is_listening(port):
+        if found == path and not is_listening(port):
             _remove_quietly(path)
             _remove_quietly(_key_path(path, pid, port))
             return not os.path.lexists(path)
     return False
 
 
-def _is_listening(port: int) -> bool:
+def is_listening(port: int) -> bool:
     if not 0 < port < 65536:
         return False
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:

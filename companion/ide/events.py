@@ -64,7 +64,12 @@ class WindowSettingsChanged(_WindowEvent):
 
     settings: WindowSettings
 
+    def apply(self, windows: Windows) -> None:
+        super().apply(windows)
+        windows.claude.check_windows()
+
     def apply_to(self, workspace: Workspace) -> None:
+        workspace.admits_claude = self.settings.claude_code
         workspace.context.sharing = self.settings.sharing
         workspace.map_paths(self.settings.path_maps)
         workspace.updates.set_trust(self.settings.is_trusted)

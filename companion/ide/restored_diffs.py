@@ -7,6 +7,7 @@ from functools import partial
 from typing import Awaitable, Callable, Iterable
 
 from ..base.log import logger
+from .clis import by_id
 from .decisions import DECIDED, OPEN, TOLD, Book
 from .diffs import Diffs
 from .disk_check import DiskCheck
@@ -101,6 +102,7 @@ class RestoredDiffs:
             entry.text or "",
             all_ids,
             may_be_edited=entry.is_edited,
+            client=by_id(entry.cli).name if entry.cli else "",
             opened_at=entry.opened_at,
         )
         try:

@@ -69,10 +69,15 @@ def encode_server_file(port: int, workspace_path: str, key: str) -> bytes:
 def process_in(path: str) -> ServingProcess | None:
     """The process that a file names; None if there is no such file."""
     try:
-        members: Any = json.loads(read_beginning(path, MAX_SIZE))["serving"]
-        found = ServingProcess(**{name: members[name] for name in ServingProcess.__annotations__})
+        return process_of(json.loads(read_beginning(path, MAX_SIZE))["serving"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
+
+
+def process_of(members: Any) -> ServingProcess | None:
+    """The process as a file has it, in the members of ServingProcess; None if its number is none.
+    Raises KeyError, TypeError."""
+    found = ServingProcess(**{name: members[name] for name in ServingProcess.__annotations__})
     return found if type(found.pid) is int and found.pid > 0 else None
 
 

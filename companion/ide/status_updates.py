@@ -20,7 +20,8 @@ Environments = Mapping[int, Mapping[str, str]]
 class StatusUpdates:
     """Reports each change once. `workspaces` are those of the present windows; `statuses` gives
     their states. `on_environments` gets the variables for the terminals of all windows whenever
-    they change; the mapping is never changed afterwards."""
+    they change; the mapping is never changed afterwards. `more` gives variables that all windows
+    have."""
 
     def __init__(
         self,
@@ -28,13 +29,15 @@ class StatusUpdates:
         workspaces: Iterable[Workspace],
         statuses: Callable[[], tuple[Status, ...]],
         on_environments: Callable[[Environments], None],
+        more: Callable[[], Mapping[str, str]] = dict,
     ) -> None:
         self._editor = editor
         self._workspaces = workspaces
         self._statuses = statuses
         self._on_environments = on_environments
-        # The advertisements from which the variables were last made.
-        self._advertisements: list[Advertisement] = []
+        self._more = more
+        # The advertisements from which the variables were last made, and what was added.
+        self._made_of: tuple[list[Advertisement], Mapping[str, str]] = ([], {})
         # The statuses that the editor last got.
         self._shown: tuple[Status, ...] = ()
         self._timer: asyncio.TimerHandle | None = None
@@ -62,13 +65,13 @@ class StatusUpdates:
         self._on_environments({})
 
     def _send_environments(self) -> None:
-        advertisements = [each.advertisement for each in self._workspaces]
-        if advertisements == self._advertisements:
+        made_of = [each.advertisement for each in self._workspaces], self._more()
+        if made_of == self._made_of:
             return
-        self._advertisements = advertisements
+        self._made_of = made_of
         self._on_environments(
             {
-                workspace.window_id: workspace.advertisement.environment()
+                workspace.window_id: {**workspace.advertisement.environment(), **made_of[1]}
                 for workspace in self._workspaces
                 if workspace.advertisement.port
             }

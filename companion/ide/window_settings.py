@@ -14,7 +14,8 @@ class WindowSettings:
     `diffs` says whether CLIs may show their edits in the editor. `path_maps` give the paths by
     which CLIs know the window's files. If it `shows_unasked`, edits that a CLI made without asking
     are shown; if it `asks_for_edits`, CLIs are made to ask, as far as they can. With
-    `diagnostics_after_edits` their models are told of new problems in files that they wrote."""
+    `diagnostics_after_edits` their models are told of new problems in files that they wrote. With
+    `claude_code`, Claude Code may connect."""
 
     is_trusted: bool | None = None
     diffs: bool = True
@@ -23,6 +24,7 @@ class WindowSettings:
     shows_unasked: bool = True
     asks_for_edits: bool = False
     diagnostics_after_edits: bool = True
+    claude_code: bool = True
 
 
 DEFAULTS = WindowSettings()

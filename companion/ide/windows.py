@@ -13,6 +13,7 @@ from ..base.background import in_thread
 from ..base.file_content import Stamps
 from ..base.log import logger
 from . import discovery
+from .claude.claude_server import ClaudeServer
 from .decisions import OPEN
 from .editor import Editor
 from .reach import LOOPBACK, Reach
@@ -37,7 +38,8 @@ class Windows:
 
     `on_environments` is that of StatusUpdates. `state_path` is the file for the state that is saved
     over a restart; None keeps nothing. `stamps` are those of files that the editor asks for.
-    `saving` says whether the present state is saved.
+    `saving` says whether the present state is saved. `claude` is the way of Claude Code to all of
+    them.
     """
 
     def __init__(
@@ -61,13 +63,18 @@ class Windows:
         self._is_ending = False
         self.workspaces: dict[int, Workspace] = {}
         self._tasks: dict[Workspace, asyncio.Task[None]] = {}
-        self._updates = StatusUpdates(editor, self, self.statuses, on_environments)
+        self.claude = ClaudeServer(lambda: self, editor, pid, self._note_change)
+        self._state_path = state_path
+        self._updates = StatusUpdates(
+            editor, self, self.statuses, on_environments, self.claude.environment
+        )
         self._stopped = asyncio.Event()
 
     async def run(self, on_ready: Callable[[], None]) -> None:
         """Serve until `stop`; `on_ready` is called when events may be posted."""
         await in_thread(partial(discovery.sweep_files, self._pid, self._reach.folder))
         self._unclaimed = Unclaimed(await self.saving.begin())
+        await self.claude.begin(self._state_path if self.saving.is_on else None)
         watch = asyncio.ensure_future(self._watch_changes())
         try:
             on_ready()
@@ -85,6 +92,7 @@ class Windows:
             slept = time.time() - before > TICK + SLEPT
             self.saving.try_again()
             await self._take_over()
+            self.claude.look_after()
             for workspace in self:
                 if slept:
                     workspace.sessions.woke_up()
@@ -122,6 +130,7 @@ class Windows:
                 await asyncio.wait(list(self._tasks.values()))
             for workspace in self:
                 workspace.delivery.hand_on()
+            await self.claude.stop()
         finally:
             # Otherwise the next companion would find the folder in use.
             await self.saving.finish()
@@ -155,6 +164,7 @@ class Windows:
                 self._serve_workspace(workspace)
         self._hand_over()
         self._updates.update_now()
+        self.claude.check_windows()
 
     def _open_workspace(
         self,

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Callable, Iterable
 
 from ..base.path_maps import PathMaps
+from .clis import Cli
 from .context import ContextStore, ContextUpdates
 from .decisions import DECIDED, OPEN, TOLD, Book, Entry, UnwrittenText
 from .delivery import Delivery
@@ -26,10 +27,11 @@ from .hooks.diagnostics_after_edits import DiagnosticsAfterEdits
 from .hooks.hook_desk import HookDesk
 from .hooks.unasked_edits import UnaskedEdits
 from .hooks.words_for_model import WordsForModel
+from .mcp import DEFAULT_VERSION
 from .reach import LOOPBACK, Reach
 from .restored_diffs import RestoredDiffs
 from .saved_state import SavedSession, SavedWorkspace
-from .session import Session
+from .session import Session, Stream
 from .sessions import Sessions
 from .status import ConnectedClient, Status
 from .transport import Endpoint
@@ -43,7 +45,7 @@ class Workspace:
     the proposals and decisions; `diffs`, the tools and what the user does with open diffs;
     `restored_diffs`, those from before a restart; `delivery`, which passes decisions to CLIs. This
     class puts them together. `on_change` is called whenever something has changed that must be
-    saved. `asking` is that of `Delivery`.
+    saved. `asking` is that of `Delivery`. `admits_claude` says whether Claude Code may connect.
 
     `since` is when a CLI could first find it, in seconds since the epoch, 0.0 if it takes over from
     an earlier one. `connected_before` gives, by the id of the kind of CLI, when one last connected
@@ -75,6 +77,7 @@ class Workspace:
         self._sessions_at_end: tuple[Session, ...] | None = None
         self.context, self.book = ContextStore(), (book := Book())
         self.context.folders, self.context.sharing = folders, settings.sharing
+        self.admits_claude = settings.claude_code
         self.sessions = sessions = Sessions(
             self._session_ended,
             self._session_absent,
@@ -125,6 +128,8 @@ class Workspace:
         sessions = self._sessions_at_end
         if sessions is None:
             sessions = tuple(self.sessions)
+        # The others do not come back as themselves.
+        sessions = tuple(each for each in sessions if each.cli.keeps_edits)
         return SavedWorkspace(
             self.advertisement.folders,
             self.advertisement.port or self._wanted_port,
@@ -277,11 +282,25 @@ class Workspace:
     async def _give_back(self, entry: Entry) -> None:
         await self._editor.return_text(self.window_id, entry.path, entry.text or "")
 
+    def connect_cli(self, cli: Cli, client: str) -> tuple[Session, Stream]:
+        """A session for a CLI that has no sessions of its own, with the stream of what it is told.
+        `client` is the name and version that it gave itself."""
+        session = self.sessions.open_session(DEFAULT_VERSION, client, cli)
+        stream = session.attach_stream(None)
+        self._stream_began(session)
+        return session, stream
+
+    def disconnect_cli(self, session: Session, stream: Stream) -> None:
+        """The connection of such a CLI is over. What it was not told, it will not be told."""
+        self.sessions.end_session(session.id)
+        self.sessions.detach_stream(session, stream)
+
     def _stream_began(self, session: Session) -> None:
         self.updates.greet_session(session)
         self.diffs.mark_orphaned(session.id, orphaned=False)
-        # A CLI that lost its connection comes back as another session (docs/protocol.md 1.11).
-        self.sessions.end_absent()
+        if session.cli.keeps_edits:
+            # A CLI that lost its connection comes back as another session (docs/protocol.md 1.11).
+            self.sessions.end_absent()
         self.delivery.pass_on()
         self._on_change()
 

@@ -62,6 +62,7 @@ class Settings:
     show_unasked_edits: bool = True
     ask_for_edits: bool = False
     diagnostics_after_edits: bool = True
+    claude_code: bool = True
     cli_command: tuple[str, ...] = ("gemini",)
     terminal_command: tuple[str, ...] = ()
     terminus_env: bool = True
@@ -253,6 +254,7 @@ KINDS: dict[str, SettingKind] = {
     "show_unasked_edits": _MORE,
     "ask_for_edits": _MORE,
     "diagnostics_after_edits": _SWITCH,
+    "claude_code": _SWITCH,
     "cli_command": SettingKind(
         "a list of words with at least one", lambda value: _is_words(value) and any(value[:1])
     ),

@@ -63,6 +63,7 @@ def window_settings(window: sublime.Window, found: Settings) -> WindowSettings:
         found.show_unasked_edits,
         found.ask_for_edits,
         found.diagnostics_after_edits,
+        found.claude_code,
     )
 
 

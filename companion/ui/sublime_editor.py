@@ -11,6 +11,7 @@ from typing import Callable
 import sublime
 
 from ..base import file_content
+from ..ide.clis import by_label
 from ..ide.editor import YOURS, ClosedDiff, Editor, EditorError, Proposal, Status, UnaskedEdit
 from . import queues, texts
 from .code.sublime_code import SublimeCode
@@ -29,6 +30,11 @@ from .user_messages import UserMessages
 CLOSED = "your edits of a closed proposal"
 GONE = "{cli} has left. Its diff of {file} stays open: decide for the next CLI, or release it."
 ALL_GONE = "{cli} has left. Its {count} diffs stay open: decide for the next CLI, or release them."
+# Of a CLI whose edits do not outlive its connection.
+LOST = "{cli} no longer waits for its diff of {file}: decide in its terminal, and close it here."
+ALL_LOST = (
+    "{cli} no longer waits for its {count} diffs: decide in its terminal, and close them here."
+)
 RESTORED = "The proposal for {} is as you last had it; undo brings back the text of its tab."
 
 
@@ -167,9 +173,11 @@ class SublimeEditor(Editor):
 
 def _gone_sentence(record: DiffRecord, count: int) -> str:
     """The record is that of the first of its CLI's diffs, `count` is how many there are."""
+    cli = by_label(record.proposer)
+    one, several = (GONE, ALL_GONE) if cli is None or cli.keeps_edits else (LOST, ALL_LOST)
     if count > 1:
-        return ALL_GONE.format(cli=record.proposer, count=count)
-    return GONE.format(cli=record.proposer, file=os.path.basename(record.path))
+        return several.format(cli=record.proposer, count=count)
+    return one.format(cli=record.proposer, file=os.path.basename(record.path))
 
 
 def _return_text(window_id: int, path: str, text: str, remark: str) -> None:

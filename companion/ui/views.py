@@ -19,7 +19,7 @@ def describe_view(view: sublime.View) -> OpenFile | None:
     path = view.file_name()
     if path is None or view.element() is not None:
         return None
-    return OpenFile(view.id(), path, first_cursor(view), selected_text(view))
+    return OpenFile(view.id(), path, first_cursor(view), selected_text(view), first_selection(view))
 
 
 def first_cursor(view: sublime.View) -> Cursor | None:
@@ -30,6 +30,16 @@ def first_cursor(view: sublime.View) -> Cursor | None:
         return None
     row, column = view.rowcol_utf16(selection[0].b)
     return Cursor(row + 1, column + 1)
+
+
+def first_selection(view: sublime.View) -> tuple[Cursor, Cursor] | None:
+    """Where the first selection begins and ends, counted as in `first_cursor`."""
+    selection = view.sel()
+    if len(selection) == 0:
+        return None
+    region = selection[0]
+    begin, end = view.rowcol_utf16(region.begin()), view.rowcol_utf16(region.end())
+    return Cursor(begin[0] + 1, begin[1] + 1), Cursor(end[0] + 1, end[1] + 1)
 
 
 def selected_text(view: sublime.View) -> str:

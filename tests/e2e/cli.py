@@ -14,6 +14,7 @@ Waits are in seconds; they raise TimeoutError, or Left, with what is on the scre
 from __future__ import annotations
 
 import fcntl
+import glob
 import json
 import os
 import pty
@@ -58,6 +59,19 @@ QWEN_SETTINGS = {
     "general": {"enableAutoUpdate": False},
     "privacy": {"usageStatisticsEnabled": False},
 }
+CLAUDE_SETTINGS = {"permissions": {"defaultMode": "default"}}
+CLAUDE_KEY = "sk-ant-" + 40 * "0"
+CLAUDE_STATE = {
+    "hasCompletedOnboarding": True,
+    "theme": "dark",
+    "autoConnectIde": True,
+    "hasIdeAutoConnectDialogBeenShown": True,
+    "hasSeenAutoDefaultNudge": True,
+    "customApiKeyResponses": {"approved": [CLAUDE_KEY[-20:]]},
+}
+# What Claude Code's input line says of the user's file, and its screen while it is at work.
+TOLD_BY_EDITOR = re.compile(" *\\[?\u29c9 [^\\]\n]*\\]?")
+BUSY = "esc to interrupt"
 ALLOW, NO, ESCAPE, INTERRUPT = "1", "3", "\x1b", "\x03"
 # Seconds without output. The CLI takes Enter within 30 ms of the key before for part of a paste;
 # what it has drawn, it has read, so silence after the echo proves that they have passed.
@@ -83,6 +97,17 @@ EMPTY_INPUT = "Type your message"
 RENDITION = re.compile(rb"\x1b\[[\d;:]*m")
 # Stands there for three seconds after Ctrl+C.
 LEAVES = "Press Ctrl+C again to exit"
+
+
+def claude_program() -> str:
+    """The newest Claude Code that the agents' packages bring for this system; empty if none is
+    installed."""
+    for folder in ("newest_agents", "agents"):
+        place = os.path.join(HERE, folder, "node_modules", "@anthropic-ai")
+        found = glob.glob(os.path.join(place, "claude-agent-sdk-*", "claude"))
+        if found:
+            return found[0]
+    return ""
 
 
 class Cells(Dict[str, pyte.screens.Char]):
@@ -137,6 +162,8 @@ class GeminiCli:
     arguments: Sequence[str] = ()
     # Stands before what is typed.
     prompt = ">"
+    # Pressed before what is typed.
+    erasing = ERASE_LINE
     settings_folder = ".gemini"
     header = HEADER
     # None leaves the home as it is.
@@ -293,7 +320,7 @@ class GeminiCli:
         """Type a line and send it; ends when the CLI has taken it."""
         self.wait_ready()
         typed = f"{self.prompt} {text}"
-        self._insist(ERASE_LINE + text, lambda screen: typed in self.input_area(screen))
+        self._insist(self.erasing + text, lambda screen: typed in self.input_area(screen))
         self._wait_quiet()
         self._insist("\r", lambda screen: typed not in self.input_area(screen))
 
@@ -430,6 +457,63 @@ class QwenCode(GeminiCli):
         """What stands between the two rules; nothing while a question hides them."""
         parts = screen.split(RULE)
         return parts[-2] if len(parts) > 2 else ""
+
+
+class ClaudeCode(GeminiCli):
+    """Claude Code as its agent's package brings it, in the mode in which it asks about each edit.
+    `model_url` is that of an `AnyModelServer`. Asked about an edit, it offers 1 (yes), 3 (no) and
+    Escape (no)."""
+
+    program = claude_program()
+    settings_folder = ".claude"
+    settings = CLAUDE_SETTINGS
+    header = "Claude Code"
+    prompt = "\u276f"
+    # Erasing in an empty line takes away what the editor has told.
+    erasing = ""
+
+    def __init__(self, home: str, folder: str, model_url: str, more: Mapping[str, str]) -> None:
+        path = os.path.join(home, ".claude.json")
+        if not os.path.exists(path):
+            trusted = {folder: {"hasTrustDialogAccepted": True}}
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump({**CLAUDE_STATE, "projects": trusted}, file)
+        super().__init__(home, folder, model_url, more)
+
+    def environment(self, home: str, model_url: str, more: Mapping[str, str]) -> dict[str, str]:
+        return {
+            "PATH": os.environ["PATH"],
+            "HOME": home,
+            "TERM": "xterm-256color",
+            "LANG": "C.UTF-8",
+            "ANTHROPIC_BASE_URL": model_url,
+            "ANTHROPIC_API_KEY": CLAUDE_KEY,
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "DISABLE_AUTOUPDATER": "1",
+            **more,
+        }
+
+    def input_area(self, screen: str) -> str:
+        """What stands between the two rules, without what the editor has told; nothing while a
+        question hides them."""
+        parts = screen.split(RULE)
+        typed = parts[-2] if len(parts) > 2 else ""
+        return TOLD_BY_EDITOR.sub("", typed.replace("\xa0", " "))
+
+    def answer(self, key: str) -> None:
+        """Answer the question about an edit; ends when it has taken the key."""
+        self._insist(key, lambda screen: "Do you want to" not in screen)
+
+    def told_by_editor(self) -> str:
+        """What the input line says of the user's file; empty if it says nothing."""
+        parts = self.screen().split(RULE)
+        found = TOLD_BY_EDITOR.search(parts[-2].replace("\xa0", " ")) if len(parts) > 2 else None
+        return found.group().strip() if found else ""
+
+    def _is_empty(self, screen: str) -> bool:
+        area = self.input_area(screen).partition(self.prompt)
+        typed = area[2].strip()
+        return bool(area[1]) and (not typed or typed.startswith('Try "')) and BUSY not in screen
 
 
 def input_area(screen: str) -> str:

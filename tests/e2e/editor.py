@@ -35,11 +35,13 @@ class Editor:
         script = os.path.join(HERE, "remote.py")
         options = ["--package", package] if package else []
         options += ["--restore"] if restore else []
+        # Without a home of its own it is none of the user's Claude Code.
+        homes = {"HOME": home} if home else {"CLAUDE_CONFIG_DIR": os.path.join(data, "none")}
         line = [python, "-m", "headless", folder, "--data", data, *options]
         self._process = subprocess.Popen(
             [*line, "--exec", script],
             cwd=ROOT,
-            env={**os.environ, "TMPDIR": temp, **({"HOME": home} if home else {})},
+            env={**os.environ, "TMPDIR": temp, **homes},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )

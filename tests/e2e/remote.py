@@ -137,6 +137,11 @@ def tabs() -> list[str]:
     return [view.name() or os.path.basename(view.file_name() or "") for view in window().views()]
 
 
+def has_tab_with(words: str) -> bool:
+    """Whether the name of a tab has the words."""
+    return any(words in name for name in tabs())
+
+
 def has_tab(name: str) -> bool:
     return name in tabs()
 

@@ -120,7 +120,8 @@ class Context(unittest.TestCase):
             path, *more = file.split(":")
             self.now += 10 * (what == "focused")
             cursor = Cursor(int(more[0]), int(more[1])) if more else None
-            opened = OpenFile(int(view_id), path, cursor, *more[2:])
+            text = more[2] if len(more) > 2 else ""
+            opened = OpenFile(int(view_id), path, cursor, text)
             act = {"focused": self.store.focus_file, "added": self.store.add_file}
             act.get(what, self.store.update_selection)(opened)
 

@@ -8,11 +8,15 @@ import time
 from abc import ABC, abstractmethod
 from dataclasses import replace
 
-from ...ide.clis import GEMINI_CLI
+from ...ide.clis import GEMINI_CLI, by_label
 from .record import OF_SESSION, DiffRecord
 
 ACCEPT, REJECT, UNDO = "Accept", "Reject", "Undo"
 GONE = "{cli} has left; a decision waits for the next one."
+# Said of a CLI whose edits do not outlive its connection.
+LOST = (
+    "{cli} no longer waits for this: decide in its terminal. What you accept here is kept for you."
+)
 WRITTEN = "{} wrote this at {} without asking. If you close the tab, nothing changes."
 OF_TURN = "{} wrote this. If you close the tab, nothing changes."
 ASKS_IN_CHAT = "{} has been asking in its chat since {}."
@@ -77,7 +81,9 @@ class SessionDiff(DiffKind):
 
     def state_sentence(self, record: DiffRecord) -> str:
         if record.is_orphaned:
-            return GONE.format(cli=record.proposer)
+            cli = by_label(record.proposer)
+            lasts = cli is None or cli.keeps_edits
+            return (GONE if lasts else LOST).format(cli=record.proposer)
         if not record.opened_at:
             return f"{record.proposer} is waiting."
         return f"{record.proposer} has been waiting since {opened_at(record)}."

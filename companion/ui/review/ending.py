@@ -11,6 +11,7 @@ from ...base.file_content import Original
 from ...base.merge import END, START
 from ...base.shown_text import shown_line
 from ...base.text_digest import text_digest
+from ...ide.clis import by_label
 from .. import texts
 from . import head, marks, pair
 from .diff_kinds import kind_of
@@ -80,9 +81,12 @@ def acceptance_doubts(
 
 
 def is_emptied(view: sublime.View, record: DiffRecord) -> bool:
-    """Whether the diff's proposal is empty and means another one: a CLI does not accept an empty
+    """Whether the diff's proposal is empty and means another one: most CLIs do not accept an empty
     text as the user's (docs/protocol.md 1.4)."""
-    return view.size() == 0 and kind_of(record).has_no_empty_text and not record.was_empty
+    if view.size() or not kind_of(record).has_no_empty_text or record.was_empty:
+        return False
+    cli = by_label(record.proposer)
+    return cli is None or not cli.has_empty_text
 
 
 def conflict_marks(view: sublime.View) -> list[sublime.Region]:

@@ -17,6 +17,7 @@ from unittest import mock
 from companion.base import background
 from companion.base.log import logger
 from companion.ide import context, discovery, system_processes, windows  # noqa: F401 (loads all of the core)
+from companion.ide.claude import lock_file
 from companion.ide.hooks import open_questions
 
 from ...virtual_loop import VirtualTime
@@ -101,6 +102,7 @@ class Harness:
         here = (context._now_in_milliseconds, os_here.path.isfile, str)
         patches: list[Any] = [
             mock.patch.object(discovery, "sweep_files", lambda pid, extra: []),
+            mock.patch.object(lock_file, "lock_folders", list),
             mock.patch.object(
                 system_processes, "ports_to", lambda *of: self.world.network.ports_to(*of)
             ),

@@ -1,0 +1,162 @@
+"""The calls of `openDiff` by one CLI that wait for an answer. Knows no socket.
+
+Claude Code asks in its terminal at the same time and says which diffs are over by the name of a tab
+that it chose (docs/protocol.md 11). Each call is answered once. Of several for one file, as its
+subagents make them, one is shown at a time.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Awaitable, Callable
+
+from ...base.background import in_thread
+from ...base.jsonrpc import Id, encode_json
+from ...base.large_json import PIECE, encode_in_pieces
+from ..editor import EditorError
+from ..mcp_tables import text_content, tool_error
+from ..session import Session
+from ..sharing import MISSING, PAUSED
+from ..workspace import Workspace
+
+ACCEPTED, REJECTED = "FILE_SAVED", "DIFF_REJECTED"
+# An answer without a decision: the question in the terminal stays.
+OVER = "The diff is closed without a decision."
+REPLACED = "Another diff has the same tab_name."
+NO_DIFFS = "The user wants no diffs in this window of the editor."
+IS_PAUSED = "The user has paused the editor's companion."
+NOT_SHARED = "The user does not share this file with CLIs."
+
+
+@dataclass
+class DiffCall:
+    """One call. `tab` is the CLI's name of the diff. `path` is the editor's, `sent_path` as the CLI
+    sent it. `is_shown` says whether the editor has been asked to show it."""
+
+    id: Id
+    tab: str
+    workspace: Workspace
+    session: Session
+    path: str
+    content: str
+    sent_path: str
+    is_shown: bool = False
+
+    def is_about(self, session_id: str, path: str) -> bool:
+        return (self.session.id, self.path) == (session_id, path)
+
+
+class WaitingDiffs:
+    """`answer` sends the result of a call, as JSON. `spawn` runs work beside that of the caller."""
+
+    def __init__(
+        self,
+        answer: Callable[[Id, bytes], Awaitable[None]],
+        spawn: Callable[[Callable[[], Awaitable[None]]], None],
+    ) -> None:
+        self._answer = answer
+        self._spawn = spawn
+        # By the names of their tabs, in the order in which they came.
+        self._calls: dict[str, DiffCall] = {}
+
+    def __len__(self) -> int:
+        return len(self._calls)
+
+    def has_any_of(self, session: Session) -> bool:
+        return any(call.session is session for call in self._calls.values())
+
+    async def open_diff(self, call: DiffCall) -> None:
+        """Show the diff, or let it wait for another one of its file. Until the first await it is
+        noted, so that a `close_tab` that follows finds it."""
+        same = self._calls.pop(call.tab, None)
+        is_first = self._shown(call.session.id, call.path) is None
+        self._calls[call.tab] = call
+        if same is not None:
+            await self._answer(same.id, tool_error(REPLACED))
+        if is_first:
+            await self._show(call)
+
+    async def close_diff(self, tab: str, decided: bool = True) -> None:
+        """The CLI needs the diff no more: it was decided in the terminal, or here; or unless it was
+        `decided`, nowhere. What the user typed comes back to them: the CLI writes its own text, or
+        none."""
+        call = self._calls.get(tab)
+        if call is None:
+            return
+        del self._calls[tab]
+        if call.is_shown:
+            with suppress(EditorError):
+                await call.workspace.diffs.close_diff(call.session, call.path, decided)
+        await self._answer(call.id, tool_error(OVER))
+        self._show_next(call)
+
+    async def cancel_call(self, id: object) -> None:
+        """The CLI waits no longer for the answer to that request."""
+        for call in list(self._calls.values()):
+            if call.id == id:
+                await self.close_diff(call.tab, decided=False)
+
+    async def give_up(self, session: Session) -> None:
+        """Nothing more will be decided for the session; what waits is answered without that."""
+        for call in [each for each in self._calls.values() if each.session is session]:
+            del self._calls[call.tab]
+            await self._answer(call.id, tool_error(OVER))
+
+    async def pass_decision(self, session_id: str, path: str, text: str | None) -> None:
+        """The user has accepted with this text, or rejected (None)."""
+        call = self._shown(session_id, path)
+        if call is not None:
+            await self._settle(call, _decision_result(text))
+
+    def _shown(self, session_id: str, path: str) -> DiffCall | None:
+        calls = self._calls.values()
+        return next((it for it in calls if it.is_shown and it.is_about(session_id, path)), None)
+
+    async def _show(self, call: DiffCall) -> None:
+        call.is_shown = True
+        diffs, session = call.workspace.diffs, call.session
+        try:
+            await check_sharing(call.workspace, call.path)
+            if self._calls.get(call.tab) is call:
+                await diffs.open_diff(session, call.path, call.content, call.sent_path)
+        except EditorError as error:
+            if self._calls.get(call.tab) is call:
+                await self._settle(call, tool_error(str(error)))
+        if call.workspace.sessions.find_session(session.id) is None:
+            # The connection was lost meanwhile.
+            diffs.mark_orphaned(session.id, orphaned=True)
+
+    async def _settle(self, call: DiffCall, result: bytes) -> None:
+        del self._calls[call.tab]
+        await self._answer(call.id, result)
+        self._show_next(call)
+
+    def _show_next(self, after: DiffCall) -> None:
+        """Show what has waited for that diff of its file."""
+        if self._shown(after.session.id, after.path) is not None:
+            return
+        for call in self._calls.values():
+            if call.is_about(after.session.id, after.path):
+                self._spawn(partial(self._show, call))
+                return
+
+
+async def check_sharing(workspace: Workspace, path: str) -> None:
+    """Raises EditorError for a file of which the window tells nothing, or if it shows no diffs."""
+    if not workspace.diffs.offers_diffs:
+        raise EditorError(NO_DIFFS)
+    gate = workspace.context.gate()
+    # Links have to be followed on a disk. A file that is missing is about to be written.
+    reason = await in_thread(partial(gate.reason_to_hide, path))
+    if reason not in ("", MISSING):
+        raise EditorError(IS_PAUSED if reason == PAUSED else NOT_SHARED)
+
+
+def _decision_result(text: str | None) -> bytes:
+    """With `FILE_SAVED` comes the text that the CLI writes, also an empty one."""
+    if text is None:
+        return encode_json({"content": text_content(REJECTED)})
+    value = {"content": [*text_content(ACCEPTED), *text_content(text)]}
+    return encode_in_pieces(value) if len(text) > PIECE else encode_json(value)

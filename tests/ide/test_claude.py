@@ -1,0 +1,649 @@
+"""Claude Code's way to the editor: who may connect, what it may ask, what becomes of its diffs."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import stat
+import sys
+import zlib
+from typing import Any, AsyncIterator
+from unittest import mock
+
+from GeminiCompanion.companion.ide.claude import claude_endpoint, kept_address, lock_file
+from GeminiCompanion.companion.ide.code_queries import Findings, FoundCode, Query
+from GeminiCompanion.companion.ide.context import Cursor, OpenFile
+from GeminiCompanion.companion.ide.decisions import TOLD
+from GeminiCompanion.companion.ide.editor import CodeKnowledge
+from GeminiCompanion.companion.ide.events import (
+    DiffAccepted,
+    DiffEdited,
+    DiffRejected,
+    FileFocused,
+    SelectionChanged,
+    WindowsChanged,
+    WindowSettingsChanged,
+)
+from GeminiCompanion.companion.ide.sharing import Sharing
+from GeminiCompanion.companion.ide.window_settings import WindowSettings
+from GeminiCompanion.companion.ide.windows import Windows
+
+from ..support import PATIENCE, patched, wait_for
+from .claude_client import PING, PONG, TEXT, ClaudeClient, texts
+from .test_windows import PID, WindowsTestCase
+
+
+class Knowledge(CodeKnowledge):
+    """Finds the same in every file that is asked about."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[int, tuple[str, ...]]] = []
+
+    async def look_up(self, window_id: int, query: Query) -> Findings:
+        paths: tuple[str, ...] = getattr(query, "paths", ())
+        self.asked.append((window_id, paths))
+        return Findings(tuple(FoundCode(it, 2, 3, "odd", "warning") for it in paths), "us")
+
+
+class ClaudeCase(WindowsTestCase):
+    """Windows of an editor; `project` is the folder of window 1, `other` that of window 2."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.locks = os.path.join(self.temp, ".claude", "ide")
+        os.mkdir(os.path.dirname(self.locks))
+        self.state = os.path.join(self.temp, "state", "state.json")
+        self.editor.code = self.code = Knowledge()
+        for name in ("project", "other"):
+            os.mkdir(os.path.join(self.temp, name))
+        self.background.start()
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        self.windows = Windows(self.editor, PID, self.told.append, self.state)
+        ready = asyncio.Event()
+        running = asyncio.ensure_future(self.windows.run(ready.set))
+        await asyncio.wait_for(ready.wait(), PATIENCE)
+        try:
+            yield
+        finally:
+            self.windows.stop()
+            await running
+
+    def restart(self) -> None:
+        self.background.stop()
+        self.background = type(self.background)(self.running)
+        self.addCleanup(self.background.stop)
+        self.background.start()
+
+    def path(self, name: str, folder: str = "project") -> str:
+        return os.path.join(self.temp, folder, name)
+
+    def open_windows(self, **folders: str) -> None:
+        """Windows by `w1`, `w2`, each with its folder."""
+        found = {int(name[1:]): (os.path.join(self.temp, it),) for name, it in folders.items()}
+        self.tell(WindowsChanged(found))
+        wait_for(lambda: len(self.lock().get("workspaceFolders", ())) == len(set(folders.values())))
+
+    def lock(self) -> dict[str, Any]:
+        """What the lock file says, with the port in its name; empty if there is none."""
+        names = os.listdir(self.locks) if os.path.isdir(self.locks) else []
+        for name in names:
+            if name.endswith(".lock"):
+                with contextlib.suppress(FileNotFoundError):
+                    with open(os.path.join(self.locks, name), encoding="utf-8") as file:
+                        return {**json.load(file), "port": int(name[: -len(".lock")])}
+        return {}
+
+    def connect(self, folder: str = "project", **headers: str | None) -> ClaudeClient:
+        lock = self.lock()
+        client = ClaudeClient(lock["port"], lock["authToken"], **headers)
+        self.addCleanup(client.close)
+        if client.status == 101:
+            client.initialize(os.path.join(self.temp, folder))
+        return client
+
+    def shown(self) -> list[tuple[int, str, str]]:
+        """Window, name and text of each diff."""
+        return [(it[0], os.path.basename(it[2]), text) for it, text in self.editor.diffs.items()]
+
+    def decide(self, name: str, text: str | None, window_id: int = 1) -> None:
+        """The user decides on the one diff of that file in the window."""
+        [(_, session, path)] = [
+            it for it in self.editor.diffs if it[0] == window_id and it[2].endswith(name)
+        ]
+        del self.editor.diffs[window_id, session, path]
+        event = (
+            DiffRejected(window_id, session, path)
+            if text is None
+            else DiffAccepted(window_id, session, path, text, "")
+        )
+        self.tell(event)
+
+    def proposed(self, client: ClaudeClient, name: str, text: str = "new\n", tab: str = "") -> int:
+        """The id of an openDiff that is shown."""
+        count = len(self.editor.diffs)
+        id = client.open_diff(self.path(name), text, tab or name)
+        wait_for(lambda: len(self.editor.diffs) == count + 1)
+        return id
+
+    def unwritten(self) -> list[str]:
+        found: list[str] = []
+        self.background.call(
+            lambda: found.extend(
+                it.text for each in self.windows for it in each.delivery.unwritten_texts()
+            )
+        )
+        return found
+
+    def labels(self) -> list[str]:
+        return [client.label for each in self.statuses() for client in each.clients]
+
+
+class Access(ClaudeCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.open_windows(w1="project")
+
+    def test_only_who_has_the_token_and_is_no_page_gets_a_web_socket(self) -> None:
+        port = self.lock()["port"]
+        rows: tuple[tuple[int, dict[str, str | None]], ...] = (
+            (401, {"X-Claude-Code-Ide-Authorization": "wrong"}),
+            (401, {"X-Claude-Code-Ide-Authorization": None}),
+            (401, {"X-Claude-Code-Ide-Authorization": "\xff"}),
+            (403, {"Origin": "https://example.com"}),
+            (403, {"Origin": f"http://127.0.0.1:{port}"}),
+            (403, {"Host": "example.com"}),
+            (404, {"Sec-WebSocket-Protocol": "chat"}),
+            (404, {"Sec-WebSocket-Protocol": None}),
+            (404, {"Upgrade": None}),
+            (101, {"Host": f"localhost:{port}"}),
+        )
+        for status, headers in rows:
+            with self.subTest(headers):
+                self.assertEqual(self.connect(**headers).status, status)
+
+    def test_the_answer_chooses_the_protocol_and_no_compression(self) -> None:
+        head = self.connect().head.lower()
+        self.assertIn("sec-websocket-protocol: mcp", head)
+        self.assertNotIn("deflate", head)
+
+    def test_compressed_frames_end_the_connection_before_they_grow(self) -> None:
+        client = self.connect()
+        packer = zlib.compressobj(9, zlib.DEFLATED, -15)
+        bomb = packer.compress(b"x" * (1 << 20)) + packer.flush(zlib.Z_SYNC_FLUSH)
+        client.send_frame(TEXT, bomb[:-4], 0x80 | 0x40)
+        self.assertEqual(client.close_code(), 1002)
+
+    def test_a_message_beyond_the_limit_ends_the_connection_and_others_live_on(self) -> None:
+        patched(self, mock.patch.object(claude_endpoint, "MAX_MESSAGE", 1000))
+        client, other = self.connect(), self.connect()
+        client.send_frame(TEXT, b"x" * 600, 0)
+        client.send_frame(0, b"x" * 600, 0x80)
+        self.assertIn(client.close_code(), (0, 1009))
+        self.assertEqual(texts(other.call("closeAllDiffTabs")), ["CLOSED_0_DIFF_TABS"])
+
+    def test_what_is_no_json_ends_the_connection(self) -> None:
+        client = self.connect()
+        client.send_frame(TEXT, b"{")
+        self.assertEqual(client.close_code(), 1007)
+
+    def test_bad_messages_and_calls_are_answered_with_errors(self) -> None:
+        client = self.connect()
+        for name, arguments in (
+            ("openDiff", {}),
+            ("openDiff", {"new_file_path": 1, "new_file_contents": "", "tab_name": ""}),
+            ("openDiff", {"new_file_path": "a.py", "new_file_contents": "", "tab_name": "t"}),
+            ("close_tab", {"tab_name": 5}),
+            ("getDiagnostics", {"uri": []}),
+        ):
+            with self.subTest(name):
+                self.assertEqual(texts(client.call(name, **arguments)), ["error"])
+        self.assertEqual(client.answer(client.begin_call("openFile"))["error"]["code"], -32602)
+        self.assertEqual(client.answer(client.begin("nonsense"))["error"]["code"], -32601)
+        client.send_frame(TEXT, b"[]")
+        self.assertEqual(client.read()["error"]["code"], -32600)
+        self.assertEqual(client.answer(client.begin("ping"))["result"], {})
+
+    def test_a_ping_is_answered_and_ours_are_sent(self) -> None:
+        patched(self, mock.patch.object(claude_endpoint, "PING", 0.01))
+        client = self.connect()
+        client.send_frame(PING, b"x")
+        seen = [client.read_frame()[0] for _ in range(3)]
+        self.assertIn(PING, seen)
+        self.assertIn(PONG, seen + [client.read_frame()[0] for _ in range(20)])
+
+    def test_a_large_proposal_is_read_and_shown(self) -> None:
+        client, text = self.connect(), "line of text\n" * 100_000
+        self.proposed(client, "a.py", text)
+        self.assertEqual(self.shown(), [(1, "a.py", text)])
+
+
+class Lock(ClaudeCase):
+    def test_one_file_has_the_folders_of_all_windows_and_follows_them(self) -> None:
+        self.open_windows(w1="project")
+        first = self.lock()
+        self.assertEqual(first["workspaceFolders"], [self.path("")[:-1]])
+        known = (first["transport"], first["ideName"], first["pid"])
+        self.assertEqual(known, ("ws", "Sublime Text", PID))
+        self.open_windows(w1="project", w2="other")
+        self.assertEqual(len(os.listdir(self.locks)), 1)
+        self.assertEqual(self.lock()["port"], first["port"])
+        self.open_windows(w2="other")
+        self.assertEqual(self.lock()["workspaceFolders"], [os.path.join(self.temp, "other")])
+
+    def test_nobody_else_can_read_it_and_it_goes_with_the_companion(self) -> None:
+        self.open_windows(w1="project")
+        [name] = os.listdir(self.locks)
+        if sys.platform != "win32":
+            mode = stat.S_IMODE(os.stat(os.path.join(self.locks, name)).st_mode)
+            self.assertEqual(mode, 0o600)
+        self.background.stop()
+        self.assertEqual(os.listdir(self.locks), [])
+
+    def test_without_a_home_of_the_cli_there_is_no_server(self) -> None:
+        os.rmdir(os.path.dirname(self.locks))
+        self.tell(WindowsChanged({1: (self.path(""),)}))
+        wait_for(lambda: self.told and 1 in self.told[-1])
+        self.assertEqual(self.windows.claude.port, 0)
+        self.assertFalse(os.path.exists(os.path.dirname(self.locks)))
+        # Once the CLI has been there, it finds the editor.
+        os.mkdir(os.path.dirname(self.locks))
+        self.background.call(self.windows.claude.look_after)
+        wait_for(lambda: self.lock().get("workspaceFolders") == [self.path("")])
+
+    def test_port_and_token_last_over_a_restart_and_are_private(self) -> None:
+        self.open_windows(w1="project")
+        first = self.lock()
+        self.restart()
+        self.open_windows(w1="project")
+        self.assertEqual(
+            (self.lock()["port"], self.lock()["authToken"]), (first["port"], first["authToken"])
+        )
+        kept = os.path.join(os.path.dirname(self.state), kept_address.NAME)
+        if sys.platform != "win32":
+            self.assertEqual(stat.S_IMODE(os.stat(kept).st_mode), 0o600)
+
+    def test_bad_and_old_addresses_are_not_used_again(self) -> None:
+        os.makedirs(os.path.dirname(self.state), exist_ok=True)
+        kept = os.path.join(os.path.dirname(self.state), kept_address.NAME)
+        good = json.dumps({"port": 5, "token": "t" * 30})
+        for text in (
+            "",
+            "[]",
+            "{",
+            '{"port": 5}',
+            good.replace("5", "70000"),
+            good.replace("t", "é"),
+        ):
+            with self.subTest(text):
+                with open(kept, "w", encoding="utf-8") as file:
+                    file.write(text)
+                self.assertIsNone(kept_address.load_address(self.state))
+        with open(kept, "w", encoding="utf-8") as file:
+            file.write(good)
+        self.assertEqual(kept_address.load_address(self.state), kept_address.Address(5, "t" * 30))
+        os.utime(kept, (1, 1))
+        self.assertIsNone(kept_address.load_address(self.state))
+
+    def test_a_port_that_somebody_else_has_voids_the_token(self) -> None:
+        self.open_windows(w1="project")
+        first = self.lock()
+        self.background.stop()
+        thief = self.taken(first["port"])
+        self.background = type(self.background)(self.running)
+        self.addCleanup(self.background.stop)
+        with mock.patch(
+            "GeminiCompanion.companion.base.socket_handover.take_socket", lambda it: None
+        ):
+            self.background.start()
+            self.open_windows(w1="project")
+        thief.close()
+        self.assertNotEqual(self.lock()["port"], first["port"])
+        self.assertNotEqual(self.lock()["authToken"], first["authToken"])
+
+    def taken(self, port: int) -> Any:
+        import socket
+
+        for keeper in _keepers():
+            for place in list(keeper.listeners):
+                keeper.listeners.pop(place).close()
+        thief = socket.create_server(("127.0.0.1", port))
+        self.addCleanup(thief.close)
+        return thief
+
+    def test_stale_files_of_ours_are_removed_and_no_others(self) -> None:
+        self.open_windows(w1="project")
+        [name] = os.listdir(self.locks)
+        with open(os.path.join(self.locks, name), encoding="utf-8") as file:
+            ours = json.load(file)
+        dead = {**ours[lock_file.OWNER], "pid": PID}
+        others: dict[str, Any] = {
+            "1.lock": {**ours, lock_file.OWNER: dead},
+            "2.lock": {**ours, lock_file.OWNER: None},
+            "3.lock": {"pid": PID, "transport": "ws"},
+            "4.lock": [],
+            "x.lock": {**ours, lock_file.OWNER: dead},
+        }
+        for other, value in others.items():
+            with open(os.path.join(self.locks, other), "w", encoding="utf-8") as file:
+                json.dump(value, file)
+        gone = [os.path.basename(path) for path in lock_file.sweep_locks()]
+        self.assertEqual(gone, ["1.lock"])
+        lock_file.remove_locks()
+        self.assertEqual(sorted(os.listdir(self.locks)), ["2.lock", "3.lock", "4.lock", "x.lock"])
+
+    def test_a_file_that_was_removed_is_written_again(self) -> None:
+        self.open_windows(w1="project")
+        [name] = os.listdir(self.locks)
+        os.unlink(os.path.join(self.locks, name))
+        self.background.call(self.windows.claude.look_after)
+        self.assertEqual(os.listdir(self.locks), [name])
+
+    def test_a_file_that_cannot_be_written_is_told_until_it_can(self) -> None:
+        with mock.patch.object(lock_file.private_files, "write_file", _refuse):
+            self.tell(WindowsChanged({1: (self.path(""),)}))
+            wait_for(lambda: any("Claude Code" in it for it in self.editor.told))
+        self.background.call(self.windows.claude.look_after)
+        self.assertEqual(len(os.listdir(self.locks)), 1)
+        self.assertIn("claude code", self.editor.withdrawn)
+
+    def test_the_setting_ends_server_file_and_variables_and_brings_them_back(self) -> None:
+        self.open_windows(w1="project")
+        client = self.connect()
+        port = str(self.lock()["port"])
+        self.assertEqual(self.told[-1][1]["CLAUDE_CODE_SSE_PORT"], port)
+        self.tell(WindowSettingsChanged(1, WindowSettings(claude_code=False)))
+        self.assertEqual(client.close_code(), 1000)
+        wait_for(lambda: not self.lock() and "CLAUDE_CODE_SSE_PORT" not in self.told[-1][1])
+        self.tell(WindowSettingsChanged(1, WindowSettings()))
+        wait_for(lambda: self.told[-1][1].get("CLAUDE_CODE_SSE_PORT") == port)
+
+    def test_one_window_without_it_is_not_advertised(self) -> None:
+        self.open_windows(w1="project", w2="other")
+        self.tell(WindowSettingsChanged(1, WindowSettings(claude_code=False)))
+        wait_for(lambda: self.lock()["workspaceFolders"] == [os.path.join(self.temp, "other")])
+
+    def test_the_end_asks_the_cli_to_come_again(self) -> None:
+        self.open_windows(w1="project")
+        client = self.connect()
+        self.background.stop()
+        self.assertEqual(client.close_code(), 1001)
+
+
+def _refuse(*args: object) -> None:
+    raise OSError(28, "No space left on device")
+
+
+def _keepers() -> list[Any]:
+    from GeminiCompanion.companion.base import socket_handover
+
+    return socket_handover._keeper_threads()
+
+
+class Diffs(ClaudeCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.open_windows(w1="project", w2="other")
+        self.cli = self.connect()
+
+    def test_what_the_user_decides_answers_the_call(self) -> None:
+        for name, text, told in (
+            ("a.py", "mine\n", ["FILE_SAVED", "mine\n"]),
+            ("b.py", "", ["FILE_SAVED", ""]),
+            ("c.py", None, ["DIFF_REJECTED"]),
+        ):
+            with self.subTest(name):
+                id = self.proposed(self.cli, name)
+                self.decide(name, text)
+                self.assertEqual(texts(self.cli.answer(id)["result"]), told)
+                # The CLI closes it nevertheless, twice.
+                for _ in range(2):
+                    self.assertEqual(
+                        texts(self.cli.call("close_tab", tab_name=name)), ["TAB_CLOSED"]
+                    )
+
+    def test_a_decision_in_the_terminal_closes_the_diff_and_what_was_typed_stays(self) -> None:
+        id = self.proposed(self.cli, "a.py")
+        [(_, session, path)] = self.editor.diffs
+        self.editor.diffs[1, session, path] = "mine\n"
+        self.editor.edited.add((1, path))
+        self.tell(DiffEdited(1, session, path, "mine\n"))
+        self.cli.call("close_tab", tab_name="a.py")
+        # Never one that the CLI would take for a decision.
+        self.assertEqual(texts(self.cli.answer(id)["result"]), ["error"])
+        self.assertEqual((self.shown(), self.editor.left), ([], []))
+        wait_for(lambda: self.editor.returned == [(1, path, "mine\n")])
+        self.assertEqual(self.unwritten(), [])
+
+    def test_a_prompt_leaves_diffs_that_still_wait(self) -> None:
+        id = self.proposed(self.cli, "a.py")
+        self.assertEqual(texts(self.cli.call("closeAllDiffTabs")), ["CLOSED_0_DIFF_TABS"])
+        self.assertEqual(len(self.shown()), 1)
+        self.decide("a.py", "new\n")
+        self.assertEqual(texts(self.cli.answer(id)["result"]), ["FILE_SAVED", "new\n"])
+
+    def test_a_cli_closes_no_diff_of_another(self) -> None:
+        other = self.connect()
+        self.proposed(self.cli, "a.py", tab="same")
+        other.call("close_tab", tab_name="same")
+        other.call("closeAllDiffTabs")
+        self.assertEqual(len(self.shown()), 1)
+
+    def test_a_second_diff_of_a_file_waits_for_the_first(self) -> None:
+        first = self.proposed(self.cli, "a.py", "one\n", "t1")
+        second = self.cli.open_diff(self.path("a.py"), "two\n", "t2")
+        self.cli.call("closeAllDiffTabs")
+        self.assertEqual(self.shown(), [(1, "a.py", "one\n")])
+        self.decide("a.py", "one\n")
+        self.assertEqual(texts(self.cli.answer(first)["result"]), ["FILE_SAVED", "one\n"])
+        wait_for(lambda: self.shown() == [(1, "a.py", "two\n")])
+        self.decide("a.py", None)
+        self.assertEqual(texts(self.cli.answer(second)["result"]), ["DIFF_REJECTED"])
+
+    def test_one_that_waits_for_its_turn_can_be_closed(self) -> None:
+        first = self.proposed(self.cli, "a.py", "one\n", "t1")
+        second = self.cli.open_diff(self.path("a.py"), "two\n", "t2")
+        self.cli.call("close_tab", tab_name="t2")
+        self.assertEqual(texts(self.cli.answer(second)["result"]), ["error"])
+        self.decide("a.py", "one\n")
+        self.assertEqual(texts(self.cli.answer(first)["result"]), ["FILE_SAVED", "one\n"])
+
+    def test_a_cancelled_call_closes_its_diff(self) -> None:
+        id = self.proposed(self.cli, "a.py")
+        self.cli.send({"method": "notifications/cancelled", "params": {"requestId": id}})
+        wait_for(lambda: self.shown() == [])
+        self.assertEqual(self.editor.left, [self.path("a.py")])
+
+    def test_a_file_is_shown_in_the_window_that_has_it(self) -> None:
+        self.cli.open_diff(self.path("a.py", "other"), "new\n", "t")
+        self.cli.open_diff(os.path.join(self.temp, "elsewhere.py"), "new\n", "u")
+        shown = [(1, "elsewhere.py", "new\n"), (2, "a.py", "new\n")]
+        wait_for(lambda: sorted(self.shown()) == shown)
+        self.decide("a.py", "new\n", 2)
+
+    def test_the_innermost_folder_counts_and_then_the_window_looked_at_last(self) -> None:
+        inner = os.path.join("project", "inner")
+        os.mkdir(os.path.join(self.temp, inner))
+        self.open_windows(w1="project", w2=inner, w3="other")
+        self.cli.open_diff(self.path("a.py", inner), "new\n", "t")
+        wait_for(lambda: self.shown() == [(2, "a.py", "new\n")])
+        self.tell(WindowsChanged({it: (self.path("", "project"),) for it in (1, 2, 3)}))
+        self.tell(FileFocused(3, self.file(9, "x.py")))
+        self.cli.open_diff(self.path("b.py"), "new\n", "u")
+        wait_for(lambda: (3, "b.py", "new\n") in self.shown())
+
+    def test_what_is_not_shared_is_an_error_and_no_diff(self) -> None:
+        rows = (
+            (".env", WindowSettings()),
+            ("a.py", WindowSettings(sharing=Sharing(paused=True))),
+            ("a.py", WindowSettings(diffs=False)),
+            ("a.py", WindowSettings(sharing=Sharing(exclude=("a.*",)))),
+        )
+        for name, settings in rows:
+            with self.subTest(settings):
+                self.tell(WindowSettingsChanged(1, settings))
+                id = self.cli.open_diff(self.path(name), "new\n", name)
+                self.assertEqual(texts(self.cli.answer(id)["result"]), ["error"])
+                self.assertEqual(self.shown(), [])
+
+    def test_an_editor_that_refuses_is_an_error(self) -> None:
+        self.editor.refusal = "No."
+        id = self.cli.open_diff(self.path("a.py"), "new\n", "t")
+        self.assertEqual(texts(self.cli.answer(id)["result"]), ["error"])
+        self.editor.refusal = ""
+        self.proposed(self.cli, "a.py")
+
+    def test_a_closed_window_rejects_and_the_cli_moves_to_another(self) -> None:
+        id = self.proposed(self.cli, "a.py")
+        self.open_windows(w2="other")
+        self.assertEqual(texts(self.cli.answer(id)["result"]), ["DIFF_REJECTED"])
+        wait_for(lambda: self.labels() == ["Claude Code"])
+
+    def test_a_window_without_the_setting_leaves_the_question_in_the_terminal(self) -> None:
+        id = self.proposed(self.cli, "a.py")
+        self.tell(WindowSettingsChanged(1, WindowSettings(claude_code=False)))
+        self.assertEqual(texts(self.cli.answer(id)["result"]), ["error"])
+        self.assertEqual(len(self.shown()), 1)
+
+
+class Losses(ClaudeCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.open_windows(w1="project")
+        self.cli = self.connect()
+
+    def lose(self) -> None:
+        [(_, session, _)] = self.editor.diffs
+        self.cli.close()
+        wait_for(lambda: self.editor.orphaned.get((1, session)) is True)
+
+    def test_a_lost_connection_leaves_the_diff_and_what_is_accepted_is_kept(self) -> None:
+        self.proposed(self.cli, "a.py")
+        self.lose()
+        again = self.connect()
+        again.call("closeAllDiffTabs")
+        self.assertEqual(len(self.shown()), 1)
+        with mock.patch("GeminiCompanion.companion.ide.delivery.PATIENCE", -1):
+            self.decide("a.py", "mine\n")
+            wait_for(lambda: self.unwritten() == ["mine\n"])
+        # The CLI that is here now waits for nothing, and is told nothing.
+        self.assertEqual(again.answer(again.begin("ping"))["result"], {})
+        self.assertEqual(again._waiting, [])
+
+    def test_a_rejection_after_a_loss_leaves_nothing(self) -> None:
+        self.proposed(self.cli, "a.py")
+        self.lose()
+        self.decide("a.py", None)
+        self.assertEqual(self.unwritten(), [])
+        self.assertEqual([list(each.book) for each in self.windows], [[]])
+
+    def test_a_text_that_is_on_disk_is_not_listed(self) -> None:
+        self.proposed(self.cli, "a.py")
+        self.lose()
+        with open(self.path("a.py"), "w", encoding="utf-8") as file:
+            file.write("mine\n")
+        self.decide("a.py", "mine\n")
+        wait_for(lambda: [list(each.book) for each in self.windows] == [[]])
+
+    def test_a_restart_leaves_the_diff_without_its_cli(self) -> None:
+        self.proposed(self.cli, "a.py")
+        [(_, session, path)] = self.editor.diffs
+        self.restart()
+        self.open_windows(w1="project")
+        from GeminiCompanion.companion.ide.events import DiffsRestored
+
+        self.tell(DiffsRestored(1, [(session, path)]))
+        wait_for(lambda: self.editor.orphaned.get((1, session)) is True)
+        self.decide("a.py", "mine\n")
+        states = [entry.state for each in self.windows for _, entry in each.book]
+        self.assertEqual(states, [TOLD])
+
+    def test_the_status_names_those_that_are_connected(self) -> None:
+        wait_for(lambda: self.labels() == ["Claude Code"])
+        other = self.connect()
+        wait_for(lambda: self.labels() == ["Claude Code 1", "Claude Code 2"])
+        other.close()
+        wait_for(lambda: self.labels() == ["Claude Code"])
+        self.assertEqual([each.away for each in self.statuses()], [()])
+
+
+class Telling(ClaudeCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.open_windows(w1="project", w2="other")
+        self.cli = self.connect()
+        wait_for(lambda: self.labels() == ["Claude Code"])
+
+    def look_at(self, name: str, text: str = "", window_id: int = 1) -> OpenFile:
+        path = self.path(name)
+        with open(path, "w", encoding="utf-8"):
+            pass
+        place = (Cursor(2, 1), Cursor(3, 4))
+        file = OpenFile(5, path, Cursor(3, 4), text, place)
+        self.tell(FileFocused(window_id, file))
+        return file
+
+    def heard(self) -> dict[str, Any]:
+        return self.cli.notification("selection_changed")
+
+    def test_selections_have_lines_from_0(self) -> None:
+        self.look_at("a b.py", "two\nthr")
+        place = {"start": {"line": 1, "character": 0}, "end": {"line": 2, "character": 3}}
+        path = self.path("a b.py")
+        told = {"text": "two\nthr", "filePath": path, "fileUrl": f"file://{path}"}
+        self.assertEqual(
+            self.heard(),
+            {**told, "fileUrl": told["fileUrl"].replace(" ", "%20"), "selection": place},
+        )
+
+    def test_a_file_that_may_not_be_told_takes_back_what_was(self) -> None:
+        self.look_at("a.py", "secret")
+        self.assertEqual(self.heard()["text"], "secret")
+        self.look_at(".env", "password")
+        self.assertEqual((self.heard().get("filePath"), self.cli._waiting), (None, []))
+
+    def test_steps_of_the_caret_are_told_once(self) -> None:
+        file = self.look_at("a.py")
+        self.heard()
+        for line in range(4, 9):
+            self.tell(SelectionChanged(1, OpenFile(5, file.path, Cursor(line, 1))))
+        self.tell(SelectionChanged(1, OpenFile(5, file.path, Cursor(9, 1), "now")))
+        self.assertEqual(self.heard()["text"], "now")
+
+    def test_another_window_tells_nothing(self) -> None:
+        self.look_at("b.py", "of two", 2)
+        self.look_at("a.py", "of one", 1)
+        self.assertEqual(self.heard()["text"], "of one")
+
+    def test_problems_are_told_of_files_that_are_shared(self) -> None:
+        self.look_at("a.py")
+        place = {"line": 1, "character": 2}
+        problem = {
+            "message": "odd",
+            "severity": "Warning",
+            "range": {"start": place, "end": place},
+        }
+        path = self.path("a.py")
+        expected = [{"uri": f"file://{path}", "diagnostics": [problem]}]
+        for arguments in ({"uri": f"file://{path}"}, {}):
+            [found] = texts(self.cli.call("getDiagnostics", **arguments))
+            self.assertEqual(json.loads(found), expected)
+        hidden = self.path(".env")
+        with open(hidden, "w", encoding="utf-8"):
+            pass
+        self.assertEqual(texts(self.cli.call("getDiagnostics", uri=f"file://{hidden}")), ["[]"])
+        self.tell(WindowSettingsChanged(1, WindowSettings(sharing=Sharing(paused=True))))
+        self.assertEqual(texts(self.cli.call("getDiagnostics", uri=f"file://{path}")), ["[]"])
+
+    def test_an_editor_that_takes_too_long_reports_no_problem(self) -> None:
+        self.look_at("a.py")
+        patched(self, mock.patch.object(Knowledge, "look_up", _never))
+        self.assertEqual(texts(self.cli.call("getDiagnostics")), ["[]"])
+
+
+async def _never(*args: object) -> Findings:
+    await asyncio.sleep(PATIENCE)
+    return Findings()
