@@ -15,7 +15,7 @@ from typing import Callable, Iterable, Mapping, Protocol, Sequence, Tuple
 
 from ..base.file_content import Original
 from .edit import Edit, EditState
-from .kept_edits import KeptEdits, OpenWindows
+from .made_edits import MadeEdits, OpenWindows
 from .turn_edits import TurnEdits
 
 # An accepted text that is not in its file: path, text, and whether nobody can have written it. Else
@@ -51,12 +51,12 @@ class EditCounts:
 
 
 class EditLedger:
-    """`kept` are edits whose texts are kept here, `turns` those of turns of chats, which are shown.
+    """`made` are edits whose texts are here, `turns` those of turns of chats, which are shown.
     `asked` gives the proposals of a window that wait, oldest first."""
 
     def __init__(self, windows: OpenWindows, asked: Callable[[int], Iterable[Edit]]) -> None:
         self._windows, self._asked = windows, asked
-        self.kept = KeptEdits(windows)
+        self.made = MadeEdits(windows)
         self.turns = TurnEdits()
         # By the id of the window, as the companion told it last.
         self._unwritten: Mapping[int, Sequence[UnwrittenText]] = {}
@@ -71,7 +71,7 @@ class EditLedger:
         """What was written without asking in a window, also what the user has looked at: the newest
         turn first, and oldest first in it."""
         turns: dict[str, list[Edit]] = defaultdict(list)
-        for edit in self.kept.of_window(window_id):
+        for edit in self.made.of_window(window_id):
             if not edit.is_accepted:
                 turns[edit.turn].append(edit)
         return [edit for turn in reversed(turns.values()) for edit in turn]
@@ -86,13 +86,13 @@ class EditLedger:
         texts = self._unwritten.get(window_id, ())
         missing = self._with_texts(window_id, [text for text in texts if text[2]])
         others = {edit.id for edit in missing}
-        own = reversed(self.kept.of_window(window_id))
+        own = reversed(self.made.of_window(window_id))
         return [edit for edit in own if edit.is_accepted and edit.id not in others]
 
     def _with_texts(self, window_id: int, texts: Sequence[UnwrittenText]) -> list[Edit]:
-        """The edits of these texts, and one for each text that is of no kept edit."""
+        """The edits of these texts, and one for each text that is of no known edit."""
         paths = {path for path, _text, _is_missing in texts}
-        own = self.kept.of_window(window_id) if texts else ()
+        own = self.made.of_window(window_id) if texts else ()
         accepted = [edit for edit in own if edit.is_accepted and edit.path in paths]
         # Of several alike the newest.
         known = {(edit.path, edit.after): edit for edit in accepted}
@@ -103,7 +103,7 @@ class EditLedger:
     def counts(self, window_id: int) -> EditCounts:
         return EditCounts(
             sum(1 for _edit in self._asked(window_id)),
-            sum(edit.state is EditState.WRITTEN for edit in self.kept.of_window(window_id)),
+            sum(edit.state is EditState.WRITTEN for edit in self.made.of_window(window_id)),
             sum(is_missing for _path, _text, is_missing in self._unwritten.get(window_id, ())),
         )
 
@@ -119,15 +119,15 @@ class EditLedger:
     # What reviews of edits that are made already need: a book of all of them.
 
     def of_window(self, window_id: int) -> list[Edit]:
-        return [*self.kept.of_window(window_id), *self.turns.of_window(window_id)]
+        return [*self.made.of_window(window_id), *self.turns.of_window(window_id)]
 
     def find(self, id: str) -> Edit | None:
-        return self.kept.find(id) or self.turns.find(id)
+        return self.made.find(id) or self.turns.find(id)
 
     def bring_back(self, edit: Edit) -> None:
         """Among those whose texts are kept here."""
-        self.kept.bring_back(edit)
+        self.made.bring_back(edit)
 
     def replace(self, edit: Edit, by: Edit | None) -> None:
-        self.kept.replace(edit, by)
+        self.made.replace(edit, by)
         self.turns.replace(edit, by)

@@ -176,7 +176,7 @@ def accepted_edits(path: str = "") -> int:
     """How many of them can be undone, in all files or in that one."""
     from GeminiCompanion import plugin
 
-    kept = plugin._host.running.review.ledger.kept.all
+    kept = plugin._host.running.review.ledger.made.all
     return sum(1 for edit in kept if path in ("", edit.path))
 
 

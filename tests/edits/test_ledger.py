@@ -32,7 +32,7 @@ class Ledger(unittest.TestCase):
 
     def add(self, *edits: Edit) -> None:
         for made in edits:
-            self.ledger.kept.add(made)
+            self.ledger.made.add(made)
 
     def test_each_edit_stands_in_one_list(self) -> None:
         self.waiting = [edit("asked", state=EditState.ASKED)]

@@ -74,7 +74,7 @@ class Listing(UnaskedCase):
     def setUp(self) -> None:
         super().setUp()
         # The window still has those of other tests.
-        kept = self.running().review.ledger.kept
+        kept = self.running().review.ledger.made
         for edit in kept.all:
             kept.replace(edit, None)
 

@@ -741,13 +741,13 @@ class WithUnsavedChanges(EditCase):
 
 class Unasked(EditCase):
     def tearDown(self) -> Generator[Any, Any, None]:
-        kept = self.running().review.ledger.kept
+        kept = self.running().review.ledger.made
         for edit in [it for it in kept.of_window(self.window.id()) if it.turn]:
             kept.replace(edit, None)
         yield from super().tearDown()
 
     def gathered(self) -> list[tuple[str, str, str | None]]:
-        edits = self.running().review.ledger.kept.of_window(self.window.id())
+        edits = self.running().review.ledger.made.of_window(self.window.id())
         return [(it.path, it.before.text, it.after) for it in edits if it.turn]
 
     def wrote(self, *diffs: Diff) -> Steps:

@@ -390,8 +390,8 @@ class Elsewhere(SheetCase):
             turn=turn,
             state=EditState.WRITTEN,
         )
-        self.running().review.ledger.kept.add(edit)
-        self.addCleanup(self.running().review.ledger.kept.replace, edit, None)
+        self.running().review.ledger.made.add(edit)
+        self.addCleanup(self.running().review.ledger.made.replace, edit, None)
         self.run_command("turn_changes", turn="t1")
         yield from self.given(TurnTexts, (self.file(),))
         sheet = yield from self.sheet()

@@ -205,7 +205,7 @@ class Unasked(CutSheet, UnaskedCase):
     def pressed_again(self, view: sublime.View, action: str, id: str) -> Steps:
         """What a cut decision left undone is done then."""
         self.decide(view, action, id)
-        book, edit = self.running().review.ledger.kept, id[len(PREFIX) :]
+        book, edit = self.running().review.ledger.made, id[len(PREFIX) :]
         yield lambda: getattr(book.find(edit), "state", EditState.KEPT) is EditState.KEPT
 
     def test_keeping_what_was_typed_in_a_review(self) -> Steps:
@@ -241,7 +241,7 @@ class Unasked(CutSheet, UnaskedCase):
     def opened(self) -> Generator[Any, Any, sublime.View]:
         """The review of the one edit."""
         (edit,) = [
-            it for it in self.running().review.ledger.kept.of_window(self.window.id()) if it.turn
+            it for it in self.running().review.ledger.made.of_window(self.window.id()) if it.turn
         ]
         self.begin(self.running().review.written.open_review(self.window, edit))
         yield self.waiting
@@ -257,7 +257,7 @@ class Unasked(CutSheet, UnaskedCase):
             await self.running().review.written.undo_and_tell(self.window, edit)
             undoing.discard(edit.id)
 
-        left = self.running().review.ledger.kept.of_turn(turn)
+        left = self.running().review.ledger.made.of_turn(turn)
         for edit in left:
             if edit.id not in undoing:
                 undoing.add(edit.id)
@@ -266,7 +266,7 @@ class Unasked(CutSheet, UnaskedCase):
 
     def forgotten(self) -> Steps:
         """The edits, their reviews and the tabs."""
-        kept = self.running().review.ledger.kept
+        kept = self.running().review.ledger.made
         for edit in kept.of_window(self.window.id()):
             kept.replace(edit, None)
         for right in self.waiting():

@@ -243,7 +243,7 @@ class Digests(LargeCase):
     @word("its edit is known")
     def edit_known(self) -> Steps:
         yield from self.until_told()
-        edits = self.running().review.ledger.kept.all
+        edits = self.running().review.ledger.made.all
         yield lambda: edits and edits[-1].path == self.path
 
     words = {"the newest is chosen": lambda t: t.asked.pop(0)["on_select"](0)}

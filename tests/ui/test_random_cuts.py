@@ -132,7 +132,7 @@ class RandomCuts(CuttingCase, ChatCase, UnaskedCase):  # type: ignore[misc]
     def make_unasked(self, name: str) -> None:
         before, path = file_content.read_original(self.write(name, OLD)), self.write(name, NEW)
         id, now = self.window.id(), time.time()
-        self.running().review.ledger.kept.add(
+        self.running().review.ledger.made.add(
             Edit(id, path, before, NEW, "A", now, turn="t", prompt="do", state=EditState.WRITTEN)
         )
 
@@ -301,7 +301,7 @@ class RandomCuts(CuttingCase, ChatCase, UnaskedCase):  # type: ignore[misc]
         yield from self.until_turn()
 
     def end_example(self) -> Steps:
-        kept = self.running().review.ledger.kept
+        kept = self.running().review.ledger.made
         for edit in kept.of_window(self.window.id()):
             kept.replace(edit, None)
         yield from self.until_heard(self.cli)

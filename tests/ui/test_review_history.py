@@ -79,7 +79,7 @@ class HistoryCase(DeskCase):
         yield from self.answer("Undo it" if action == "undone" else "Show it")
 
     def mine(self) -> list[Edit]:
-        return [it for it in self.running().review.ledger.kept.all if it.path == self.path]
+        return [it for it in self.running().review.ledger.made.all if it.path == self.path]
 
     def saved(self) -> list[Edit]:
         """Those of the file that would outlive a crash at this moment."""
@@ -88,7 +88,7 @@ class HistoryCase(DeskCase):
 
     def restart(self, then: Callable[[], object] = lambda: None) -> Steps:
         yield from self.restart_companion(then)
-        yield lambda: any(it.path == self.path for it in self.running().review.ledger.kept.all)
+        yield lambda: any(it.path == self.path for it in self.running().review.ledger.made.all)
 
     @word("the companion restarts")
     def restart_saved(self) -> Steps:
@@ -172,8 +172,8 @@ class Accepted(HistoryCase):
         yield self.saved
         before = self.running().review.history
         yield from self.restart()
-        later = replace(before.edits.kept.all[-1], path=self.path + ".later", id="later")
-        before.edits.kept.add(later)
+        later = replace(before.edits.made.all[-1], path=self.path + ".later", id="later")
+        before.edits.made.add(later)
         edit_store.writer.finish()
         self.assertEqual(len(self.saved()), 1)
 
@@ -211,7 +211,7 @@ class Accepted(HistoryCase):
         told: list[str] = []
         found, panels = history_of(self, told.append), self.panels()
         unknown = Original("", exists=True, note="The file cannot be read.")
-        found.edits.kept.add(Edit(self.window.id(), "a", unknown, "", "", 0.0))
+        found.edits.made.add(Edit(self.window.id(), "a", unknown, "", "", 0.0))
         self.begin(listing(self, found))
         self.assertIn(unknown.note, panels[0]["items"][0].details)
         panels[0]["on_select"](0)
@@ -223,14 +223,14 @@ class Accepted(HistoryCase):
         found, panels = history_of(self), self.panels()
         for number in range(5):
             before = Original("", exists=True)
-            found.edits.kept.add(Edit(self.window.id(), str(number), before, "", "", time.time()))
+            found.edits.made.add(Edit(self.window.id(), str(number), before, "", "", time.time()))
         self.begin(listing(self, found))
         self.assertEqual([it.trigger for it in panels[0]["items"]], ["4", "3", "2"])
 
     def test_a_list_of_all_kinds_has_those_alone_that_it_was_given(self) -> Steps:
         found, panels = history_of(self), self.panels()
         before = Original("", exists=True)
-        found.edits.kept.add(Edit(self.window.id(), "a", before, "", "", time.time()))
+        found.edits.made.add(Edit(self.window.id(), "a", before, "", "", time.time()))
         self.begin(listing(self, found, kind=""))
         yield lambda: panels
         self.assertEqual([it.trigger for it in panels[0]["items"]], [ALL, "a"])
@@ -288,7 +288,7 @@ class Saving(HistoryCase):
 
         self.replace(edit_store, "save_edits", fail)
         for number in range(2):
-            found.edits.kept.add(
+            found.edits.made.add(
                 Edit(1, str(number), Original("", exists=True), "", "", time.time())
             )
             edit_store.writer.finish()
@@ -301,7 +301,7 @@ class Saving(HistoryCase):
         found, panels = self.history(), self.panels()
         folders = tuple(self.window.folders())
         for window_id, path in ((999_999, "closed"), (self.window.id(), "open")):
-            found.edits.kept.add(
+            found.edits.made.add(
                 Edit(window_id, path, Original("", exists=True), "", "", 0.0, folders)
             )
         self.begin(listing(self, found))

@@ -394,7 +394,7 @@ class UnaskedCase(SheetCase):
     """Edits that a CLI made without asking."""
 
     def tearDown(self) -> Steps:
-        kept = self.running().review.ledger.kept
+        kept = self.running().review.ledger.made
         for edit in kept.of_window(self.window.id()):
             kept.replace(edit, None)
         yield from super().tearDown()
@@ -420,7 +420,7 @@ class UnaskedCase(SheetCase):
             prompt="do",
             state=EditState.WRITTEN,
         )
-        self.running().review.ledger.kept.add(edit)
+        self.running().review.ledger.made.add(edit)
         return PREFIX + edit.id
 
     def on_disk(self, name: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any, Generator
 
 import sublime
 from GeminiCompanion import plugin
-from GeminiCompanion.companion.edits import edit_store, kept_edits
+from GeminiCompanion.companion.edits import edit_store, made_edits
 from GeminiCompanion.companion.edits.edit import Edit, EditState
 from GeminiCompanion.companion.ide.events import EditTakenBack
 from GeminiCompanion.companion.ide.questions import FileStamps, FileUndoing
@@ -26,7 +26,7 @@ class UnaskedCase(DeskCase):
     """A CLI that asks nobody."""
 
     def tearDown(self) -> Steps:
-        kept = self.running().review.ledger.kept
+        kept = self.running().review.ledger.made
         for edit in self.edits():
             kept.replace(edit, None)
         if not self.cli.is_closed:
@@ -146,7 +146,7 @@ class UnaskedCase(DeskCase):
 
     @word(r"the newest (\d+) edits are kept")
     def limit(self, count: str) -> None:
-        self.replace(kept_edits, "MAX_UNASKED", int(count))
+        self.replace(made_edits, "MAX_UNASKED", int(count))
 
     @word("the edits of the turn are undone")
     def undo_turn(self) -> Steps:
@@ -165,7 +165,7 @@ class UnaskedCase(DeskCase):
         self.assertIn(words, told)
 
     def edits(self) -> list[Edit]:
-        found = plugin._host.running.review.ledger.kept.all
+        found = plugin._host.running.review.ledger.made.all
         return [it for it in found if it.turn and it.path.startswith(self.folder)]
 
     def listed(self) -> list[str]:

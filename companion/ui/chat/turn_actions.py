@@ -178,7 +178,7 @@ class TurnActions:
         elif edits:
             listed = {
                 (edit.turn, edit.path)
-                for edit in _unseen_edits(self._edits.kept.of_window(window.id()))
+                for edit in _unseen_edits(self._edits.made.of_window(window.id()))
             }
             self._edits.turns.show([edit for edit in edits if (edit.turn, edit.path) not in listed])
             self._show_changes(window)
@@ -189,7 +189,7 @@ class TurnActions:
     async def _show_file(self, window: sublime.Window, path: str, edits: Sequence[Edit]) -> None:
         unasked = [
             edit
-            for edit in _unseen_edits(self._edits.kept.of_window(window.id()))
+            for edit in _unseen_edits(self._edits.made.of_window(window.id()))
             if (edit.turn, edit.path) in ((mine.turn, path) for mine in edits)
         ]
         for edit in unasked or edits:

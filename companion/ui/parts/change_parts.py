@@ -69,11 +69,11 @@ def _edit_kinds(base: Foundation, diffs: DiffParts, review: ReviewParts) -> tupl
     reviews, history, ledger = diffs.reviews, review.history, review.ledger
     unwritten = UnwrittenEdits(base.companion, ledger, base.messages.tell_user)
     proposals = ProposalSource(reviews, review.accepting, review.actions, review.returned, history)
-    unasked = UnaskedEditSource(reviews, review.written, ledger.kept)
+    unasked = UnaskedEditSource(reviews, review.written, ledger.made)
     of_turns = TurnEditSource(reviews, review.written, ledger.turns)
     return (
         EditKind("waiting", ListedKind(WAITING, review.queue), proposals, reviews.updates),
-        EditKind("unasked", ListedKind(UNASKED, review.unasked), unasked, ledger.kept.changes),
+        EditKind("unasked", ListedKind(UNASKED, review.unasked), unasked, ledger.made.changes),
         EditKind("unwritten", ListedKind(UNWRITTEN, unwritten)),
         EditKind("accepted", ListedKind(ACCEPTED, history)),
         EditKind("of_turns", source=of_turns, updates=ledger.turns.changes),

@@ -121,7 +121,7 @@ class Accepting:
         if claimed is None:
             return None
         edit = accepted_edit(claimed, present)
-        self._edits.kept.add(edit)
+        self._edits.made.add(edit)
         return edit
 
     def handle_close(self, view: sublime.View) -> None:

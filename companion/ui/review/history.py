@@ -66,7 +66,7 @@ class EditHistory:
         self._may_save = False
         self._is_stopped = False
         self._problem = ""
-        edits.kept.changes.subscribe(self._save_edits)
+        edits.made.changes.subscribe(self._save_edits)
 
     async def load_edits(self) -> None:
         """Load the edits that earlier runs of the editor saved, once the folder is this one's."""
@@ -83,10 +83,10 @@ class EditHistory:
             return
         self._may_save = True
         # Also removes edits that are too old, excluded by now, or damaged.
-        self.edits.kept.restore(saved)
+        self.edits.made.restore(saved)
 
     def find_edit(self, id: str) -> Edit | None:
-        return self.edits.kept.find(id)
+        return self.edits.made.find(id)
 
     def stop(self) -> None:
         """End the saving: from now on only the next companion saves."""
@@ -102,7 +102,7 @@ class EditHistory:
 
     def _save_edits(self) -> None:
         if self._may_save and not self._is_stopped:
-            self._picture = _with_rules(self.edits.kept.all)
+            self._picture = _with_rules(self.edits.made.all)
             edit_store.writer.do_soon(self._write_edits)
 
     def _write_edits(self) -> None:
@@ -167,7 +167,7 @@ class EditHistory:
             self._tell(problem)
         else:
             written_files.show_again(edit)
-            self.edits.kept.replace(edit, None)
+            self.edits.made.replace(edit, None)
             self._tell(f"{os.path.basename(edit.path)} is as it was before the edit.")
 
     def _refuse_undo(
@@ -187,7 +187,7 @@ class EditHistory:
 
 def newest_undoable(edits: EditLedger, window: sublime.Window) -> Edit | None:
     """The newest accepted edit of the window that can be undone."""
-    own = reversed(edits.kept.of_window(window.id()))
+    own = reversed(edits.made.of_window(window.id()))
     return next((edit for edit in own if edit.is_accepted and not edit.problem), None)
 
 

@@ -79,7 +79,7 @@ class TerminalDecisions:
         if present.is_late or before.is_late or is_same or not present.exists:
             return False
         text = None if present.note else present.text
-        self._edits.kept.add(accepted_edit(replace(claimed, accepted=text), before))
+        self._edits.made.add(accepted_edit(replace(claimed, accepted=text), before))
         if decided.has_conflicts:
             path = claimed.record.path
             texts.return_text(claimed.window, path, before.text, BEFORE)

@@ -44,7 +44,7 @@ class Unasked:
         queue: ReviewQueue,
         tell: Callable[[str], None],
     ) -> None:
-        self._edits, self._kept = edits, edits.kept
+        self._edits, self._made = edits, edits.made
         self._reviews = reviews
         self._queue = queue
         self._tell = tell
@@ -55,12 +55,12 @@ class Unasked:
         edit = _new_edit(window_id, found)
         earlier = self._earlier_edit(edit)
         if earlier is None:
-            self._kept.add(edit)
+            self._made.add(edit)
             return
         whole = replace(edit, before=earlier.before)
         # By the bytes: other line ends are an edit, too.
         is_back = whole.before.exists and whole.before.known_digest == found.after.known_digest
-        self._kept.replace(earlier, None if is_back else whole)
+        self._made.replace(earlier, None if is_back else whole)
 
     async def edit_rows(self, window: sublime.Window) -> list[EditRow]:
         """The window's edits, the newest turn first; choosing one opens its review. Then the open
@@ -84,7 +84,7 @@ class Unasked:
 
     async def show_next(self, window: sublime.Window) -> bool:
         """Show the oldest edit that the user has not looked at; False if there is none."""
-        known = self._kept.of_window(window.id())
+        known = self._made.of_window(window.id())
         unseen = [edit for edit in known if edit.state is EditState.WRITTEN]
         if unseen:
             await self._reviews.open_review(window, unseen[0])
@@ -109,7 +109,7 @@ class Unasked:
             await self._undo_all(window, turn[0].turn)
 
     async def _undo_all(self, window: sublime.Window, turn: str) -> None:
-        edits = self._kept.of_turn(turn)
+        edits = self._made.of_turn(turn)
         undoable = _undoable_edits(edits)
         problems = [await self._reviews.undo_edit(window, edit) for edit in reversed(undoable)]
         found = [problem for problem in problems if problem]
@@ -123,12 +123,12 @@ class Unasked:
 
     async def _show_edit(self, window: sublime.Window, edit: Edit) -> None:
         # It may have gone on while the list was open.
-        now = self._kept.find(edit.id) or self._latest_edit(edit)
+        now = self._made.find(edit.id) or self._latest_edit(edit)
         if now is not None:
             await self._reviews.open_review(window, now)
 
     def _latest_edit(self, edit: Edit) -> Edit | None:
-        alike = [other for other in self._kept.of_turn(edit.turn) if other.path == edit.path]
+        alike = [other for other in self._made.of_turn(edit.turn) if other.path == edit.path]
         return alike[-1] if alike else None
 
     def _edits_by_turn(self, window: sublime.Window) -> list[list[Edit]]:
@@ -140,7 +140,7 @@ class Unasked:
         """The edit that this one goes on with."""
         alike = [
             other
-            for other in self._kept.of_turn(edit.turn)
+            for other in self._made.of_turn(edit.turn)
             if (other.path, other.state) == (edit.path, EditState.WRITTEN)
         ]
         if not alike or edit.problem or alike[-1].problem or self._reviews.is_open(alike[-1]):

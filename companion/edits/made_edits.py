@@ -1,5 +1,5 @@
-"""The edits whose texts are kept here: those that the user accepted, and those that CLIs made
-without asking. Up to some sizes, and those of one kind take nothing from the other."""
+"""The edits that are made and whose texts are here: those that the user accepted, and those that
+CLIs made without asking. Up to some sizes, and those of one kind take nothing from the other."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_KNOWN = 1000
 OpenWindows = Callable[[], Mapping[int, "tuple[str, ...]"]]
 
 
-class KeptEdits:
+class MadeEdits:
     """The edits of one companion, oldest first."""
 
     def __init__(self, windows: OpenWindows) -> None:
