@@ -13,6 +13,7 @@ from unittest import mock
 
 from GeminiCompanion.companion.agent import turn_events as events
 from GeminiCompanion.companion.agent.acp import messages, session_list
+from GeminiCompanion.companion.agent.acp.content_blocks import ContentBlock
 from GeminiCompanion.companion.agent.acp.session_list import ListedSession
 from GeminiCompanion.companion.agent.agent import Agent, Options
 from GeminiCompanion.companion.agent.agents import command_agent
@@ -69,6 +70,19 @@ class Repeated(unittest.TestCase):
         (turn,) = turns.finish_turns("")
         calls = [it.body for it in turn.events if isinstance(it.body, events.ToolCall)]
         self.assertEqual([it.call_id for it in calls], ids)
+
+    def test_what_a_call_has_shown_is_told_between_its_beginning_and_its_end(self) -> None:
+        turns = repeated_turns.RepeatedTurns(
+            GeminiCli("/w", False), "c", datetime.now(timezone.utc)
+        )
+        block = ContentBlock("resource_link", "file:///a", "a")
+        turns.take_update(messages.AgentMessageChunk("", {}, (block,)))
+        turns.take_update(messages.ToolCallStart("1", "Look", "read", "completed", blocks=(block,)))
+        (turn,) = turns.finish_turns("")
+        found = [event.body for event in turn.events]
+        shown = [(at, it.call_id) for at, it in enumerate(found) if isinstance(it, events.Resource)]
+        self.assertEqual(shown, [(0, ""), (2, "1")])
+        self.assertIsInstance(found[1], events.ToolCall)
 
 
 class OfTerminal(unittest.IsolatedAsyncioTestCase):

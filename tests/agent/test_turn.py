@@ -135,13 +135,15 @@ class Turns(unittest.IsolatedAsyncioTestCase):
     async def test_what_a_call_shows_is_told_once_and_before_its_result(self) -> None:
         turn = self.started()
         block = ContentBlock("resource", "x:log", text="a\n" * 200_000)
-        for status in ("", "in_progress", "completed"):
+        for status in ("pending", "in_progress", "completed"):
             turn.take_update(replace(shell(status=status), blocks=(block, block)))
         self.end()
         await self.over(turn)
         kinds = [type(it) for it in self.stage.story]
         (shown,) = self.stage.of(events.Resource)
-        self.assertLess(kinds.index(events.Resource), kinds.index(events.ToolResult))
+        self.assertEqual(kinds[:2], [events.ToolCall, events.Resource])
+        self.assertEqual(len(self.stage.of(events.ToolCall)), 1)
+        self.assertIn(events.ToolResult, kinds[2:])
         self.assertEqual((shown.call_id, len(shown.text), shown.is_long), (SHELL, 256 * 1024, True))
         self.assertEqual(shown.size, 400_000)
 

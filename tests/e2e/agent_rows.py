@@ -35,6 +35,11 @@ NEWEST = os.path.join(HERE, "newest_agents")
 NODE = os.path.join(HERE, "node_modules", ".bin", "node")
 # What makes the newest Claude Code offer its tools for plans.
 WITH_TASKS = {"CLAUDE_CODE_ENABLE_TODO_TOOLS": "1"}
+# An image of one pixel.
+DOT = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJg"
+    "gg=="
+)
 Call = Mapping[str, Any]
 
 
@@ -79,8 +84,8 @@ class Agent:
     `begins_before_it_asks`, as it tells its calls; it `tells_pieces` of a file for an edit, not all
     of it; and it `keeps_commands` that last longer until it ends itself. Whether a session
     `takes_folders` beside its own, whether a fork of it `remembers_in_fork`, and whether its turn
-    is `steered` by messages. `look` is a call that reads an image for the model, `delegate` one
-    that has a subagent do what some words say."""
+    is `steered` by messages. `look` is a call that reads an image for the model, which
+    a chat `shows` so (a pattern), `delegate` one that has a subagent do what some words say."""
 
     id: str
     key: Callable[[str], Credentials]
@@ -106,6 +111,7 @@ class Agent:
     takes_folders: bool = False
     remembers_in_fork: bool = True
     steered: bool = False
+    shows: str = ""
     look: Callable[[str], Call] = lambda path: call("read_file", file_path=path)
     delegate: Callable[[str], Call] = lambda words: call("task", **task("general", words))
     server: Callable[[], Any] = AnyModelServer
@@ -238,6 +244,7 @@ ROWS = (
         tells_pieces=True,
         takes_folders=True,
         look=lambda path: call("Read", file_path=path),
+        shows="image  1 × 1, 70 bytes",
         delegate=lambda words: call(
             "Task", **task("general-purpose", words), run_in_background=False
         ),
@@ -259,6 +266,7 @@ ROWS = (
         tells_output=True,
         asks_editor=call("editor_open_files"),
         look=lambda path: call("read", filePath=path),
+        shows="image  1 × 1, 70 bytes",
     ),
     Agent(
         "codex",
@@ -275,6 +283,7 @@ ROWS = (
         keeps_commands=True,
         takes_folders=True,
         look=lambda path: in_code("view_image", {"path": path}),
+        shows=r"/.*/dot\.png",
         delegate=lambda words: call("spawn_agent", task_name="look", message=words),
         steered=True,
         asks_editor=in_code("mcp__editor__open_files", {}),

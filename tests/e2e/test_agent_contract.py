@@ -13,7 +13,7 @@ from base64 import b64decode
 from typing import Any
 
 from agent_case import AgentCase, of, text
-from agent_rows import AGENTS, NEWEST_CLAUDE, Agent, Proxy
+from agent_rows import AGENTS, DOT, NEWEST_CLAUDE, Agent, Proxy
 from GeminiCompanion.companion.agent import failure
 from GeminiCompanion.companion.agent import turn_events as events
 from GeminiCompanion.companion.agent.failure import AgentError
@@ -22,12 +22,6 @@ from GeminiCompanion.companion.agent.processes.runner import Launch
 from GeminiCompanion.companion.agent.turn.outcomes import CallDecision
 from GeminiCompanion.companion.agent.turn.turn import Turn
 from scripted import COMMAND, VERSION
-
-# A picture of one point, in base64.
-DOT = (
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJg"
-    "gg=="
-)
 
 
 class Tab(OpenFiles):

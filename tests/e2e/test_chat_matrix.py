@@ -12,6 +12,7 @@ import shutil
 import signal
 import tempfile
 import unittest
+from base64 import b64decode
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from unittest import mock
 
 import scripted
 from agent_case import PROGRAM
-from agent_rows import AGENTS, NEWEST_CLAUDE, Agent, Proxy
+from agent_rows import AGENTS, DOT, NEWEST_CLAUDE, Agent, Proxy
 from chat_case import LINE
 from editor import Editor
 from GeminiCompanion.companion.agent.failure import AgentError
@@ -147,6 +148,16 @@ class InTab(unittest.TestCase):
         until(lambda: self.editor.do("proposal", self.path) == text)
 
     # The situations.
+
+    def test_an_image_of_the_agent_has_a_line_below_its_call(self) -> None:
+        if not self.row.shows:
+            self.skipTest(f"{self.row.name} tells of images by words alone")
+        path = os.path.join(self.folder, "dot.png")
+        with open(path, "wb") as file:
+            file.write(b64decode(DOT))
+        self.say("look at it", [self.row.look(path)], ["A dot."])
+        text = self.until_shown("✓", "→")
+        self.assertRegex(text, rf"▏ ✓ .*\n▏   → {self.row.shows}")
 
     def test_an_answer_is_shown_while_it_comes(self) -> None:
         gate = Gate()

@@ -18,7 +18,7 @@ from typing import Any, Dict, List
 from unittest import mock
 
 from agent_case import ROOT
-from agent_rows import AGENTS, NEWEST_CLAUDE, STEP, Proxy
+from agent_rows import AGENTS, DOT, NEWEST_CLAUDE, STEP, Proxy
 from agent_rows import Agent as Row
 from aiohttp import FormData
 from api_case import ApiCase, data, said
@@ -30,11 +30,6 @@ from GeminiCompanion.tests.support import until
 from hanging_pipe import HangingPipe, needs_pipes
 from model_server import Gate, call
 
-# An image of one pixel.
-DOT = (
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJg"
-    "gg=="
-)
 DOCUMENT = os.path.join(ROOT, "docs", "agents.md")
 ONCE, ALWAYS, MODIFY, NO = "proceed_once", "proceed_always", "modify_with_editor", "cancel"
 ALWAYS_FOLDER = "proceed_always_tool"

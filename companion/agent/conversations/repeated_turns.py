@@ -114,12 +114,12 @@ class RepeatedTurns:
 
     def _take_call(self, turn: _Turn, news: ToolCallUpdate) -> None:
         """A call is told with its end, when all of it is known."""
-        for block in news.blocks if news.is_over else ():
-            turn.log.add_event(resource_event(block, news.id))
         told = turn.calls[news.id] = messages.joined_call(turn.calls.get(news.id), news)
         if told.is_over and news.id not in turn.over:
             turn.over.add(news.id)
             call = self._introduce_call(turn, told)
+            for block in news.blocks:
+                turn.log.add_event(resource_event(block, news.id))
             is_done = told.status == "completed"
             turn.log.add_event(ToolExecution(call.id, call.name, COMPLETED if is_done else FAILED))
             short = replace(call, text=_shortened_result(call.text))

@@ -140,6 +140,12 @@ class CallTracker:
             self._calls.report_state(call, EXECUTING)
         self._calls.output_of(call, told)
 
+    def introduce_call(self, told: ToolCallUpdate) -> None:
+        """Tell of the call, before what the update shows of it; `take_update` has to follow."""
+        call = self._calls.take_update(told)
+        if call is not None:
+            self._calls.introduce_call(call)
+
     def take_words(self, call_id: str, text: str) -> bool:
         """A subagent says something; whether the call that runs it is known."""
         call = self._calls.known_call(call_id)

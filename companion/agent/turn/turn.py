@@ -263,6 +263,8 @@ class Turn:
         elif isinstance(said, messages.Notice):
             self._log.add_event(Thought(WARNING, said.text))
         elif isinstance(said, messages.ToolCallUpdate):
+            if said.blocks:
+                self._calls.introduce_call(said)
             await self._resources.show_blocks(said.blocks, said.id)
             await self._calls.take_update(said)
         elif isinstance(said, BESIDE):
