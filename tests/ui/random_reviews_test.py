@@ -169,7 +169,7 @@ class RandomReview:
 
     def propose(self, it: ShownProposal) -> None:
         """The CLI has another proposal for the file."""
-        if it.is_edited:
+        if it.leaves_tab:
             self.kept.append(it.text)
         self.open.remove(it)
         newer = self.show(it.path, it.file)
@@ -463,7 +463,7 @@ class RandomReview:
     def release(self, it: ShownProposal) -> None:
         before = self.rejections(it)
         self.command("release_diff", it)
-        if it.is_whole and not it.is_edited:
+        if it.is_whole and not it.leaves_tab:
             self.kept.append(it.text)
         self.was_rejected(it, before)
 
@@ -476,7 +476,7 @@ class RandomReview:
         return len(self.told_of(it, "Rejected"))
 
     def was_rejected(self, it: ShownProposal, before: int) -> None:
-        if it.is_edited:
+        if it.leaves_tab:
             self.kept.append(it.text)
         until(lambda: self.rejections(it) > before, "the CLI is told of a rejection")
         self.is_gone(it)

@@ -43,6 +43,7 @@ class ShownProposal:
         self.undone: list[tuple[str, bool]] = []
         self.dropped: set[int] = set()
         self.comments: list[str] = []
+        self.has_left_side = open_diffs.partner_view(view).is_valid()
         self._proposed_rows = rows(proposed)
         self._read()
         is_small = max(len(self.old), len(proposed)) <= large.LARGE
@@ -83,6 +84,11 @@ class ShownProposal:
     @property
     def is_edited(self) -> bool:
         return self.is_whole and self.text != self.proposed
+
+    @property
+    def leaves_tab(self) -> bool:
+        """Whether a rejection leaves the user's text, which is not that of the file beside it."""
+        return self.is_edited and not (self.has_left_side and self.text == self.old)
 
     @property
     def is_all_dropped(self) -> bool:

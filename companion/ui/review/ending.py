@@ -35,13 +35,15 @@ class ClaimedDiff:
     """A diff whose decision belongs to whoever claimed it.
 
     `text` is the proposal as the user had it, None if the view has only the beginning. `accepted`
-    is all of the text that they accepted; None if they did not, or if it is not known.
+    is all of the text that they accepted; None if they did not, or if it is not known. It
+    `is_as_before` where the text is the one that the left side showed of the file.
     """
 
     record: DiffRecord
     view: sublime.View
     original: sublime.View
     text: str | None
+    is_as_before: bool
     accepted: str | None = None
 
     @property
@@ -54,11 +56,6 @@ class ClaimedDiff:
         """Whether the user may have changed the text. A count of changes would not survive a
         restart."""
         return self.text is not None and text_digest(self.text) != self.record.proposed_digest
-
-    @property
-    def is_as_before(self) -> bool:
-        """Whether the text is the one that the left side shows of the file."""
-        return self.original.is_valid() and texts.text_of(self.original) == self.text
 
 
 def acceptance_doubts(
@@ -147,7 +144,9 @@ def claim_diff(view: sublime.View) -> ClaimedDiff | None:
     if record is None:
         return None
     text = texts.text_of(view) if record.is_whole else None
-    return ClaimedDiff(record, view, partner_view(view), text)
+    original = partner_view(view)
+    is_as_before = original.is_valid() and texts.text_of(original) == text
+    return ClaimedDiff(record, view, original, text, is_as_before)
 
 
 def close_diff(claimed: ClaimedDiff, keyboard: sublime.View | None) -> None:
