@@ -63,7 +63,7 @@ class WaitingBlocks:
 
     @property
     def questions(self) -> tuple[ChatQuestion, ...]:
-        """The same object as long as nothing changes."""
+        """What waits, in one object as long as nothing changes."""
         if self._questions is None:
             self._questions = tuple(block.question for block in self._waiting.values())
         return self._questions

@@ -28,8 +28,8 @@ class OtherFolders:
 def find_other_folders(
     cli: AgentCli, workspace: str, folders: Sequence[str], capabilities: AgentCapabilities
 ) -> OtherFolders:
-    """Those of the folders (absolute paths) that a session of the workspace gets. One that lies in
-    another is left to that, and one that is not there is left out without a word. Blocks."""
+    """The folders, of these (absolute paths), that a session of the workspace gets. One that lies
+    in another is left to that, and one that is not there is left out without a word. Blocks."""
     if not capabilities.takes_folders:
         return OtherFolders()
     given: list[str] = []
@@ -61,6 +61,6 @@ def _refusal_of(cli: AgentCli, workspace: str, folder: str) -> Words:
 
 
 def _is_below(path: str, folder: str) -> bool:
-    """Of real paths; also of the folder itself."""
+    """Whether the path is below the folder, or the folder itself. Both are real paths."""
     inner, outer = (comparable_path(each, IGNORE_CASE).rstrip("/") for each in (path, folder))
     return (inner + "/").startswith(outer + "/")

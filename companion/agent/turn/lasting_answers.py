@@ -138,7 +138,7 @@ def _edit_coverage(files: Sequence[str], roots: Sequence[str]) -> Coverage:
 
 
 def _folder_name(folder: str, workspace: str) -> Words:
-    """As it is seen from the workspace; whole if it is not in that."""
+    """The folder as it is seen from the workspace; whole if it is not in that."""
     if folder == workspace:
         return WORKSPACE
     is_inner = folder.startswith(os.path.join(workspace, ""))

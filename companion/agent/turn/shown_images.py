@@ -30,8 +30,8 @@ class ShownImage(NamedTuple):
 
 
 class ShownImages:
-    """Those of one conversation, in a folder inside the conversation's own. All methods block, and
-    raise OSError."""
+    """The images of one conversation, in a folder inside the conversation's own. All methods block,
+    and raise OSError."""
 
     def __init__(self, folder: str) -> None:
         self.folder = os.path.join(folder, "images")
@@ -55,7 +55,7 @@ class ShownImages:
         return ShownImage(id, name, kind.media_type, len(data), kind.width, kind.height)
 
     def size_of(self, id: str) -> int | None:
-        """In bytes; None if there is none with this id."""
+        """The image's size in bytes; None if there is none with this id."""
         return next((size for name, size in self._sizes().items() if _id_of(name) == id), None)
 
     def read_data(self, id: str) -> bytes | None:
@@ -81,5 +81,5 @@ class ShownImages:
 
 
 def _id_of(name: str) -> str:
-    """That of the image with this name of a file."""
+    """The id of the image with this name of a file."""
     return os.path.splitext(name)[0]

@@ -29,8 +29,8 @@ KEEPING = 10.0
 
 
 class ShownResources:
-    """Those of one turn. The agent tells the content of a call again with each update, so each is
-    told once."""
+    """What one turn has shown. The agent tells the content of a call again with each update, so
+    each is told once."""
 
     def __init__(self, log: EventLog, images: ShownImages) -> None:
         self._log, self._images = log, images

@@ -40,7 +40,7 @@ class Seats(Protocol):
         """The window for a file of the CLI, and the CLI's session there. None if there is none."""
 
     def windows(self) -> Iterable[Workspace]:
-        """Those in which it has a session."""
+        """The windows in which the CLI has a session."""
 
 
 class ClaudeCall(NamedTuple):

@@ -112,7 +112,8 @@ class WaitingDiffs:
 
     def _shown(self, session_id: str, path: str) -> DiffCall | None:
         calls = self._calls.values()
-        return next((it for it in calls if it.is_shown and it.is_about(session_id, path)), None)
+        shown = (call for call in calls if call.is_shown)
+        return next((call for call in shown if call.is_about(session_id, path)), None)
 
     async def _show(self, call: DiffCall) -> None:
         call.is_shown = True
@@ -155,7 +156,8 @@ async def check_sharing(workspace: Workspace, path: str) -> None:
 
 
 def _decision_result(text: str | None) -> bytes:
-    """With `FILE_SAVED` comes the text that the CLI writes, also an empty one."""
+    """The answer to the call. With `FILE_SAVED` comes the text that the CLI writes, also an empty
+    one."""
     if text is None:
         return encode_json({"content": text_content(REJECTED)})
     value = {"content": [*text_content(ACCEPTED), *text_content(text)]}

@@ -41,7 +41,9 @@ class Pictures:
         if not pictures or not view.is_primary():
             return
         mark = self._wanted[known] = object()
-        regions = [sublime.Region(begin + it.start, begin + it.end) for it in pictures]
+        regions = [
+            sublime.Region(begin + picture.start, begin + picture.end) for picture in pictures
+        ]
         # They move with the text until the files are read.
         view.add_regions(KEY.format(number), regions, flags=sublime.HIDDEN)
         for place, picture in enumerate(pictures):

@@ -42,7 +42,7 @@ class Sight:
         self._moved: dict[str, float] = {}
 
     def forget(self, keys: Iterable[FullKey]) -> None:
-        """These wait no more."""
+        """Questions with these keys wait no more."""
         for key in keys:
             self._seen.pop(key, None)
 

@@ -146,7 +146,7 @@ class WaitingQuestions:
         return is_here and self.sight.is_whole(asked.key, place[1] - place[0])
 
     def read_questions(self, chat: ChatView) -> list[WaitingQuestion]:
-        """Those of the chat that the user has seen as a whole, and for a while."""
+        """The questions of the chat that the user has seen as a whole, and for a while."""
         self._look_at(chat)
         found = find_question_places(chat.document, chat.waiting_questions)
         waiting = [WaitingQuestion(chat, question) for question in chat.waiting_questions]
