@@ -213,6 +213,35 @@ class InTab(unittest.TestCase):
         self.until_over("It ran.")
         self.assertEqual(self.read(), "plum\n")
 
+    def test_what_is_asked_at_once_is_allowed_together_once_it_was_in_sight(self) -> None:
+        paths = [f"{self.path}.{number}" for number in range(3)]
+        calls = [self.row.run(f"echo plum > '{path}'") for path in paths]
+        # These agents ask about one after the other, unless their subagents do.
+        self.say("run all", calls, ["They ran."])
+        self.until_shown("▏ ? May it use ", "\n▏   [")
+        self.assertFalse([path for path in paths if os.path.exists(path)])
+
+        def are_made() -> bool:
+            self.editor.do("command", "gemini_companion_allow_all_shown")
+            return all(map(os.path.exists, paths))
+
+        until(are_made)
+        self.until_over("They ran.")
+
+    def test_all_that_is_asked_is_denied_at_once(self) -> None:
+        paths = [f"{self.path}.{number}" for number in range(3)]
+        calls = [self.row.run(f"echo plum > '{path}'") for path in paths]
+        self.say("run all", calls, ["As you wish."])
+        self.until_shown("▏ ? May it use ", "\n▏   [")
+
+        def is_over() -> bool:
+            self.editor.do("command", "gemini_companion_deny_all")
+            shown = self.shown()
+            return "▏ ⊘ " in shown and " token" in shown.rpartition("\n▏ ")[2]
+
+        until(is_over)
+        self.assertFalse([path for path in paths if os.path.exists(path)])
+
     def test_a_command_that_hides_its_end_is_allowed_only_after_that_was_in_sight(self) -> None:
         padding = "".join(f"echo harmless {number}\n" for number in range(120))
         line = f"{padding}echo plum > '{self.path}'"
