@@ -10,7 +10,7 @@ from ...edits.ledger import EditLedger
 from ..review.accepting import Accepting, about_diff
 from ..review.actions import Actions
 from ..review.conflicts import Conflicts
-from ..review.diff_decisions import DiffDecisions
+from ..review.diff_decisions import DiffDecisions, MadeEditDecider, ProposalDecider
 from ..review.history import EditHistory, open_windows
 from ..review.notes import Notes
 from ..review.open_diffs import asked_edits
@@ -54,9 +54,9 @@ class ReviewParts:
         self.owners = Owners(sessions, chat_edits, self.returned)
         self.actions = Actions(companion, messages, base.keyboard, reviews, self.owners)
         self.accepting = Accepting(reviews, self.actions, self.conflicts, ledger, *told)
-        self.decisions = DiffDecisions(
-            reviews, messages, self.accepting, self.actions, self.written
-        )
+        proposals = ProposalDecider(self.accepting, self.actions)
+        made = MadeEditDecider(self.written)
+        self.decisions = DiffDecisions(reviews, messages, proposals, made)
         self.single_changes = SingleChanges(reviews, tell, self.decisions.reject_diff)
         self.queue = ReviewQueue(ledger, reviews, tell)
         self.unasked = Unasked(ledger, self.written, self.queue, tell)
