@@ -75,8 +75,10 @@ function members(text) {
   return Object(attempt(() => JSON.parse(text), {}));
 }
 
-/** The windows whose folders hold `folder`, that of the terminal first. */
+/** The windows whose folders hold `folder`, that of the terminal first; none for an agent of a chat,
+ * which tells and asks all that there. */
 function windows(folder) {
+  if (process.env.GEMINI_COMPANION_CHAT) return [];
   const root = cli.place.in_home ? path.join(__dirname, '..', '..') : os.tmpdir();
   const isOwn = (window) => Number(String(window.port) === process.env[cli.variables.port]);
   const place = attempt(() => ownFolder(root, cli.place.folder), '');

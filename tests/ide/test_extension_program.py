@@ -173,6 +173,11 @@ class Program(Hooks):
         self.assertNotIn(KEY, "".join(window.received))
         self.assertEqual(other.received, [])
 
+    def test_in_an_agent_of_a_chat_nothing_is_sent(self) -> None:
+        window = self.window(self.work, answer='{"decision": "ask", "systemMessage": "m"}')
+        self.assertEqual(self.hook(event="BeforeTool", GEMINI_COMPANION_CHAT="1"), "{}")
+        self.assertEqual(window.received, [])
+
     def test_of_several_windows_that_of_the_terminal_is_asked_first(self) -> None:
         windows = [self.window(self.work, answer=context(str(n))) for n in range(3)]
         for number, window in enumerate(windows):

@@ -43,6 +43,8 @@ NO_MARK = re.compile(r"(?!)")
 PATIENCE = 0.15
 # The file of our home that says that the user's own login was used.
 OWN_USED = "own-login"
+# With this the extension in the user's home keeps silent: the chat hears all by itself.
+IN_CHAT = {"GEMINI_COMPANION_CHAT": "1"}
 NO_CHANGES: Mapping[str, str | None] = {}
 
 
@@ -254,7 +256,12 @@ class AgentCli:
         takes one away), which change nothing that leads it to our home or makes it ask; a key among
         them is passed on in the way of its kind, and an address only with its key."""
         if credentials.kind == OWN:
-            found = {**with_changes(users_variables(), env), **self.own_variables(), **more}
+            found = {
+                **with_changes(users_variables(), env),
+                **IN_CHAT,
+                **self.own_variables(),
+                **more,
+            }
         else:
             ways = {*self.key_variables, *self.url_variables}
             env = {name: env[name] for name in env if name not in ways}
