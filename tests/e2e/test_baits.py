@@ -19,9 +19,11 @@ from agent_rows import AGENTS, NEWEST_CLAUDE, Proxy
 from agent_rows import Agent as Row
 from baits import BAITS, Bait, Marks, make_endless, make_workspace
 from GeminiCompanion.companion.agent import turn_events as events
+from GeminiCompanion.companion.agent.credentials import Credentials
 from GeminiCompanion.companion.agent.failure import AgentError
 from GeminiCompanion.companion.agent.processes.runner import Launch
 from model_server import call
+from test_own_login import LOGIN, OF_USER, make_home
 
 from tests.support import until
 
@@ -51,6 +53,11 @@ FALLS_FOR = {
 }
 # Who reads on by itself in a file without an end.
 WAITS = ("opencode",)
+# Keys that an agent may look for in a file of the workspace.
+KEYS = (
+    "GEMINI_API_KEY", "GOOGLE_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY",
+    "ANTHROPIC_AUTH_TOKEN",
+)  # fmt: skip
 SERVER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "tool_server.py")
 
 
@@ -60,6 +67,7 @@ class Baited(AgentCase):
     row: Row
     proxy: Proxy
     real = False
+    falls_for = ""
 
     @classmethod
     def setUpClass(cls) -> None:
@@ -72,7 +80,11 @@ class Baited(AgentCase):
         cls.addClassCleanup(cls.proxy.server_close)
         cls.addClassCleanup(cls.proxy.shutdown)
         super().setUpClass()
-        cls.run_soon(cls.agent.account.configure_credentials(cls.row.key(cls.model.url)))
+        cls.run_soon(cls.agent.account.configure_credentials(cls.credentials()))
+
+    @classmethod
+    def credentials(cls) -> Credentials:
+        return cls.row.key(cls.model.url)
 
     @classmethod
     def launch(cls, *_given: Any, **more: Any) -> Launch:
@@ -140,8 +152,8 @@ class Baited(AgentCase):
 
     async def test_the_baits_spring_where_the_workspace_is_trusted(self) -> None:
         trusting = await self.another_agent(trusts_workspaces=True)
-        await trusting.account.configure_credentials(self.row.key(self.model.url))
-        wanted = FALLS_FOR[self.row.id]
+        await trusting.account.configure_credentials(self.credentials())
+        wanted = self.falls_for or FALLS_FOR[self.row.id]
         self.lay(*(it for it in BAITS if it.name in (self.row.id, wanted)))
         # Some of them keep the agent from answering.
         asked = asyncio.ensure_future(trusting.send_message(self.workspace, "greet who trusts"))
@@ -196,5 +208,57 @@ class Codex(Baited):
     row = AGENTS["codex"]
 
 
+class AtHome(Baited):
+    """With the user's own login, and settings of theirs by which nobody is asked."""
+
+    home = ""
+
+    @classmethod
+    def credentials(cls) -> Credentials:
+        return LOGIN
+
+    @classmethod
+    async def another_agent(cls, *given: Any, **more: Any) -> Any:
+        if not cls.home:
+            cls.home = os.path.join(cls.root, "home")
+            patch = make_home(cls.row, cls.home, cls.model.url, cls.proxy)
+            patch.start()
+            cls.addClassCleanup(patch.stop)
+        return await super().another_agent(*given, **more)
+
+    async def test_the_key_is_the_users_whatever_the_workspace_says(self) -> None:
+        self.lay(*(it for it in self.baits() if it.name == self.row.id))
+        self.write(".env", "".join(f"{name}=evil\n" for name in KEYS))
+        del self.model.keys[:]
+        self.assertEqual(text(await self.play("greet", ["Hello."])), "Hello.")
+        self.assertEqual(set(self.model.keys), {OF_USER})
+
+
+class GeminiCliAtHome(AtHome):
+    row = AGENTS["gemini"]
+
+
+class QwenCodeAtHome(AtHome):
+    row = AGENTS["qwen"]
+    # It starts no tool server of a workspace there.
+    falls_for = "qwen-hooks"
+
+
+class ClaudeCodeAtHome(AtHome):
+    row = AGENTS["claude"]
+
+
+class NewestClaudeCodeAtHome(AtHome):
+    row = NEWEST_CLAUDE
+
+
+class OpenCodeAtHome(AtHome):
+    row = AGENTS["opencode"]
+
+
+class CodexAtHome(AtHome):
+    row = AGENTS["codex"]
+
+
 # The others have their tests.
-del Baited
+del Baited, AtHome

@@ -30,14 +30,28 @@ from GeminiCompanion.companion.agent.conversations.held_session import REMINDED
 from GeminiCompanion.companion.agent.conversations.repeated_turns import TAKEN_OVER
 from GeminiCompanion.companion.agent.credentials import OWN, Credentials
 from GeminiCompanion.companion.agent.failure import AgentError
+from GeminiCompanion.companion.agent.launches import Chosen
 from GeminiCompanion.companion.agent.processes import own_sessions
 from GeminiCompanion.companion.agent.processes.runner import STARTING, Launch
 from GeminiCompanion.companion.agent.supported import CLIS
 from GeminiCompanion.companion.agent.turn.outcomes import CallDecision
 from GeminiCompanion.companion.agent.turn_events import Error, Thought, ToolConfirmation, ToolResult
 from served import until, write_settings
+from test_matrix import table, write_cell
 
-OF_USER = "the-users-key"
+# Asked before a test has an environment of its own.
+WRITES_SEEN = bool(os.environ.get("WRITE_SEEN"))
+OF_USER, OF_GATEWAY = "the-users-key", "a-gateways-key"
+# As pnpm writes it for a global program that Node runs, and for a native one.
+BY_NODE = """#!/bin/sh
+basedir=$(dirname "$(echo "$0" | sed -e 's,\\\\,/,g')")
+if [ -x "$basedir/node" ]; then
+  exec "$basedir/node"  "{program}" "$@"
+else
+  exec node  "{program}" "$@"
+fi
+"""
+NATIVE = '#!/bin/sh\nexec "{program}" "$@"\n'
 LOGIN = Credentials(OWN)
 NO, ONCE = "cancel", "proceed_once"
 
@@ -131,17 +145,54 @@ HOMES = {
 }
 
 
+def gateway(id: str, url: str) -> tuple[Mapping[str, Any], Mapping[str, str]]:
+    """The settings and the variables of a user whose key stands in the environment alone, with the
+    address of a gateway where the agent takes it from there."""
+    if id == "gemini":
+        auth = {"security": {"auth": {"selectedType": "gemini-api-key"}}}
+        settings = {**auth, "model": {"name": GEMINI_MODEL}}
+        variables = {"GEMINI_API_KEY": OF_GATEWAY, "GOOGLE_GEMINI_BASE_URL": url}
+        return {".gemini/settings.json": settings}, variables
+    if id == "qwen":
+        auth = {"security": {"auth": {"selectedType": "openai"}}}
+        settings = {**auth, "tools": {"useRipgrep": False}}
+        variables = {"OPENAI_BASE_URL": f"{url}/v1", "OPENAI_MODEL": MODEL}
+        return {".qwen/settings.json": settings}, {**variables, "OPENAI_API_KEY": OF_GATEWAY}
+    if id == "claude":
+        return {}, {"ANTHROPIC_AUTH_TOKEN": OF_GATEWAY, "ANTHROPIC_BASE_URL": url}
+    files = dict(HOMES[id](url))
+    if id == "opencode":
+        name = ".config/opencode/opencode.json"
+        del files[".local/share/opencode/auth.json"]
+        options = {"baseURL": f"{url}/v1", "apiKey": "{env:GATEWAY_KEY}"}
+        provider = {**files[name]["provider"]["mine"], "options": options}
+        files[name] = {**files[name], "provider": {"mine": provider}}
+    else:
+        del files[".codex/auth.json"]
+        told = str(files[".codex/config.toml"])
+        asked = told.replace("requires_openai_auth = true", 'env_key = "GATEWAY_KEY"')
+        files[".codex/config.toml"] = asked
+    return files, {"GATEWAY_KEY": OF_GATEWAY}
+
+
 def make_home(row: Row, home: str, url: str, proxy: Proxy) -> Any:
     """The user's home, with a login for the model at the URL, and settings by which nobody is
     asked. Gives what is to be patched for the agent to find it."""
-    for name, content in HOMES[row.id](url).items():
+    return patched_home(HOMES[row.id](url), home, proxy.variables)
+
+
+def patched_home(files: Mapping[str, Any], home: str, variables: Mapping[str, str]) -> Any:
+    """The user's home with these files. Gives what is to be patched for an agent with these
+    variables to find it."""
+    for name, content in files.items():
         path = os.path.join(home, name)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w", encoding="utf-8") as file:
             file.write(content if isinstance(content, str) else json.dumps(content))
     # What else there is on this machine may be for another agent.
-    variables = {**inherited_variables(), "HOME": home, **proxy.variables}
-    return mock.patch.dict(os.environ, variables, clear=True)
+    return mock.patch.dict(
+        os.environ, {**inherited_variables(), "HOME": home, **variables}, clear=True
+    )
 
 
 async def in_terminal(launch: Launch, root: str, folder: str, words: str) -> None:
@@ -259,6 +310,64 @@ class WithOwnLogin(AgentCase):
         self.assertEqual((text(story), of(Thought, story)), ("Here.", []))
         self.assertIn("the word is plum", str(self.model.told()))
         self.assertEqual(await own_sessions.list_own_sessions(backend, known, self.workspace), ())
+
+    def assert_seen(self, seen: str) -> None:
+        """The cell of this test in the table has the words."""
+        situation = self._testMethodName[len("test_") :].replace("_", " ")
+        if WRITES_SEEN:
+            write_cell(situation, self.row.name, seen)
+        self.assertEqual(table().get((situation, self.row.name)), seen)
+
+    async def answer_of(self, launch: Launch) -> list[str]:
+        """The keys with which the model was asked by an agent of its own, which has answered."""
+        said = f"hello ({self._testMethodName})"
+        self.model.will_play(said, ["Hi."])
+        # It may still ask for titles and the like.
+        await self.agent.backends[None].pool.stop()
+        del self.model.keys[:]
+        state = os.path.join(tempfile.mkdtemp(dir=self.root), "state")
+        other = Agent(Options(launch, state))
+        await other.account.configure_credentials(LOGIN)
+        try:
+            turn = await other.send_message(self.workspace, said)
+            self.assertEqual(text(await self.rest(turn)), "Hi.")
+        finally:
+            await other.stop()
+        return sorted(set(self.model.keys))
+
+    async def test_own_login(self) -> None:
+        self.assertIn("Hi.", text(await self.say("hello", ["Hi."])))
+        line = f"echo plum > '{self.file}'"
+        for number, call in enumerate((self.row.write(self.file, "plum\n"), self.row.run(line))):
+            story = await self.say(f"do {number}", [call], ["Well."], decide=NO)
+            self.assertEqual(len(of(ToolConfirmation, story)), 1, story)
+        self.assertFalse(os.path.exists(self.file))
+        self.assert_seen("answered; an edit and a command are asked about")
+
+    async def test_gateway(self) -> None:
+        files, variables = gateway(self.row.id, self.model.url)
+        home = tempfile.mkdtemp(dir=self.root)
+        with patched_home(files, home, {**self.proxy.variables, **variables}):
+            launch = Launch(self.row.command(), agent=self.row.id)
+            self.assertEqual(await self.answer_of(launch), [OF_GATEWAY])
+        has_address = any("URL" in name for name in variables)
+        where = "key and address" if has_address else "key"
+        self.assert_seen(f"answered, with its {where} in the environment")
+
+    async def test_pnpm(self) -> None:
+        folder = tempfile.mkdtemp(dir=self.root)
+        path = os.path.join(folder, CLIS[self.row.id].program.script)
+        *node, program = self.row.command()
+        with open(path, "w", encoding="utf-8") as file:
+            file.write((BY_NODE if node else NATIVE).format(program=program))
+        os.chmod(path, 0o700)
+        if node:
+            os.symlink(os.path.realpath(node[0]), os.path.join(folder, "node"))
+        with mock.patch.dict(os.environ, PATH=os.pathsep.join([folder, os.environ["PATH"]])):
+            launch = Chosen(self.row.id).launch
+            self.assertEqual(launch.find_command().words, (path,))
+            self.assertEqual(await self.answer_of(launch), [OF_USER])
+        self.assert_seen("answered, started by its script")
 
     async def test_the_users_settings_and_login_stay_as_they_are(self) -> None:
         await self.say("hello", ["Hi."])
