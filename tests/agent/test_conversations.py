@@ -50,6 +50,7 @@ from GeminiCompanion.companion.agent.session_state import (
     OptionChoice,
 )
 from GeminiCompanion.companion.agent.tool_servers import HTTP, ToolServer
+from GeminiCompanion.companion.agent.turn.shown_images import ShownImages
 from GeminiCompanion.companion.agent.turn_events import TurnEvent
 from GeminiCompanion.companion.base import write_behind
 from GeminiCompanion.companion.base.file_lock import FileLock
@@ -368,6 +369,23 @@ class WithoutACli(OnDisk):
         # Its agent may have one of its own later, and the user's own is never replaced.
         agent.conversations.known_conversation(made.id).record.tell_title("Another")
         self.assertEqual(agent.conversations.known_conversation(made.id).record.title, "Another")
+
+    async def test_a_fork_has_the_images_that_the_agent_had_shown(self) -> None:
+        transcript = self.written()
+        png = b"\x89PNG\r\n\x1a\n"
+        kept = ShownImages(transcript.folder).add(png)
+        assert kept is not None
+        shown = events.Resource("image", image=kept.id, file=kept.name)
+        transcript.add_message("second", events.Message("look"))
+        transcript.add_event(TurnEvent(1, NOW, ID, "second", shown))
+        transcript.write_now()
+        agent = await self.started()
+        made = await agent.conversations.fork(ID, None)
+        assert made is not None
+        fork = agent.conversations.known_conversation(made.id)
+        self.assertEqual(fork.images.read_data(kept.id), png)
+        history = await fork.past.read_history()
+        self.assertEqual(history.turns[-1].events[0].body, shown)
 
     async def test_a_server_that_starts_leaves_the_attachments_of_a_fork_in_the_making(
         self,

@@ -81,6 +81,38 @@ class Held(unittest.IsolatedAsyncioTestCase):
         held.reminder = reminder
         return await held.fork_session()
 
+    def warned(self, capabilities: AgentCapabilities, turns: int = 1, *notices: str) -> list[str]:
+        """What the user is told before a turn of a conversation that has so many."""
+        held = self.another()
+        held._record.turns = turns
+        cli: Any = held._cli
+        cli.name = "Agent"
+        cli.tested.version_warning.return_value = ""
+        held.agent = mock.MagicMock()
+        held.agent.session.client.capabilities = capabilities
+        choices: Any = SimpleNamespace(take_refusals=lambda: ())
+        held.choices = choices
+        for notice in notices:
+            held.keep_notice(notice)
+        told = [str(each) for each in held.take_warnings()]
+        self.assertFalse(set(notices) & {str(each) for each in held.take_warnings()})
+        return told
+
+    async def test_what_the_agent_cannot_do_is_said_with_the_first_message(self) -> None:
+        without = self.warned(AgentCapabilities())
+        self.assertEqual(without[0], "Agent takes no images.")
+        self.assertIn("Agent cannot open its sessions again", without[1])
+        for whole in (
+            AgentCapabilities(image=True, load=True),
+            AgentCapabilities(image=True, resume=True),
+        ):
+            self.assertEqual(self.warned(whole), [])
+        self.assertEqual(self.warned(AgentCapabilities(), 2), [])
+
+    async def test_notices_between_two_turns_come_with_the_next_one_and_are_bounded(self) -> None:
+        notices = [f"Notice {number}" for number in range(30)]
+        self.assertEqual(self.warned(AgentCapabilities(), 2, *notices), notices[-20:])
+
     async def test_an_agent_that_forks_its_session_is_asked_for_that(self) -> None:
         self.assertEqual(await self.forked(), "forked")
         self.assertEqual(await self.forked(forks=False), "")
