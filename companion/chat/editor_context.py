@@ -19,11 +19,11 @@ MORE = "({} more are left out.)"
 MAX_LINES, MAX_LINE = 20, 300
 
 
-def as_text(open_files: Sequence[Mapping[str, Any]], folder: str) -> str:
+def context_text(open_files: Sequence[Mapping[str, Any]], folder: str) -> str:
     """The entries of `openFiles` as a text; paths are as seen from the folder. Empty if there are
     none.
 
-    >>> as_text([{"path": "/w/a.py", "isActive": True, "cursor": {"line": 3}}], "/w")
+    >>> context_text([{"path": "/w/a.py", "isActive": True, "cursor": {"line": 3}}], "/w")
     '[From the editor] In front: a.py, line 3.'
     """
     told, selected = [], ""

@@ -16,7 +16,7 @@ INTRODUCTION = (
 )
 
 
-def as_text(turns: Sequence[PastTurn]) -> str:
+def reminder_text(turns: Sequence[PastTurn]) -> str:
     """The conversation for the model to read; of a long one only its end."""
     parts = [text for turn in turns for text in _turn_lines(turn)]
     text = "\n\n".join(parts)

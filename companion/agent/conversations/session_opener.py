@@ -19,7 +19,7 @@ from ..session_state import ConfigOptions
 from ..tool_servers import ToolServer
 from ..turn_events import PastTurn
 from .other_folders import OtherFolders, find_other_folders
-from .reminder import as_text
+from .reminder import reminder_text
 
 # Seconds to open a session, which starts the user's tool servers.
 OPENING = 60.0
@@ -86,7 +86,7 @@ class SessionOpener:
             if loaded is not None:
                 return loaded
         told = await self._send_request(client, messages.new_session(self._place))
-        return self._opened_session(client, told, "" if turns is None else as_text(turns))
+        return self._opened_session(client, told, "" if turns is None else reminder_text(turns))
 
     async def fork_session(self, client: AcpClient, session: str) -> str:
         """The id of a new session that knows what was said in this one, which was opened here last.

@@ -11,7 +11,7 @@ import sublime
 from ...agent.turn_events import QueuedMessage
 from ...base.answer import Unanswered
 from ...chat.attached import CONTEXT, PROBLEMS, Attached, split_said
-from ...chat.editor_context import as_text
+from ...chat.editor_context import context_text
 from ...ide.clis import GEMINI_CLI
 from ...ide.companion import Companion
 from ...ide.questions import ContextShared
@@ -64,7 +64,7 @@ class ToldContext:
         files = [
             {**file, "path": maps.to_local(str(file["path"]))} for file in shared.update.open_files
         ]
-        return as_text(files, folder)
+        return context_text(files, folder)
 
     async def tool_servers(self, window: sublime.Window) -> tuple[ToolServer, ...]:
         """The server `editor` of the window, with tools that ask it about code."""
