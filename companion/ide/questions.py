@@ -251,6 +251,24 @@ class WordsOnUnasked(Question[bool]):
 
 
 @dataclass(frozen=True)
+class MentionInClaude(Question[bool]):
+    """Type references to lines of the file, pairs of first and last row from 0, into the prompt of
+    the Claude Code that has connected to the window last. With no rows the whole file is meant.
+    False if there is none, or if it would attach nothing (docs/protocol.md 11.115)."""
+
+    window_id: int
+    path: str
+    rows: tuple[tuple[int, int], ...] = ()
+
+    def find_answer(self, windows: Windows) -> bool:
+        workspace = windows.workspaces.get(self.window_id)
+        found = windows.claude.connections_in(workspace) if workspace is not None else []
+        if workspace is None or not found:
+            return False
+        return found[-1].mention_lines(workspace.context.path_maps.to_remote(self.path), self.rows)
+
+
+@dataclass(frozen=True)
 class FileStamps(Question["Mapping[str, Stamp]"]):
     """When the files at these paths were written; without files that do not answer soon."""
 

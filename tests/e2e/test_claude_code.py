@@ -11,7 +11,7 @@ import unittest
 from typing import Any
 
 from any_model_server import AnyModelServer
-from cli import ALLOW, ESCAPE, NO, ClaudeCode
+from cli import ALLOW, ERASE_LINE, ESCAPE, NO, ClaudeCode
 from editor import Editor
 from model_server import call
 from session import ACCEPT, REJECT
@@ -190,6 +190,15 @@ class Context(Claude):
         for word in ("zebra", "quagga", "wombat"):
             self.assertNotIn(word, told)
         self.cli.wait_answered("what is in front now")
+
+    def test_a_reference_is_typed_into_its_prompt_and_not_sent(self) -> None:
+        path = self.write("named.py", "one\ntwo\nthree\n")
+        self.editor.do("open", path)
+        self.editor.do("select", path, 4, 7)
+        self.editor.do("command", "gemini_companion_send_reference")
+        wait_for(lambda: "@named.py#L2" in self.cli.input_area(self.cli.screen()))
+        self.cli.press(ERASE_LINE)
+        self.cli.wait_ready()
 
 
 class Refusals(Claude):

@@ -26,6 +26,7 @@ from GeminiCompanion.companion.ide.events import (
     WindowsChanged,
     WindowSettingsChanged,
 )
+from GeminiCompanion.companion.ide.questions import MentionInClaude
 from GeminiCompanion.companion.ide.sharing import Sharing
 from GeminiCompanion.companion.ide.window_settings import WindowSettings
 from GeminiCompanion.companion.ide.windows import Windows
@@ -612,6 +613,26 @@ class Telling(ClaudeCase):
             self.tell(SelectionChanged(1, OpenFile(5, file.path, Cursor(line, 1))))
         self.tell(SelectionChanged(1, OpenFile(5, file.path, Cursor(9, 1), "now")))
         self.assertEqual(self.heard()["text"], "now")
+
+    def test_references_are_typed_where_they_attach_something(self) -> None:
+        def mention(window_id: int, path: str, *rows: tuple[int, int]) -> bool:
+            question = MentionInClaude(window_id, path, rows)
+            return self.background.call(question.find_answer, self.windows)
+
+        path = self.path("a.py")
+        self.assertTrue(mention(1, path, (1, 2), (4, 4)))
+        heard = [self.cli.notification("at_mentioned") for _ in range(2)]
+        self.assertEqual(
+            heard,
+            [
+                {"filePath": path, "lineStart": 1, "lineEnd": 2},
+                {"filePath": path, "lineStart": 4, "lineEnd": 4},
+            ],
+        )
+        self.assertTrue(mention(1, path))
+        self.assertEqual(self.cli.notification("at_mentioned"), {"filePath": path})
+        self.assertFalse(mention(1, self.path("a b.py")))
+        self.assertFalse(mention(2, path))
 
     def test_another_window_tells_nothing(self) -> None:
         self.look_at("b.py", "of two", 2)

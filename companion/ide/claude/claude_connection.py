@@ -8,9 +8,10 @@ user decides on them and what the window shows of it go the same ways.
 from __future__ import annotations
 
 import asyncio
+import re
 from contextlib import suppress
 from functools import partial
-from typing import Any, Awaitable, Callable, Iterable, Mapping, NamedTuple
+from typing import Any, Awaitable, Callable, Iterable, Mapping, NamedTuple, Sequence
 
 from ...base.jsonrpc import (
     INTERNAL_ERROR,
@@ -45,6 +46,7 @@ SILENCE = 3600.0
 MAX_CALLS = 256
 TOO_MANY = "Expected fewer calls at a time."
 FAILED = "The companion failed; its log says why."
+BLANK = re.compile(r"\s")
 # The id of our one request.
 ROOTS = "roots"
 
@@ -144,9 +146,15 @@ class ClaudeConnection:
     def windows(self) -> Iterable[Workspace]:
         return list(self._seats)
 
-    def mention_lines(self, params: Mapping[str, Any]) -> None:
-        """Type a reference into its prompt."""
-        self._notify("at_mentioned", params)
+    def mention_lines(self, path: str, rows: Sequence[tuple[int, int]]) -> bool:
+        """Type references to the CLI's file, or to its lines, into the prompt; the rows are from 0.
+        False if the CLI would attach nothing: it reads a path up to the first blank."""
+        if BLANK.search(path):
+            return False
+        places = [{"lineStart": first, "lineEnd": last} for first, last in rows] or [{}]
+        for place in places:
+            self._notify("at_mentioned", {"filePath": path, **place})
+        return True
 
     def is_at_home_in(self, workspace: Workspace) -> bool:
         return self._home is workspace

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, Sequence
 
 import sublime
 import sublime_plugin
@@ -15,6 +15,8 @@ NO_WORDS = '"gemini_companion_prompt" has to be given a "text" of some words, an
 
 def send_words(window: sublime.Window, text: str, name: str) -> None:
     """`text` may contain variables; `name` is the name of the text for the user."""
+    from ...base.answer import Unanswered
+    from ...ide.questions import MentionInClaude
     from .. import sharing_settings
     from ..prompt.sending import PromptWords, Sending
 
@@ -27,7 +29,14 @@ def send_words(window: sublime.Window, text: str, name: str) -> None:
         partial(composing.destination_in, window),
         sharing_settings.exclusion_rule(window),
     )
-    sending = Sending(window, is_excluded, host.tell_user, place)
+
+    async def mention(path: str, rows: Sequence[tuple[int, int]]) -> bool:
+        try:
+            return await running.companion.ask(MentionInClaude(window.id(), path, tuple(rows)))
+        except Unanswered:
+            return False
+
+    sending = Sending(window, is_excluded, host.tell_user, place, mention)
     running.stories.begin(
         sending.send_words(PromptWords(text, name), composing.texts.last_text_in(window)), window
     )

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from functools import partial
-from typing import Callable, Iterable, Mapping, Sequence
+from typing import Awaitable, Callable, Iterable, Mapping, Sequence, Tuple
 
 import sublime
 
@@ -27,9 +27,16 @@ IN_CHAT = "The chat has {}: you send it with your message."
 NO_OUTPUT = "There are no build results to send."
 EXCLUDED = "{} is excluded from what CLIs are told. Send it anyway?"
 YES, NO = "Send it", "Do not send it"
+MENTIONED = "In the prompt of Claude Code, not sent yet: {}."
+# The words that are a reference alone.
+FILE = "$file"
+REFERENCES = ("$reference", FILE)
 UNSAVED = ", with unsaved changes that the CLI does not see"
 # Variables about the file in front.
 OF_FILE = {"selection", "reference", "file", "diagnostics"}
+
+
+Mention = Callable[[str, Sequence[Tuple[int, int]]], Awaitable[bool]]
 
 
 class NothingToSend(Exception):
@@ -69,9 +76,15 @@ class Destination:
     put: Callable[[str], None]
 
 
+async def _mentions_nothing(path: str, rows: Sequence[tuple[int, int]]) -> bool:
+    return False
+
+
 class Sending:
     """`is_excluded` says, on any thread, whether the rules exclude a file; `tell` shows a
-    sentence. `place` says where in the window the words go instead of a terminal, if anywhere."""
+    sentence. `place` says where in the window the words go instead of a terminal, if anywhere.
+    `mention` puts a reference to rows of a file into the prompt of a CLI outside of the editor;
+    False if there is none that takes it."""
 
     def __init__(
         self,
@@ -79,11 +92,13 @@ class Sending:
         is_excluded: Callable[[str], bool],
         tell: Callable[[str], None],
         place: Callable[[], Destination | None] = lambda: None,
+        mention: Mention = _mentions_nothing,
     ) -> None:
         self._window = window
         self._is_excluded = is_excluded
         self._tell = tell
         self._place = place
+        self._mention = mention
 
     async def send_words(self, words: PromptWords, view: sublime.View | None) -> None:
         """Put the words about the text of this view into the prompt of a CLI. Asks about excluded
@@ -113,12 +128,27 @@ class Sending:
         target = await where_to(self._window, prefers_seen=True)
         if target is None:
             return
+        if target.terminal is None and await self._has_mentioned(words, view):
+            return
         folders = [target.folder] if target.folder else self._window.folders()
         text = Text(self._window, view, folders, excluded)
         filled = self._fill_words(words, text)
         if filled is not None:
             name = words.name + "".join(text.remarks)
             await hand_over(target, filled, name, self._tell, focus=True)
+
+    async def _has_mentioned(self, words: PromptWords, view: sublime.View | None) -> bool:
+        """Whether a CLI outside of the editor has taken the words, which are a reference alone."""
+        path = view.file_name() if view is not None else None
+        if view is None or path is None or words.text.strip() not in REFERENCES:
+            return False
+        is_file = words.text.strip() == FILE
+        rows = [] if is_file else excerpts.selected_rows(view)
+        if not await self._mention(path, rows):
+            return False
+        unsaved = UNSAVED if view.is_dirty() else ""
+        self._tell(MENTIONED.format(words.name + unsaved))
+        return True
 
     def _put_words(self, place: Destination, words: PromptWords, text: Text) -> None:
         filled = self._fill_words(words, text)

@@ -13,7 +13,7 @@ from typing import Any, Callable
 
 import sublime
 
-from ...ide.clis import CLIS, by_command, program_name
+from ...ide.clis import CONNECTING_CLIS, by_command, program_name
 from .. import application, panels, settings
 from ..stories import sleep
 
@@ -94,7 +94,9 @@ def runs_cli(window: sublime.Window, view: sublime.View) -> bool:
     # A program that starts a CLI, such as npx or env, also starts others; the user's own does not.
     own = {program_name(command[0])} if by_command(command) is None else set()
     # "bob" is also a person's name, which is in the titles of many shells.
-    named = any(word in title.lower() for word in {each.command for each in CLIS} - {"bob"} | own)
+    named = any(
+        word in title.lower() for word in {it.command for it in CONNECTING_CLIS} - {"bob"} | own
+    )
     runs = by_command(words) is not None or bool(own & set(map(program_name, words)))
     return named or bool(TITLE.match(title)) or runs
 

@@ -20,6 +20,7 @@ from GeminiCompanion.companion.base import digest as digest_module
 from GeminiCompanion.companion.base import private_files
 from GeminiCompanion.companion.base.log import logger
 from GeminiCompanion.companion.ide import diffs, system_processes, workspace
+from GeminiCompanion.companion.ide.claude import lock_file
 from GeminiCompanion.companion.ide.companion import Companion
 from GeminiCompanion.companion.ide.events import EditTakenBack
 from GeminiCompanion.companion.ide.hooks import open_questions
@@ -156,6 +157,8 @@ class World:
 
     def _patches(self) -> Iterator[Any]:
         yield mock.patch.object(workspace, "Endpoint", Endpoint)
+        # How Claude Code finds the editor is tested elsewhere.
+        yield mock.patch.object(lock_file, "lock_folders", list)
         yield from self._chat.patches()
         yield mock.patch.object(sublime, "status_message", self.ledger.say)
         yield mock.patch.object(sublime.Window, "show_quick_panel", self._ask)
