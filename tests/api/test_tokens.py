@@ -16,6 +16,8 @@ from typing import Any
 from unittest import mock
 
 from GeminiCompanion.companion.agent.conversations.transcripts import Transcripts
+from GeminiCompanion.companion.agent.failure import AUTH_NOT_SET, AgentError
+from GeminiCompanion.companion.agent.processes.account import Account
 from GeminiCompanion.companion.api import routes, state_folder
 from GeminiCompanion.companion.api.contract import scopes
 from GeminiCompanion.companion.api.operations import tickets, tokens
@@ -162,6 +164,21 @@ class Commands(TokenCase):
         self.assertEqual(added.status, 200, added)
         place = f"{queue}/{added['queueId']}"
         self.refused(self.ask_as(token, "PATCH", place, body), 403, "SCOPE_MISSING")
+
+    def test_a_message_that_waits_needs_a_login_that_is_there_for_clients(self) -> None:
+        queue, no = f"/sessions/{CONVERSATION}/queue", AgentError(AUTH_NOT_SET, "Not for you.")
+        added = self.ask("POST", queue, {"message": "hello"}, server=self.server)
+        place = f"{queue}/{added['queueId']}"
+        with mock.patch.object(Account, "check_for_clients", side_effect=no):
+            for method, path, body in (
+                ("POST", queue, {"message": "hello"}),
+                ("PATCH", place, {"message": "hello"}),
+                ("POST", f"{place}/now", {}),
+            ):
+                reply = self.ask(method, path, body, server=self.server)
+                self.refused(reply, 401, "AUTH_NOT_SET")
+            taken = self.ask("DELETE", place, {}, server=self.server)
+        self.assertEqual(taken.status, 200, taken)
 
     def test_harmless_ones_and_those_of_a_wider_token_go_to_the_agent(self) -> None:
         for granted, message in ((("chat",), "/status"), (("chat", "admin"), "/logout")):

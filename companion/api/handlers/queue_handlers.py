@@ -25,7 +25,7 @@ async def add_message(services: Services, inputs: Inputs) -> HandlerAnswer:
     """Send a message once what runs and what waits is over; at once if there is neither. Its turn
     is followed in the events of the conversation."""
     services.check_not_ending()
-    conversation, fields = _conversation_of(services, inputs), inputs.fields
+    conversation, fields = _usable_conversation(services, inputs), inputs.fields
     agent_commands.check_command(inputs.caller, conversation.cli, fields["message"])
     attached: Sequence[Attachment] = ()
     if fields.get("attachments"):
@@ -48,7 +48,7 @@ async def add_message(services: Services, inputs: Inputs) -> HandlerAnswer:
 
 async def change_message(services: Services, inputs: Inputs) -> HandlerAnswer:
     """Change the text of a message that waits, or its place: 0 is the next one."""
-    conversation, fields = _conversation_of(services, inputs), inputs.fields
+    conversation, fields = _usable_conversation(services, inputs), inputs.fields
     id = fields["queueId"]
     async with conversation.hold.exclusive_use():
         queue = conversation.queue
@@ -76,7 +76,7 @@ async def send_now(services: Services, inputs: Inputs) -> HandlerAnswer:
     """Send a message that waits before all others: within the turn that runs if the agent asks for
     messages, otherwise after that is cancelled. What else waits comes after it."""
     services.check_not_ending()
-    conversation, id = _conversation_of(services, inputs), inputs.fields["queueId"]
+    conversation, id = _usable_conversation(services, inputs), inputs.fields["queueId"]
     async with conversation.hold.exclusive_use():
         services.agent.outbox.send_next(conversation, id)
     audit_log.note_members(sessionId=conversation.id)
@@ -85,6 +85,13 @@ async def send_now(services: Services, inputs: Inputs) -> HandlerAnswer:
 
 def _conversation_of(services: Services, inputs: Inputs) -> Conversation:
     return services.agent.conversations.known_conversation(inputs.fields["sessionId"])
+
+
+def _usable_conversation(services: Services, inputs: Inputs) -> Conversation:
+    """The conversation, if a client may use its agent. Raises AgentError."""
+    conversation = _conversation_of(services, inputs)
+    services.agent.backends[conversation.cli.id].account.check_for_clients()
+    return conversation
 
 
 async def _message_files(
