@@ -108,10 +108,10 @@ class StatusBar:
         if asked or lost:
             # What comes first is not the state of the CLIs that are named.
             state = "" if state == NO_CLI else state
-            # A chat's agent asks under its own name.
-            own_name = "" if asked else PACKAGE
-            state = f"{name} {state}" if state and name not in ("", own_name) else state
-            name = own_name
+            # A chat's agent asks under its own name, and edits wait of whomever.
+            is_own = name == PACKAGE and not (asked and state in (OFF, PAUSED))
+            state = f"{name} {state}" if state and name and not is_own else state
+            name = "" if asked else PACKAGE
         return ": ".join(filter(None, (name, ", ".join(filter(None, (asked, state, *more))))))
 
     def _window_state(self, window: sublime.Window, waiting: int) -> tuple[str, str]:

@@ -833,7 +833,7 @@ class Front(Terminal):
         self.propose("newer\n", cli)
         self.see("+ newer")
         cli.call("closeDiff", filePath=self.path).result(PATIENCE)
-        self.see("Decided in its chat, in Show Changes or in the terminal")
+        self.see(f"Decided elsewhere, or taken back by its agent: {self.path}")
 
     def test_a_note_goes_with_the_rejection(self) -> None:
         cli = self.propose("new\n")

@@ -241,6 +241,11 @@ class WhatItSays(AdapterTestCase):
         self.unseen = 1
         self.bar.update_statuses((status(self.window),))
         self.assertEqual(self.said(), "Codex: asks in a chat, 1 edit to look at")
+        # What an agent of a chat proposes is of no CLI.
+        self.unseen = 0
+        with mock.patch.object(self.bar, "_counts", lambda window_id: EditCounts(asked=2)):
+            self.bar.update_statuses((status(self.window),))
+        self.assertEqual(self.said(), "Codex: asks in a chat, 2 waiting")
 
     def test_edits_to_look_at_stand_beside_each_state(self) -> None:
         for count, clients, words in (

@@ -55,7 +55,7 @@ OTHER_COMMANDS = {
 PAGE_KEYS = {" ": 1, "page down": 1, "b": -1, "page up": -1}
 LINE_KEYS = {"down": 1, "up": -1}
 DECISIONS = {"a": "Accepted", "A": "Accepted", "r": "Rejected", "R": "Rejected", "l": "Released"}
-ELSEWHERE = "Decided in its chat, in Show Changes or in the terminal, or withdrawn"
+ELSEWHERE = "Decided elsewhere, or taken back by its agent"
 # Pixels of a window: none of its own lines is broken before the terminal's are.
 WIDTH = 4000.0
 # Seconds between looks at what the editor shows.
