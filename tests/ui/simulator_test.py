@@ -14,7 +14,7 @@ SCRIPT = os.path.join("tests", "ui", "simulator", "run.py")
 COMMAND = (sys.executable, "-O", "-m", "headless", "--exec", SCRIPT, "--")
 # The same ones each time; `make fuzz` runs as many times FUZZ.
 FUZZ = int(os.environ.get("FUZZ", "1"))
-SEEDS = 14 * FUZZ
+SEEDS = 20 * FUZZ
 # Each of them has to have happened, or the run says nothing.
 WHAT = (
     *("accept", "close", "died", "drop", "queued", "reload", "same file", "stop", "terminal"),
@@ -46,9 +46,9 @@ class Simulator(unittest.TestCase):
             self.assertRegex(output, rf"\b[1-9]\d* {what}\b")
 
     def test_a_seed_replays(self) -> None:
-        _, alone = run("--from", "23", "--seeds", "1", "--trace")
-        _, among = run("--from", "22", "--seeds", "2", "--trace")
-        trace = among.split("\nseed 23\n")[1].split("\n2 seeds in ")[0]
-        self.assertIn("accept", trace)
-        self.assertIn("agent hears", trace)
+        _, alone = run("--from", "26", "--seeds", "1", "--trace")
+        _, among = run("--from", "25", "--seeds", "2", "--trace")
+        trace = among.split("\nseed 26\n")[1].split("\n2 seeds in ")[0]
+        # What else happens in a run changes with the package.
+        self.assertIn("proposes", trace)
         self.assertIn(trace, alone)

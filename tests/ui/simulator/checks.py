@@ -54,6 +54,8 @@ class Proposal:
     typed: list[str] = field(default_factory=list)
     asks: asyncio.Future[None] | None = None
     may_be_listed: bool = False
+    # The CLI asks again where it got no answer, and may hear of each.
+    times_asked: int = 0
 
     @property
     def kinds(self) -> set[str]:
@@ -179,7 +181,8 @@ class Ledger:
 
     def _check_told_once(self, proposal: Proposal, waits: bool) -> None:
         may_be_untold = waits or proposal.cli.is_dead
-        if len(proposal.heard) > (not waits) or not (proposal.heard or may_be_untold):
+        is_told = bool(proposal.heard) or may_be_untold
+        if len(proposal.heard) > proposal.times_asked - waits or not is_told:
             how = [(text, how) for _at, text, how in proposal.heard]
             self.violate(f"{proposal.name} waits: {waits}; its CLI heard {how}")
 

@@ -49,34 +49,20 @@ ROWS = 30
 OLD = [f"row {number}\n" for number in range(ROWS)]
 # Seconds in which all comes to rest.
 REST = 12.0
-# What can happen, and how often compared with the rest.
-ACTIONS = {
-    "propose": 3,
-    "drop": 5,
-    "hurry": 6,
-    "sheet": 2,
-    "drop_in_sheet": 2,
-    "type_in_sheet": 3,
-    "decide_in_sheet": 1,
-    "type": 3,
-    "accept": 3,
-    "reject": 1,
-    "close": 1,
-    "terminal": 1,
-    "reject_with_note": 2,
-    "comment": 2,
-    "prompt": 3,
-    "edit": 3,
-    "undo": 2,
-    "end": 1,
-    "write": 2,
-    "send": 1,
-    "talk": 3,
-    "stop": 1,
-    "die": 1,
-    "reload": 1,
-    "hold_up": 2,
-}
+# What can happen, and how often compared with the rest; a run has about the half of these groups.
+ACTIONS: tuple[dict[str, int], ...] = (
+    {"drop": 5, "hurry": 6},
+    {"sheet": 2, "drop_in_sheet": 2, "type_in_sheet": 3, "decide_in_sheet": 1},
+    {"type": 3},
+    {"accept": 3, "reject": 1, "close": 1},
+    {"terminal": 1},
+    {"reject_with_note": 2, "comment": 2},
+    {"prompt": 3, "edit": 3, "undo": 2, "end": 1},
+    {"write": 2, "send": 1, "talk": 3, "stop": 1, "die": 1},
+    {"reload": 1},
+    {"hold_up": 2},
+)
+PROPOSE = {"propose": 3}
 
 
 class _Log(logging.Handler):
@@ -238,9 +224,9 @@ class World:
         await asyncio.sleep(REST)
 
     def _choose_actions(self) -> list[str]:
-        """Each run has about the half of what can happen, so that some have much of the same."""
-        chosen = [it for it in ACTIONS if it == "propose" or self.random.random() < 0.5]
-        return [name for name in chosen for _ in range(ACTIONS[name])]
+        """Some runs have much of the same, and little that disturbs it."""
+        chosen = [PROPOSE, *(it for it in ACTIONS if self.random.random() < 0.5)]
+        return [name for group in chosen for name, count in group.items() for _ in range(count)]
 
     def press(self, work: Callable[[], Any]) -> None:
         """What the user or the editor does on the UI thread."""
@@ -322,7 +308,8 @@ class World:
         self.note("proposes {}", proposal.name)
         cli, found = proposal.cli, None
         await cli.extension.begins(proposal)
-        while found is None and not cli.is_dead:
+        while found is None and not cli.is_dead and not proposal.heard:
+            proposal.times_asked += 1
             found = await cli.tool("openDiff", filePath=proposal.path, newContent=proposal.text)
             await asyncio.sleep(0.1)
         proposal.asks = asyncio.ensure_future(cli.extension.asks(proposal))
@@ -380,17 +367,16 @@ class World:
             view.run_command("append", {"characters": words + "\n"})
 
     def _accept(self) -> None:
-        """At times the CLI has died right before."""
-        shown = self._shown()
-        if shown is not None and self.random.random() < 0.3:
-            self._end_cli(shown[1].cli)
-        self._decide(shown, "accept", "accept_diff")
+        self._decide(self._shown(), "accept", "accept_diff")
 
     def _reject(self) -> None:
         self._decide(self._shown(), "reject", "reject_diff")
 
     def _decide(self, shown: Shown | None, kind: str, command: str) -> None:
+        """At times the CLI has died right before."""
         if shown is not None:
+            if self.random.random() < 0.2:
+                self._end_cli(shown[1].cli)
             self.ledger.press(shown[1], kind)
             self._command(command, id=shown[2].id)
 
