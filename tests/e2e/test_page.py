@@ -608,7 +608,37 @@ class Markdown(PageCase):
         )
         await self.assert_sound(page)
 
+    async def test_what_an_agent_sends_beside_its_words_is_named_and_nothing_is_loaded(
+        self,
+    ) -> None:
+        page = await self.page()
+        shown = {"uri": "https://a.example/p.png", "name": "p.png", "description": "", "text": ""}
+        found = await page.evaluate(
+            RESOURCES,
+            [
+                {"mediaType": "image/png", "shown": shown},
+                {"mediaType": "", "shown": {**shown, "uri": "", "name": "log", "text": "one"}},
+                {"mediaType": "audio/wav", "shown": {**shown, "uri": "", "name": ""}},
+            ],
+        )
+        texts = ["p.png  https://a.example/p.png", "logone", "audio/wav"]
+        self.assertEqual(found, [texts, 0])
+        await self.assert_sound(page)
 
+
+# What a turn shows of these resources, as text.
+RESOURCES = """
+async (all) => {
+  const { Turn } = await import("/turn.js");
+  const box = document.body.appendChild(document.createElement("div"));
+  const turn = new Turn(box, { text: "" }, null, () => {});
+  for (const data of all) turn.show({ type: "resource", data });
+  const loaded = box.querySelectorAll("img, a, iframe").length;
+  const text = [...box.querySelectorAll(".answer > *")].map((each) => each.textContent);
+  box.remove();
+  return [text, loaded];
+}
+"""
 # How many nodes come into the page while an answer of so many lines is said, five of them a frame.
 TOUCHED = """
 async (count) => {
