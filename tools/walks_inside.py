@@ -136,7 +136,7 @@ class Editor:
         until(lambda: not any(self._is_drawn(view) for view in self._window.views()))
 
     def _is_drawn(self, view: sublime.View) -> bool:
-        review = self._package.diffs.reviews.of(view)
+        review = self._package.diffs.reviews.review_of(view)
         if review is None or review.change_count != view.change_count():
             return False
         return review.is_current(view) and time.monotonic() > self._drawn_at + STILL
