@@ -340,16 +340,31 @@ class GeminiCli:
     def take_offers(self, *questions: str) -> None:
         """Take what it offers wherever it asks one of these, until it waits for a prompt. What it
         says in between may stand there too shortly to be seen, and it may start itself anew."""
+
+        def asks(screen: str) -> bool:
+            return any(question in screen for question in questions)
+
+        def comes_on(screen: str) -> bool:
+            return asks(screen) or self._is_empty(screen)
+
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
             with suppress(TimeoutError):
-                self.wait_until(self._is_empty, "waiting for a prompt", TAKEN)
+                self.wait_until(comes_on, "an offer", STUCK)
+            screen = self.screen()
+            if self._is_empty(screen):
                 self._wait_quiet()
                 if self._is_empty(self.screen()):
                     return
-            if any(question in self.screen() for question in questions):
+            elif asks(screen):
                 self.press("\r")
+                self._wait_change(screen)
         raise TimeoutError(f"{questions} do not end:\n{self.screen()}")
+
+    def _wait_change(self, before: str) -> None:
+        """Until the screen is another one, as long as keys that were taken need at most."""
+        with suppress(TimeoutError):
+            self.wait_until(lambda screen: screen != before, "a change", TAKEN)
 
     def _is_empty(self, screen: str) -> bool:
         return EMPTY_INPUT in self.input_area(screen)

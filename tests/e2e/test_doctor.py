@@ -25,6 +25,8 @@ from cli import BINARY, PATIENCE, SETTINGS, TRIES, GeminiCli, environment
 from editor import ROOT, Editor
 from model_server import ModelServer, serve
 
+# Seconds between two reports.
+PAUSE = 0.1
 NOT_SUPPORTED = "IDE integration is not supported in your current environment"
 FAILED_TO_CONNECT = "Failed to connect to IDE companion extension"
 # The command with its answer: that it did not help, or that it is none now.
@@ -139,13 +141,16 @@ class Doctor(unittest.TestCase):
         """The step that it says fails; empty where none does."""
         return failure_in(self.of(cli))
 
-    def until_it_fails(self, cli: GeminiCli, step: str) -> None:
+    def until_it_fails(self, cli: GeminiCli, step: str) -> str:
         """Until the doctor says that it fails at this step, a pattern: a connection that the CLI
-        has just ended may be there for a moment longer."""
-        ends, failure = time.monotonic() + PATIENCE, self.failure(cli)
-        while not re.search(step, failure) and time.monotonic() < ends:
-            failure = self.failure(cli)
-        self.assertRegex(failure, step, self.of(cli))
+        has just ended may be there for a moment longer. Gives what it says fails. A report looks
+        at all processes of the machine, so that there are pauses between them."""
+        ends, section = time.monotonic() + PATIENCE, self.of(cli)
+        while not re.search(step, failure_in(section)) and time.monotonic() < ends:
+            time.sleep(PAUSE)
+            section = self.of(cli)
+        self.assertRegex(failure_in(section), step, section)
+        return failure_in(section)
 
     def until_nothing_fails(self) -> None:
         self.until_it_fails(self.cli, "^$")
@@ -199,8 +204,8 @@ class Doctor(unittest.TestCase):
             json.dump({**content, "port": 9}, file)
         self.addCleanup(lambda: os.path.exists(dead) and os.unlink(dead))
         self.enable(FAILED_TO_CONNECT)
-        self.until_it_fails(self.cli, "^Which file it reads: .* an editor that has ended")
-        self.assertIn(os.path.basename(dead), self.failure(self.cli))
+        failure = self.until_it_fails(self.cli, "^Which file it reads: .* an editor that has ended")
+        self.assertIn(os.path.basename(dead), failure)
         self.editor.do("remedy", "sweep", dead)
         self.editor.do("wait_for", "exists", False, dead)
         self.enable("Connected to Sublime Text")
@@ -235,8 +240,8 @@ class Doctor(unittest.TestCase):
         self.write(path, json.dumps({**content, "port": port}))
         self.addCleanup(lambda: os.path.exists(path) and os.unlink(path))
         self.enable(FAILED_TO_CONNECT)
-        self.until_it_fails(self.cli, "^Which file it reads: .* no editor answers")
-        self.assertIn(os.path.basename(path), self.failure(self.cli))
+        failure = self.until_it_fails(self.cli, "^Which file it reads: .* no editor answers")
+        self.assertIn(os.path.basename(path), failure)
         os.unlink(path)
         self.enable("Connected to Sublime Text")
 
