@@ -18,7 +18,7 @@ from typing import Any, Dict, List
 from unittest import mock
 
 from agent_case import ROOT
-from agent_rows import AGENTS, DOT, NEWEST_CLAUDE, STEP, Proxy
+from agent_rows import AGENTS, DOT, NEWEST_CLAUDE, STEP, Proxy, openai
 from agent_rows import Agent as Row
 from aiohttp import FormData
 from api_case import ApiCase, data, said
@@ -667,6 +667,41 @@ class OpenCode(Cells):
 
 class Codex(WithUnaskingMode):
     row = AGENTS["codex"]
+
+
+class CodexWithAnotherModel(ApiCase):
+    """A model of which it knows nothing."""
+
+    row = replace(AGENTS["codex"], key=lambda url: openai(url, "plum-1"))
+    proxy: Proxy
+    key = None
+    real = True
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        try:
+            cls.row.command()
+        except AgentError:
+            raise unittest.SkipTest(f"{cls.row.name} is not installed: {cls.row.setup}") from None
+        cls.model_server = cls.row.server
+        cls.proxy = Proxy()
+        cls.addClassCleanup(cls.proxy.server_close)
+        cls.addClassCleanup(cls.proxy.shutdown)
+        super().setUpClass()
+
+    @classmethod
+    def launch(cls, *given: Any, **more: Any) -> Launch:
+        return cls.row.launch(cls.model.url, cls.proxy.variables)
+
+    async def test_a_notice_is_a_warning_and_no_part_of_the_answer(self) -> None:
+        self.model.will_play("greet me", ["Hello to you."])
+        made = await self.post("/sessions", {"workspacePath": self.workspace})
+        body = {"message": "greet me", "sessionId": made["sessionId"]}
+        async with self.stream(body) as stream:
+            story = await stream.rest()
+        (told,) = data(story, "thought")
+        self.assertEqual((said(story), told["subject"]), ("Hello to you.", "Warning"))
+        self.assertIn("plum-1", told["description"])
 
 
 # The others have their tests.
