@@ -102,7 +102,7 @@ class Upgrade(unittest.TestCase):
         self.do("close_chats")
         self.do("command", "gemini_companion_chats")
         titles = self.do("offered")
-        self.assertEqual(titles[1:], ["ask", "hello"])
+        self.assertEqual(titles[1:], ["ask", "hello", "Sessions of the terminal …"])
         # It, and "Open".
         self.do("choose", titles.index("hello"), 0)
         until(lambda: "Hello to you." in (self.do("chat") or ""), lambda: self.do("tabs"))
