@@ -143,8 +143,6 @@ class World:
 
     def _patches(self) -> Iterator[Any]:
         yield mock.patch.object(workspace, "Endpoint", Endpoint)
-        # Nobody here has Claude Code, whatever is in the home of who runs this.
-        yield mock.patch.object(lock_file, "lock_folders", lambda: [])
         # How Claude Code finds the editor is tested elsewhere.
         yield mock.patch.object(lock_file, "lock_folders", list)
         yield from self._chat.patches()
