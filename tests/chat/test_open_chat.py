@@ -10,6 +10,7 @@ from typing import Any, AsyncIterator
 from unittest import mock
 
 from GeminiCompanion.companion.agent.conversations.conversation_state import ConversationState
+from GeminiCompanion.companion.agent.credentials import UsedLogin
 from GeminiCompanion.companion.agent.events import event_feed
 from GeminiCompanion.companion.agent.events.event_feed import EventFeed
 from GeminiCompanion.companion.agent.failure import INTERNAL_ERROR, AgentError
@@ -46,7 +47,8 @@ class Following(unittest.IsolatedAsyncioTestCase):
             self,
             mock.patch.object(finding, "find_conversation", mock.AsyncMock(side_effect=self.found)),
         )
-        agent: Any = SimpleNamespace(feed=self.feed)
+        backends = mock.MagicMock(used_login=lambda agent: UsedLogin())
+        agent: Any = SimpleNamespace(feed=self.feed, backends=backends)
         self.chat = OpenChat(agent, WantedChat("c", "", "/w"), self.told.append)
         self.addAsyncCleanup(self.chat.close)
 
