@@ -42,11 +42,14 @@ RUNNERS = RUNNERS_OF_FILES | {"bunx", "npm", "npx", "pnpm", "yarn"}
 class Chosen:
     """An agent as a user names it: the id of a row or another one, the words that start it in a
     terminal, and its variables, None for one that it does not get. The words of a row may be left
-    out, and options among them do not count."""
+    out, and options among them do not count; `args` do. `own_login` says whether a row has the
+    user's own login, whatever they chose elsewhere."""
 
     id: str
     command: tuple[str, ...] = ()
     env: tuple[tuple[str, str | None], ...] = ()
+    args: tuple[str, ...] = ()
+    own_login: bool | None = None
 
     @property
     def launch(self) -> Launch:
@@ -55,7 +58,17 @@ class Chosen:
         env = dict(self.env)
         fallback = cli.from_environment(with_changes(os.environ, env))
         look = self.find_command
-        return Launch((), agent=self.id, fallback=fallback, look=look, env=env, is_users=True)
+        return Launch(
+            (),
+            agent=self.id,
+            fallback=fallback,
+            look=look,
+            env=env,
+            args=self.args,
+            # An agent that is no row has no other login.
+            own_login=self.own_login if self.id in CLIS else None,
+            is_users=True,
+        )
 
     def find_command(self) -> FoundCommand:
         """What starts it: on our PATH, else on that of the user's login shell, which is asked at

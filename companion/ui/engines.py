@@ -78,7 +78,11 @@ def chosen_agents() -> tuple[Chosen, ...]:
     others = {own.usual_agent, *(each.id for each in own.agents)}
     ids = [*CLIS, *sorted(others - set(CLIS))]
     ids.sort(key=lambda id: id != own.usual_agent)
-    return tuple(Chosen(id, named.get(id, ()), own.agent(id).env) for id in ids)
+    entries = map(own.agent, ids)
+    return tuple(
+        Chosen(each.id, named.get(each.id, ()), each.env, each.args, each.own_login)
+        for each in entries
+    )
 
 
 def trusted_folders() -> tuple[str, ...]:

@@ -42,11 +42,17 @@ SHOWN = 60
 
 class AgentCommand(NamedTuple):
     """An agent of chat and API, the words that start it, which are known if there are none, and its
-    variables by name; one with None is taken away."""
+    variables by name; one with None is taken away. `args` are further arguments. `own_login` says
+    whether it has the user's own login, None that they choose it elsewhere."""
 
     id: str
     command: tuple[str, ...] = ()
     env: tuple[tuple[str, str | None], ...] = ()
+    args: tuple[str, ...] = ()
+    own_login: bool | None = None
+
+
+AGENT_MEMBERS = ("command", "args", "env", "own_login")
 
 
 @dataclass(frozen=True)
@@ -166,11 +172,19 @@ def _is_agent(id: str, value: Any) -> bool:
     """Its members may be left out."""
     if not AGENT.fullmatch(id) or not isinstance(value, Mapping):
         return False
-    if not set(value) <= {"command", "env"}:
+    if not set(value) <= set(AGENT_MEMBERS):
         return False
     command, env = value.get("command", ["known"]), value.get("env", {})
-    is_command = _is_words(command) and bool(command) and bool(command[0].strip())
-    return is_command and isinstance(env, Mapping) and all(map(_is_variable, env, env.values()))
+    if not isinstance(env, Mapping) or not all(map(_is_variable, env, env.values())):
+        return False
+    if not _are_arguments(value.get("args", [])) or not _is_switch(value.get("own_login", True)):
+        return False
+    return _is_words(command) and bool(command) and bool(command[0].strip())
+
+
+def _are_arguments(value: Any) -> bool:
+    """Whether a system takes them as arguments of a program."""
+    return _is_words(value) and not any("\0" in word for word in value)
 
 
 def _is_variable(name: str, value: Any) -> bool:
@@ -192,9 +206,14 @@ def _bad_agent(value: Any) -> str:
         )
     if not isinstance(entry, Mapping):
         return f"has {_shown_value(entry)} for {_shown_value(id)}."
-    unknown = [name for name in entry if name not in ("command", "env")]
+    unknown = [name for name in entry if name not in AGENT_MEMBERS]
     if unknown:
         return f"has {_shown_value(unknown[0])} in {_shown_value(id)}."
+    if not _are_arguments(entry.get("args", [])):
+        return f'has "args" in {_shown_value(id)} that are no list of words.'
+    if not _is_switch(entry.get("own_login", True)):
+        shown = _shown_value(entry["own_login"])
+        return f'has {shown} as "own_login" of {_shown_value(id)}, which is true or false.'
     env = entry.get("env", {})
     if not isinstance(env, Mapping):
         return f'has an "env" in {_shown_value(id)} that is no object of texts and null.'
@@ -207,7 +226,13 @@ def _bad_agent(value: Any) -> str:
 
 def _agent_commands(value: Mapping[str, Any]) -> tuple[AgentCommand, ...]:
     return tuple(
-        AgentCommand(id, tuple(entry.get("command", ())), tuple(entry.get("env", {}).items()))
+        AgentCommand(
+            id,
+            tuple(entry.get("command", ())),
+            tuple(entry.get("env", {}).items()),
+            tuple(entry.get("args", ())),
+            entry.get("own_login"),
+        )
         for id, entry in value.items()
     )
 

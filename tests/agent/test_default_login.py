@@ -81,6 +81,63 @@ class DefaultLogin(unittest.IsolatedAsyncioTestCase):
         account.check_for_clients()
         self.assertEqual(account.client_status().kind, OWN)
 
+    async def test_the_users_setting_counts_more_than_what_was_chosen(self) -> None:
+        with mock.patch.dict(os.environ, ENVIRONMENT):
+            key = Chosen("qwen").launch.fallback
+            asked = {each: Chosen("qwen", own_login=each).launch for each in (True, False, None)}
+        for chosen in (KEPT, Credentials(OWN)):
+            cli = self.agent().backends["qwen"].cli
+            Store(os.path.join(self.state, "qwen"), cli.check_credentials).save(chosen)
+            backends = self.agent().backends
+            account = backends["qwen"].account
+            is_key = chosen == KEPT
+            for setting, used, login in (
+                (True, Credentials(OWN), UsedLogin(OWN, True)),
+                (False, KEPT if is_key else key, UsedLogin(OPENAI, is_key)),
+                (None, chosen, UsedLogin(chosen.kind, True)),
+            ):
+                with self.subTest(chosen=chosen.kind, setting=setting):
+                    backends.offer_launches([asked[setting]])
+                    self.assertEqual(account.credentials, used)
+                    self.assertEqual(account.used_login, login)
+                    account.check_for_clients()
+
+    async def test_nobody_chooses_or_clears_what_the_setting_decides(self) -> None:
+        backends = self.agent().backends
+        account = backends["qwen"].account
+        backends.offer_launches([Chosen("qwen", own_login=True).launch])
+        for change in (
+            account.configure_credentials(KEPT),
+            account.clear_credentials(),
+            account.logout(),
+        ):
+            with self.assertRaises(AgentError) as refused:
+                await change
+            self.assertIn('"own_login" under "agents"', str(refused.exception))
+        await account.configure_credentials(Credentials(OWN))
+        backends.offer_launches([Chosen("qwen", own_login=False).launch])
+        with self.assertRaises(AgentError) as refused:
+            await account.configure_credentials(Credentials(OWN))
+        self.assertIn("does not use its user's own login", str(refused.exception))
+        with self.assertRaises(AgentError) as refused:
+            _used = account.credentials
+        self.assertEqual(refused.exception.code, failure.AUTH_NOT_SET)
+        await account.configure_credentials(KEPT)
+        self.assertEqual(account.credentials, KEPT)
+        await account.logout()
+        self.assertIsNone(account.client_status().kind)
+
+    async def test_with_another_login_by_the_setting_the_process_of_before_ends(self) -> None:
+        backends = self.agent().backends
+        backend = backends["qwen"]
+        with mock.patch.object(backend.pool, "stop", mock.AsyncMock()) as stop:
+            backends.offer_launches([Chosen("qwen", own_login=True).launch])
+            await backend.account.refresh_credentials()
+            stop.assert_not_called()
+            backends.offer_launches([Chosen("qwen", own_login=False).launch])
+            await backend.account.refresh_credentials()
+            stop.assert_called_once()
+
     async def test_on_a_server_it_is_that_of_the_environment_alone(self) -> None:
         self.launches = [replace(each, is_users=False) for each in self.launches]
         self.assertNotIn(OWN, self.kinds().values())

@@ -13,9 +13,10 @@ from unittest import mock
 
 from GeminiCompanion.companion.agent.agent import Agent, Options
 from GeminiCompanion.companion.agent.agents.gemini_cli import GeminiCli
-from GeminiCompanion.companion.agent.credentials import API_KEY, OPENAI, VERTEX, Credentials
+from GeminiCompanion.companion.agent.credentials import API_KEY, OPENAI, OWN, VERTEX, Credentials
 from GeminiCompanion.companion.agent.failure import CLIENT_NOT_INITIALIZED, AgentError
 from GeminiCompanion.companion.agent.launches import Chosen
+from GeminiCompanion.companion.agent.processes import runner
 from GeminiCompanion.companion.agent.processes.runner import Launch
 from GeminiCompanion.companion.base.login_path import LOGIN_PATH
 
@@ -123,6 +124,12 @@ class Finding(unittest.TestCase):
         with mock.patch.dict(os.environ, OPENAI_API_KEY="the editor's"):
             launch = Chosen("qwen", env=(("OPENAI_API_KEY", None),)).launch
         self.assertIsNone(launch.fallback)
+
+    def test_the_users_arguments_and_their_word_on_the_login_are_part_of_the_launch(self) -> None:
+        launch = Chosen("qwen", args=("--debug",), own_login=False).launch
+        self.assertEqual((launch.args, launch.own_login), (("--debug",), False))
+        # It has no other login.
+        self.assertIsNone(Chosen("mine", ("mine",), own_login=False).launch.own_login)
 
     def test_what_only_the_login_shell_knows_is_found_on_its_path(self) -> None:
         other = os.path.realpath(tempfile.mkdtemp())
@@ -239,6 +246,20 @@ class Login(unittest.IsolatedAsyncioTestCase):
         await account.logout()
         agent.backends.offer_launches([self.launch("four")])
         self.assertFalse(account.auth_status().is_authenticated)
+
+    async def test_the_users_arguments_go_behind_those_by_which_an_agent_asks(self) -> None:
+        folder = os.path.realpath(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, folder, True)
+        chosen = Chosen("qwen", args=("--debug", "--")).launch
+        launch = replace(chosen, look=None, command=("qwen",), fallback=None)
+        pool = Agent(Options(launch, os.path.join(folder, "state"))).backends[None].pool
+        stopped = mock.AsyncMock(side_effect=OSError(2, "not there"))
+        with mock.patch.object(runner.AgentProcess, "start", stopped) as start:
+            with self.assertRaises(AgentError):
+                async with pool.first_client(Credentials(OWN)):
+                    pass
+        words = ("qwen", "--acp", "--approval-mode", "default", "--debug", "--")
+        self.assertEqual(start.call_args[0][0], words)
 
     def launch(self, key: str) -> Launch:
         launch = Chosen("gemini", env=(("GEMINI_API_KEY", key),)).launch

@@ -216,6 +216,18 @@ class Failing(AgentCase):
         yield from self.answer(None)
         yield lambda: any("uses your own login now" in it for it in self.sentences)
 
+    def test_what_the_settings_say_of_the_login_is_told_and_not_asked(self) -> Steps:
+        yield from self.failed(code=AUTH_REQUIRED, agent="codex", login=UsedLogin(OWN))
+        self.set("agents", {"codex": {"own_login": True}})
+        self.press("log_in")
+        yield lambda: any('"own_login" under "agents"' in it for it in self.sentences)
+        self.assertFalse(self.shown)
+        self.set("agents", {"codex": {"own_login": False}})
+        self.press("log_in")
+        yield lambda: self.shown
+        self.assertEqual(self.triggers, ["Key for an API like OpenAI's"])
+        self.assertIn("not with your own login", self.shown[-1]["placeholder"])
+
     def test_it_is_the_first_way_of_every_known_agent(self) -> None:
         for id in CLIS:
             self.assertEqual(ways_of(id)[0].kind, OWN, id)

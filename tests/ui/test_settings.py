@@ -18,7 +18,7 @@ from GeminiCompanion.companion.ide.sharing import EXCLUDED, SECRETS, Sharing
 from GeminiCompanion.companion.ui import engines, settings
 from GeminiCompanion.companion.ui.review import comments, open_diffs
 from GeminiCompanion.companion.ui.review.record import Comment
-from GeminiCompanion.companion.ui.settings import Settings, parse_settings
+from GeminiCompanion.companion.ui.settings import AgentCommand, Settings, parse_settings
 
 from ..fake_cli import FakeCli
 from .adapter import AdapterTestCase, saved_state
@@ -74,7 +74,8 @@ class Parsing(unittest.TestCase):
         given = {"claude": {}, "my-agent": {"command": ["my-agent", "acp"]}}
         found, problems = parse_settings({"agents": given})
         self.assertEqual(problems, ())
-        self.assertEqual(found.agents, (("claude", (), ()), ("my-agent", ("my-agent", "acp"), ())))
+        mine = AgentCommand("my-agent", ("my-agent", "acp"))
+        self.assertEqual(found.agents, (AgentCommand("claude"), mine))
         bad: Any
         for bad in (
             [],
@@ -97,11 +98,21 @@ class Parsing(unittest.TestCase):
         found, problems = parse_settings({"agents": given})
         self.assertEqual(problems, ())
         env = (("GOOGLE_GEMINI_BASE_URL", "http://g"), ("GEMINI_API_KEY", None))
-        self.assertEqual(found.agent("gemini"), ("gemini", (), env))
-        self.assertEqual(found.agent("qwen"), ("qwen", (), ()))
+        self.assertEqual(found.agent("gemini"), AgentCommand("gemini", (), env))
+        self.assertEqual(found.agent("qwen"), AgentCommand("qwen"))
         found, problems = parse_settings({}, {"agents": given})
         self.assertEqual(found, Settings())
         self.assertEqual(problems, ('"agents" counts for all windows: a project cannot set it.',))
+
+    def test_an_agent_has_arguments_and_a_login_that_the_settings_decide(self) -> None:
+        given = {
+            "qwen": {"args": ["--debug", ""], "own_login": False},
+            "codex": {"own_login": True},
+        }
+        found, problems = parse_settings({"agents": given})
+        self.assertEqual(problems, ())
+        qwen = AgentCommand("qwen", args=("--debug", ""), own_login=False)
+        self.assertEqual(found.agents, (qwen, AgentCommand("codex", own_login=True)))
 
     def test_what_is_wrong_with_an_agent_is_told_and_no_value_of_a_variable(self) -> None:
         bad: Any
@@ -115,6 +126,11 @@ class Parsing(unittest.TestCase):
             ({"qwen": {"env": {"": "secret"}}}, '"" in the "env" of "qwen"'),
             ({"qwen": {"env": {"A=B": "secret"}}}, '"A=B" in the "env" of "qwen"'),
             ({"qwen": {"env": {"A": "secret\0"}}}, '"A" in the "env" of "qwen"'),
+            ({"qwen": {"args": "--key secret"}}, '"args" in "qwen" that are no list of words'),
+            ({"qwen": {"args": ["secret", 1]}}, '"args" in "qwen" that are no list of words'),
+            ({"qwen": {"args": ["secret\0"]}}, '"args" in "qwen" that are no list of words'),
+            ({"qwen": {"own_login": "yes"}}, '"yes" as "own_login" of "qwen", which is true'),
+            ({"qwen": {"own_login": None}}, 'null as "own_login" of "qwen", which is true'),
             ({"qwen": []}, '[] for "qwen"'),
             ([], "is []."),
         ):
@@ -131,7 +147,7 @@ class Parsing(unittest.TestCase):
                 "agents",
                 {
                     "zed": {"command": ["zed", "acp"], "env": {"A": "1"}},
-                    "qwen": {"command": ["/opt/qwen"]},
+                    "qwen": {"command": ["/opt/qwen"], "args": ["-d"], "own_login": False},
                 },
             ),
             ("usual_agent", "zed"),
@@ -140,7 +156,10 @@ class Parsing(unittest.TestCase):
         for key, value in values:
             self.addCleanup(stored.erase, key)
             stored.set(key, value)
-        found = {each.id: each.command for each in engines.chosen_agents()}
+        chosen = {each.id: each for each in engines.chosen_agents()}
+        self.assertEqual((chosen["qwen"].args, chosen["qwen"].own_login), (("-d",), False))
+        self.assertEqual((chosen["zed"].args, chosen["zed"].own_login), ((), None))
+        found = {id: each.command for id, each in chosen.items()}
         self.assertEqual(list(found), ["zed", "gemini", "qwen", "claude", "opencode", "codex"])
         self.assertEqual(found["zed"], ("zed", "acp"))
         variables = {each.id: each.env for each in engines.chosen_agents()}

@@ -4,7 +4,7 @@ time."""
 from __future__ import annotations
 
 import asyncio
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import AsyncIterator
 
 from ...base.background import in_thread
@@ -20,12 +20,21 @@ from .login import GoogleLogin, Login
 from .pool import Pool
 
 NO_LOGIN = AuthStatus(False, None, False, False, None, False)
+OWN_BY_SETTING = sentence(
+    '{cli} uses its user\'s own login, as "own_login" under "agents" in the settings says.'
+)
+NOT_BY_SETTING = sentence(
+    '{cli} does not use its user\'s own login, as "own_login" under "agents" in the settings says.'
+)
 
 
 class Account:
     """`fallback` counts until somebody configures, clears or logs out; with `is_users` it may be
     the login of the user of this computer, who has not chosen it. A change is refused while
-    one of the CLI's conversations is busy."""
+    one of the CLI's conversations is busy.
+
+    With `own_login` it is the user's own login, with False it never is; a change to the contrary is
+    refused then. What was chosen is kept, and counts again without that."""
 
     def __init__(
         self,
@@ -35,53 +44,92 @@ class Account:
         pool: Pool,
         turns: Turns,
         is_users: bool = False,
+        own_login: bool | None = None,
     ) -> None:
         self._store = store
         stored = store.load()
-        self._credentials = stored or fallback
+        # What somebody chose, or else the fallback.
+        self._kept = stored or fallback
         self._has_fallback = stored is None
+        self._fallback = fallback
+        self._own_login = own_login
         self._is_users = is_users
         self._cli = cli
         self._pool = pool
         self._turns = turns
         # Held by who changes who the user is; what is in memory and on disk stays the same so.
         self._changing = asyncio.Lock()
+        # Ends the processes that have another login.
+        self._leaving: asyncio.Future[None] | None = None
         self._login: GoogleLogin | None = None
         self._is_refused = self._is_verified = False
 
     @property
     def credentials(self) -> Credentials:
         """The credentials in use. Raises AgentError, code AUTH_NOT_SET."""
-        if self._credentials is None:
+        used = self._used
+        if used is None:
             told = sentence("No credentials are configured for {cli}.", cli=self._cli.name)
             raise AgentError(failure.AUTH_NOT_SET, told)
-        return self._credentials
+        return used
 
-    def renew_fallback(self, fallback: Credentials | None) -> None:
-        """Another fallback, if one still counts; the next process gets it."""
-        if self._has_fallback and fallback != self._credentials:
-            self._credentials = fallback
-            self._is_refused = self._is_verified = False
+    @property
+    def _used(self) -> Credentials | None:
+        """The credentials in use, None if there are none."""
+        if self._own_login:
+            return Credentials(OWN)
+        return self._fallback if self._is_overruled else self._kept
+
+    @property
+    def _is_overruled(self) -> bool:
+        """Whether the user's own login was chosen and is not to be used."""
+        return self._own_login is False and _is_own(self._kept)
+
+    def renew_fallback(self, fallback: Credentials | None, own_login: bool | None = None) -> None:
+        """Another fallback, if one still counts, and another `own_login`; the next process gets
+        them. A process that has, or has not, the user's own login, as is no longer wanted, ends
+        unless it is busy."""
+        before = self._used
+        self._fallback, self._own_login = fallback, own_login
+        if self._has_fallback:
+            self._kept = fallback
+        if self._used == before:
+            return
+        self._is_refused = self._is_verified = False
+        if _is_own(self._used) != _is_own(before):
+            self._leaving = asyncio.ensure_future(self._leave_processes())
+
+    async def _leave_processes(self) -> None:
+        with suppress(AgentError):
+            self._turns.refuse_if_busy(self._cli.id)
+            await self._pool.stop()
 
     async def refresh_credentials(self) -> None:
         """Use what another server with the same folder has configured, if there is nothing here
         that counts."""
-        if self._credentials is not None and not self._is_refused:
+        if self._leaving is not None:
+            # A session that is opened meanwhile would end with the process.
+            await asyncio.wait([self._leaving])
+        used = self._used
+        if self._own_login or (used is not None and not self._is_refused):
             return
         async with self._changing:
             found = await in_thread(self._store.load)
-            if found in (None, self._credentials):
+            if found in (None, self._kept):
                 return
-            if self._credentials is not None:
+            if self._used is not None:
                 # Whoever else asks waits: a process that they start now would end as well.
                 await self._pool.stop()
-            self._credentials, self._has_fallback = found, False
+            self._kept, self._has_fallback = found, False
             self._is_refused = self._is_verified = False
 
     @property
     def used_login(self) -> UsedLogin:
-        known = self._credentials
-        return UsedLogin() if known is None else UsedLogin(known.kind, not self._has_fallback)
+        used = self._used
+        if used is None:
+            return UsedLogin()
+        is_fallback = self._has_fallback or self._is_overruled
+        return UsedLogin(used.kind, bool(self._own_login) or not is_fallback)
 
     def check_for_clients(self) -> None:
         """Raises AgentError, code AUTH_NOT_SET, if the login is the user's own and they have not
@@ -100,7 +148,7 @@ class Account:
         return used.kind != OWN or used.is_chosen or not (self._is_users and self._cli.own_login)
 
     def auth_status(self) -> AuthStatus:
-        credentials = self._credentials
+        credentials = self._used
         if credentials is None:
             return NO_LOGIN
         is_google = credentials.kind == GOOGLE
@@ -120,6 +168,7 @@ class Account:
         Codes: VALIDATION_ERROR; SESSION_BUSY while a turn runs; AUTH_CONFIG_FAILED.
         """
         self._cli.check_credentials(credentials)
+        self._check_setting(credentials)
         self._turns.refuse_if_busy(self._cli.id)
         async with self._without_login():
             self._turns.refuse_if_busy(self._cli.id)
@@ -145,7 +194,7 @@ class Account:
             told = sentence("{cli} has no login with Google.", cli=self._cli.name)
             raise AgentError(failure.VALIDATION_ERROR, told)
         async with self._changing:
-            credentials = self._credentials
+            credentials = self._used
             if credentials is None or credentials.kind != GOOGLE:
                 raise AgentError(
                     failure.VALIDATION_ERROR,
@@ -170,7 +219,7 @@ class Account:
             if self._login is None or self._login.is_over:
                 raise AgentError(failure.VALIDATION_ERROR, sentence("No login waits for a code."))
             await self._login.finish_login(code)
-            await self._use_credentials(self._credentials)
+            await self._use_credentials(self._kept)
 
     async def abandon_login(self) -> None:
         """End a login that waits for a code, if there is one."""
@@ -178,12 +227,15 @@ class Account:
             await self._login.abandon()
 
     async def clear_credentials(self) -> None:
-        """Forget kind, key and project. A login with Google is kept, in case it is chosen again."""
+        """Forget kind, key and project. A login with Google is kept, in case it is chosen again.
+        Code VALIDATION_ERROR if the user's own login is to be used in any case."""
+        self._check_setting(None)
         async with self._without_login():
             await self._forget_credentials()
 
     async def logout(self) -> None:
-        """Forget the whole account."""
+        """Forget the whole account. Code VALIDATION_ERROR as for `clear_credentials`."""
+        self._check_setting(None)
         async with self._without_login():
             await self._forget_credentials()
             self._cli.login.forget()
@@ -210,6 +262,17 @@ class Account:
             await self.abandon_login()
             yield
 
+    def _check_setting(self, credentials: Credentials | None) -> None:
+        """Raises AgentError if these would not be used, whoever chose them."""
+        is_own = _is_own(credentials)
+        told = None
+        if self._own_login and not is_own:
+            told = OWN_BY_SETTING
+        elif self._own_login is False and is_own:
+            told = NOT_BY_SETTING
+        if told is not None:
+            raise AgentError(failure.VALIDATION_ERROR, told.with_values(cli=self._cli.name))
+
     async def _forget_credentials(self) -> None:
         # The file first: it takes seconds to end the process, and we may be ended meanwhile.
         self._store.clear()
@@ -217,8 +280,12 @@ class Account:
         await self._use_credentials(None)
 
     async def _use_credentials(self, credentials: Credentials | None) -> None:
-        self._credentials, self._has_fallback = credentials, False
+        self._kept, self._has_fallback = credentials, False
         self._is_refused = self._is_verified = False
         # Old sessions of the agent would keep the old credentials.
         self._turns.cancel_those_of(self._cli.id)
         await self._pool.stop()
+
+
+def _is_own(credentials: Credentials | None) -> bool:
+    return credentials is not None and credentials.kind == OWN

@@ -96,7 +96,9 @@ class Backend:
         self.pool = Pool(launch, cli, os.path.join(folder, "opening.lock"))
         store = Store(folder, cli.check_credentials)
         fallback = self._fallback_of(launch)
-        self.account = Account(store, fallback, cli, self.pool, turns, launch.is_users)
+        self.account = Account(
+            store, fallback, cli, self.pool, turns, launch.is_users, launch.own_login
+        )
         self.launch = launch
 
     async def can_start(self) -> bool:
@@ -122,17 +124,16 @@ class Backend:
         """The next processes are started in this way."""
         self.launch = launch
         self.pool.renew_launch(launch)
-        self.account.renew_fallback(self._fallback_of(launch))
+        self.account.renew_fallback(self._fallback_of(launch), launch.own_login)
 
     def _fallback_of(self, launch: Launch) -> Credentials | None:
         """The credentials where nobody chose any. A key of the environment with which the agent has
         worked in our home goes on to be used: nobody else is to pay from one day to the next."""
         is_kept = launch.fallback is not None and self.cli.has_home
-        return (
-            Credentials(OWN)
-            if launch.is_users and self.cli.own_login and not is_kept
-            else (launch.fallback)
-        )
+        is_own = launch.is_users and self.cli.own_login and not is_kept
+        if launch.own_login is not False and is_own:
+            return Credentials(OWN)
+        return launch.fallback
 
     @property
     def sign_ins(self) -> tuple[AuthMethod, ...]:

@@ -48,10 +48,12 @@ STARTING, AUTHENTICATING = 60.0, 60.0
 class Launch:
     """How the agent is started. `environment` and `settings` are the operator's own additions:
     variables of the process, members of the CLI's settings.json. `env` are the variables that its
-    user has for it; one whose value is None is taken away. `model` is that of new sessions. `agent`
-    is the CLI's id. `processes` is the number of its processes that may run. `fallback` counts
-    until somebody configures, clears or logs out. `look` finds the command anew for each process,
-    in place of `command`; it may block, and raises AgentError.
+    user has for it; one whose value is None is taken away. `args` are the user's own arguments for
+    it, behind all of ours: a "--" among them would hide those that follow. `own_login` says whether
+    it has its user's own login, whatever somebody chose; None leaves that to them. `model` is that
+    of new sessions. `agent` is the CLI's id. `processes` is the number of its processes that may
+    run. `fallback` counts until somebody configures, clears or logs out. `look` finds the command
+    anew for each process, in place of `command`; it may block, and raises AgentError.
     `is_users` says that it is the agent of the user of this computer: where nobody chose, it has
     their own login."""
 
@@ -64,6 +66,8 @@ class Launch:
     fallback: Credentials | None = None
     look: Callable[[], FoundCommand] | None = None
     env: Mapping[str, str | None] = field(default_factory=dict)
+    args: tuple[str, ...] = ()
+    own_login: bool | None = None
     is_users: bool = False
 
     def find_command(self) -> FoundCommand:
@@ -205,7 +209,8 @@ class Runner:
             env = {**({"PATH": found.path} if found.path else {}), **launch.env}
             environment = cli.process_environment(credentials, launch.environment, env)
             own = cli.own_arguments() if credentials.kind == OWN else ()
-            command = (*found.words, *cli.program_arguments(launch.model), *own)
+            ours = (*cli.program_arguments(launch.model), *own)
+            command = (*found.words, *ours, *launch.args)
             return await AgentProcess.start(command, environment, cli.folder, takes_error)
         except private_files.NotPrivate as error:
             told = sentence("Other users can read the folder of {cli}.", cli=cli.name)

@@ -191,6 +191,11 @@ CHINESE_SENTENCES: Mapping[str, str] = {
     "{path} is neither a file nor a folder.": "{path} 既不是文件也不是目录。",
     # Of logins.
     "No credentials are configured for {cli}.": "尚未设置 {cli} 的认证配置。",
+    '{cli} uses its user\'s own login, as "own_login" under "agents" in the settings says.': (
+        "{cli} 使用用户自己的登录，因为设置中 “agents” 下的 “own_login” 如此规定。"
+    ),
+    '{cli} does not use its user\'s own login, as "own_login" under "agents" in the settings'
+    " says.": "{cli} 不使用用户自己的登录，因为设置中 “agents” 下的 “own_login” 如此规定。",
     "The credentials cannot be saved: {reason}.": "无法保存认证配置：{reason}。",
     "Configure the kind of login {kind} first.": "请先配置登录方式 {kind}。",
     "No login waits for a code.": "没有等待授权码的登录。",

@@ -18,7 +18,7 @@ from ...agent.credentials import (
     Credentials,
     UsedLogin,
 )
-from .. import panels
+from .. import panels, settings
 
 if TYPE_CHECKING:
     from ...chat.chat_service import ChatService
@@ -60,6 +60,12 @@ WITH_OWN = Way(
     details='With your login, home and settings; no key is kept here. To log in: "{}"',
 )
 WHICH = "Log in to {}"
+# What "own_login" in the settings decides, whatever is chosen here.
+OWN_BY_SETTING = (
+    '{} uses your own login, as "own_login" under "agents" in your settings says: take that out'
+    " there to choose another."
+)
+NOT_BY_SETTING = "Log in to {}; not with your own login, as your settings say"
 CODE = "Code that Google shows in your browser:"
 LOGGED_IN = "{} is logged in now."
 USES_OWN = "{} uses your own login now, as in your terminal."
@@ -122,9 +128,14 @@ async def log_in(
     """Ask for what a way to log in needs, and use it. Raises Unanswered."""
     from ...chat.login_requests import Configure
 
-    ways = ways_of(agent)
+    own_login = settings.current_settings().agent(agent).own_login
+    if own_login:
+        tell(OWN_BY_SETTING.format(name))
+        return
+    ways = [way for way in ways_of(agent) if way.kind != OWN or own_login is None]
+    which = WHICH if own_login is None else NOT_BY_SETTING
     items = [panels.panel_item(way.label, way.details) for way in ways]
-    number = await panels.ask_choice(window, items, WHICH.format(name))
+    number = await panels.ask_choice(window, items, which.format(name))
     if not 0 <= number < len(ways):
         return
     values: dict[str, str] = {}

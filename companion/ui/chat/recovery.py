@@ -81,6 +81,8 @@ class Recovery:
         service = await self._chats.ensure_service()
         if service is None:
             return
+        # With the settings as they are now: they may decide it.
+        await self._chats.engines.ensure_engine()
         if agent_login.ways_of(agent):
             await agent_login.log_in(window, service, agent, name, self._tell)
             return
