@@ -12,7 +12,7 @@ import unittest
 from copy import copy
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any, Coroutine, Generator, Sequence, TypeVar
+from typing import Any, Callable, Coroutine, Generator, Sequence, TypeVar
 from unittest import mock
 
 import sublime
@@ -33,6 +33,8 @@ from GeminiCompanion.companion.ui.chat import asked_edits, edit_reviews, open_ta
 from GeminiCompanion.companion.ui.chat.chat_view import CONVERSATION
 from GeminiCompanion.companion.ui.chat.drafts import Drafts
 from GeminiCompanion.companion.ui.chat.edit_reviews import COMMAND_TOO, KEPT, OVER
+from GeminiCompanion.companion.ui.chat.question_sight import Sight
+from GeminiCompanion.companion.ui.chat.section_sight import SectionSight
 from GeminiCompanion.companion.ui.chat.turn_actions import NO_EDIT
 from GeminiCompanion.companion.ui.chat.waiting_questions import WaitingQuestion
 from GeminiCompanion.companion.ui.review import (
@@ -192,6 +194,50 @@ class Deciding(EditCase):
                     own.settle_leftovers()
                     is_shown = own.shows_unseen(*key) if not front else None
             self.assertEqual(is_shown, is_unseen)
+
+    def test_an_edit_that_stood_in_the_sheet_of_changes_for_a_while_was_seen(self) -> Steps:
+        unseen = yield from self.unseen_after_sheet(
+            Diff(self.path, "one\n", NEW), Diff(self.write("b.txt", "b\n"), "b\n", "c\n")
+        )
+        yield lambda: not unseen()
+
+    def test_an_edit_whose_end_was_not_in_sight_in_the_sheet_was_not_seen(self) -> Steps:
+        lines = "".join(f"line {it}\n" for it in range(500))
+        long = self.write("b.txt", "b\n")
+        # The review of the last one is in front, in another group.
+        last = Diff(self.write("c.txt", "c\n"), "c\n", "d\n")
+        unseen = yield from self.unseen_after_sheet(
+            Diff(self.path, "one\n", NEW), Diff(long, "b\n", lines), last
+        )
+        yield lambda: unseen() == [long]
+        sheet = self.window.active_view()
+        sheet.show(sheet.size(), animate=False)
+        yield lambda: not unseen()
+
+    def test_an_edit_that_was_in_sight_in_the_sheet_for_a_moment_was_not_seen(self) -> Steps:
+        right = yield from self.asked_right()
+        found = record.waiting_record(right)
+        self.run_command("show_changes", show="tab")
+        view = self.window.active_view()
+        sheet = self.running().changes.sheets.sheet_of(view)
+        yield lambda: "two" in text_of(view)
+        now = 100.0
+        sections = SectionSight(self.running().diffs.reviews, Sight(lambda: now))
+        for seconds, was_read in ((0.0, False), (0.4, False), (0.2, True)):
+            now += seconds
+            sections.look_at(sheet, view)  # type: ignore[arg-type]
+            self.assertEqual(sections.was_read(found), was_read)  # type: ignore[arg-type]
+        sections.keep_only(())
+        self.assertFalse(sections.was_read(found))  # type: ignore[arg-type]
+
+    def unseen_after_sheet(self, *diffs: Diff) -> Generator[Any, Any, Callable[[], list[str]]]:
+        """Shows the sheet of the edits of a call; gives what gives the files that are unseen."""
+        yield from self.wait_for(self.asks(*diffs))
+        yield lambda: len(self.rights()) == len(diffs)
+        self.run_command("show_changes", show="tab")
+        view = self.window.active_view()
+        yield lambda: text_of(view).count("\n## ") == len(diffs)
+        return lambda: self.running().chat_edits.reviews.unseen_paths(self.id, "call")
 
     def test_an_answer_on_its_way_opens_no_second_review(self) -> Steps:
         right = yield from self.asked_right()

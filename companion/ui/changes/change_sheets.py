@@ -37,6 +37,8 @@ class ChangeSheets:
         self._sheets: dict[int, ChangeSheet] = {}
         # The view of a sheet that is new here.
         self.adoptions = ValueSignal[sublime.View]()
+        # The view of a sheet that is in front: some times a second.
+        self.looks = ValueSignal[sublime.View]()
 
     def show_sheet(self, window: sublime.Window) -> None:
         """Bring the window's sheet to the front, or open one."""
@@ -129,7 +131,7 @@ class ChangeSheets:
 
     def _adopt_view(self, view: sublime.View) -> None:
         """Draw the sheet anew: it was opened just now, or before a restart."""
-        sheet = ChangeSheet(view, self._sources, self._stories, self._tell)
+        sheet = ChangeSheet(view, self._sources, self._stories, self._tell, self.looks.emit)
         self._sheets[view.buffer_id()] = sheet
         sheet.refresh()
         self.adoptions.emit(view)

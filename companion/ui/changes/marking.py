@@ -37,11 +37,18 @@ BLOCK = 25
 
 class Marking:
     """The colours and links of one sheet, in all views of the buffer. `kept` gives the keys of the
-    changes of a file that the user has kept."""
+    changes of a file that the user has kept. `look_at` is called with each view that is in front,
+    as long as it is."""
 
-    def __init__(self, buffer_id: int, kept: Callable[[str], frozenset[str]]) -> None:
+    def __init__(
+        self,
+        buffer_id: int,
+        kept: Callable[[str], frozenset[str]],
+        look_at: Callable[[sublime.View], None],
+    ) -> None:
         self._buffer_id = buffer_id
         self._kept = kept
+        self._look_at = look_at
         self.model = Sheet(())
         # By the view's id and the number of the first one: the sections whose colours are drawn.
         self._coloured: dict[tuple[int, int], tuple[Section, ...]] = {}
@@ -118,6 +125,8 @@ class Marking:
         if views:
             # The next look comes also if this one fails.
             queues.on_ui_thread(self._look_at_views, INTERVAL)
+        for view in views:
+            self._look_at(view)
         if any(rows_in_sight(view) != self._seen.get(view.id()) for view in views):
             self.draw_links()
 

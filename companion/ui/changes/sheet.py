@@ -41,7 +41,8 @@ ASIDE = "{} has changed meanwhile, so what you typed there is in a tab of its ow
 
 class ChangeSheet:
     """The sheet in one view and its clones. `sources` are asked in their order. What is drawn and
-    what is typed change one text."""
+    what is typed change one text. `look_at` is called with each view that is in front, as long as
+    it is."""
 
     def __init__(
         self,
@@ -49,13 +50,14 @@ class ChangeSheet:
         sources: Sequence[Source],
         stories: Stories,
         tell: Callable[[str], None],
+        look_at: Callable[[sublime.View], None],
     ) -> None:
         self.buffer_id = view.buffer_id()
         # The line in which presses in it wait.
         self.line = f"sheet {self.buffer_id}"
         self.model = Sheet((plain_section(HEAD, ()),))
         self._files = SheetFiles(sources)
-        self.marking = Marking(view.buffer_id(), self._files.kept_changes)
+        self.marking = Marking(view.buffer_id(), self._files.kept_changes, look_at)
         self._view = view
         self._stories = stories
         self._tell = tell

@@ -46,6 +46,7 @@ from .asked_edits import (
 )
 from .drafts import Drafts
 from .open_tabs import OpenTabs, unsaved_text
+from .section_sight import SectionSight
 from .service_access import ServiceAccess
 
 # The name of a tab for the text of a review whose question is over.
@@ -67,7 +68,7 @@ Accept = Callable[[sublime.Window, sublime.View], Coroutine[Any, Any, bool]]
 class EditReviews(Owner):
     """The reviews of edits that chats of one companion ask about. `typed_texts` keeps what the user
     types, by the ids of the diffs. `tabs` hears which unsaved texts an edit may replace. `access`
-    leads to the service of chats."""
+    leads to the service of chats. `sections` knows which edits were seen in a sheet of changes."""
 
     def __init__(
         self,
@@ -79,6 +80,7 @@ class EditReviews(Owner):
         access: ServiceAccess,
         typed_texts: Drafts,
         tabs: OpenTabs,
+        sections: SectionSight,
         has_old_turns: bool,
     ) -> None:
         self._stories = stories
@@ -88,6 +90,7 @@ class EditReviews(Owner):
         self._opener = opener
         self._access = access
         self._tabs = tabs
+        self._sections = sections
         self._typed = typed_texts
         # By the conversation and the call.
         self._asked: dict[Key, AskedCall] = {}
@@ -141,6 +144,7 @@ class EditReviews(Owner):
         self._add_seen(on_top & self._was_on_top)
         self._was_on_top = on_top
         known = {record.id for _, record in views}
+        self._sections.keep_only(known)
         known.update(id for asked in self._asked.values() for id in asked.typed)
         for id, path, text in self._typed.other_drafts(known):
             self._typed.forget(id)
@@ -188,17 +192,23 @@ class EditReviews(Owner):
         return True
 
     def shows_unseen(self, chat: str, call: str) -> bool:
-        """Show a review of the call that was never in front; False if all were."""
+        """Show a review of the call that is unseen; False if none is."""
         return any(go_to_review(chat, call, path) for path in self.unseen_paths(chat, call))
 
     def unseen_paths(self, chat: str, call: str) -> list[str]:
-        """The files of the call whose reviews were never in front."""
+        """The files of the call whose reviews were never in front, and whose edits were not seen in
+        a sheet of changes."""
         views = list(open_reviews())
         self._add_seen(_on_top(views))
         asked = self._asked.get((chat, call))
         seen = asked.seen if asked is not None else set()
-        paths = (record.path for _, record in views if key_of(record) == (chat, call))
-        return [path for path in paths if path not in seen]
+        return [
+            record.path
+            for _, record in views
+            if key_of(record) == (chat, call)
+            and record.path not in seen
+            and not self._sections.was_read(record)
+        ]
 
     def _add_seen(self, on_top: set[tuple[Key, str]]) -> None:
         for key, path in on_top:

@@ -6,6 +6,8 @@ import sublime
 
 from ..chat.drafts import Drafts
 from ..chat.edit_reviews import EditReviews
+from ..chat.question_sight import Sight
+from ..chat.section_sight import SectionSight
 from ..chat.service_access import ServiceAccess
 from ..engines import Engines
 from .diff_parts import DiffParts
@@ -15,6 +17,7 @@ from .foundation import Foundation
 class ChatEditParts:
     def __init__(self, base: Foundation, diffs: DiffParts, engines: Engines) -> None:
         self.access = ServiceAccess(engines, base.messages.tell_user)
+        self.sections = SectionSight(diffs.reviews, Sight())
         self.reviews = EditReviews(
             base.stories,
             base.messages,
@@ -24,6 +27,7 @@ class ChatEditParts:
             self.access,
             Drafts.in_cache(sublime.cache_path(), "edits.json"),
             engines.open_tabs,
+            self.sections,
             engines.is_there,
         )
         self.polls = (self.reviews.settle_leftovers,)

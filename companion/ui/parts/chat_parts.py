@@ -65,6 +65,8 @@ class ChatParts:
         )
         review.written.chat_edits_changed.subscribe(self.turns.tell_change)
         review.written.words_to_chats.subscribe(lambda noted: self.turns.put_words(*noted))
+        self._sheets, self._sections = changes.sheets, chat_edits.sections
+        changes.sheets.looks.subscribe(self._look_at_sheet)
         self.polls = (self.actions.questions.look_at_questions,)
 
     def start(self) -> None:
@@ -82,3 +84,8 @@ class ChatParts:
     def handle_close(self, view: sublime.View) -> None:
         """The user closes a view."""
         self.actions.tabs.handle_close(view)
+
+    def _look_at_sheet(self, view: sublime.View) -> None:
+        sheet = self._sheets.sheet_of(view)
+        if sheet is not None:
+            self._sections.look_at(sheet, view)
