@@ -12,7 +12,7 @@ import zlib
 from typing import Any, AsyncIterator
 from unittest import mock
 
-from GeminiCompanion.companion.ide.claude import claude_endpoint, kept_address, lock_file
+from GeminiCompanion.companion.ide.claude import claude_endpoint, lock_file, saved_address
 from GeminiCompanion.companion.ide.code_queries import Findings, FoundCode, Query
 from GeminiCompanion.companion.ide.context import Cursor, OpenFile
 from GeminiCompanion.companion.ide.decisions import TOLD
@@ -263,13 +263,13 @@ class Lock(ClaudeCase):
         self.assertEqual(
             (self.lock()["port"], self.lock()["authToken"]), (first["port"], first["authToken"])
         )
-        kept = os.path.join(os.path.dirname(self.state), kept_address.NAME)
+        kept = os.path.join(os.path.dirname(self.state), saved_address.NAME)
         if sys.platform != "win32":
             self.assertEqual(stat.S_IMODE(os.stat(kept).st_mode), 0o600)
 
     def test_bad_and_old_addresses_are_not_used_again(self) -> None:
         os.makedirs(os.path.dirname(self.state), exist_ok=True)
-        kept = os.path.join(os.path.dirname(self.state), kept_address.NAME)
+        kept = os.path.join(os.path.dirname(self.state), saved_address.NAME)
         good = json.dumps({"port": 5, "token": "t" * 30})
         for text in (
             "",
@@ -282,12 +282,12 @@ class Lock(ClaudeCase):
             with self.subTest(text):
                 with open(kept, "w", encoding="utf-8") as file:
                     file.write(text)
-                self.assertIsNone(kept_address.load_address(self.state))
+                self.assertIsNone(saved_address.load_address(self.state))
         with open(kept, "w", encoding="utf-8") as file:
             file.write(good)
-        self.assertEqual(kept_address.load_address(self.state), kept_address.Address(5, "t" * 30))
+        self.assertEqual(saved_address.load_address(self.state), saved_address.Address(5, "t" * 30))
         os.utime(kept, (1, 1))
-        self.assertIsNone(kept_address.load_address(self.state))
+        self.assertIsNone(saved_address.load_address(self.state))
 
     def test_a_port_that_somebody_else_has_voids_the_token(self) -> None:
         self.open_windows(w1="project")

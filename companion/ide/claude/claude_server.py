@@ -17,8 +17,8 @@ from ..workspace import Workspace
 from . import lock_file
 from .claude_connection import ClaudeConnection
 from .claude_endpoint import ClaudeEndpoint
-from .kept_address import Address, load_address, save_address
 from .lock_file import Lock, LockFile
+from .saved_address import Address, load_address, save_address
 
 # What sentences about it are about.
 ABOUT, NO_SERVER_ABOUT = "claude code", "claude code server"
