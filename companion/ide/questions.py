@@ -28,6 +28,7 @@ from .status import Status
 if TYPE_CHECKING:
     # At run time these two would import what is rarely needed and costs half a megabyte.
     from .doctor import gathering
+    from .doctor.claude_facts import ClaudeServing
     from .doctor.report import Examination
 
     # And these would import aiohttp, which takes too long for any thread of the editor.
@@ -97,11 +98,11 @@ class Examinations(Question["tuple[Examination, ...]"]):
 
         others = (each for each in windows if each is not workspace)
         folders = tuple(folder for each in others for folder in each.advertisement.remote_folders)
-        scope = self._examined_scope(workspace, folders)
+        scope = self._examined_scope(workspace, folders, _claude_serving(windows, workspace))
         return in_thread(partial(gathering.examine_clis, scope), EXAMINATION)
 
     def _examined_scope(
-        self, workspace: Workspace, elsewhere: tuple[str, ...]
+        self, workspace: Workspace, elsewhere: tuple[str, ...], claude: ClaudeServing
     ) -> gathering.ExaminedScope:
         from .doctor.facts import Window
         from .doctor.gathering import ExaminedScope
@@ -125,6 +126,7 @@ class Examinations(Question["tuple[Examination, ...]"]):
             dict(workspace.connected_before),
             {id: at for id, (_, at) in workspace.hooks.heard_of.items()},
             frozenset(cli.id for cli in workspace.hooks.outdated),
+            claude,
         )
         return ExaminedScope(
             self.cli,
@@ -138,6 +140,19 @@ class Examinations(Question["tuple[Examination, ...]"]):
             told.path_maps,
             workspace.reach.folder,
         )
+
+
+def _claude_serving(windows: Windows, workspace: Workspace) -> ClaudeServing:
+    from .doctor.claude_facts import ClaudeServing
+
+    server = windows.claude
+    return ClaudeServing(
+        workspace.admits_claude,
+        server.port,
+        server.lock_paths,
+        server.problem,
+        len(server.connections_in(workspace)),
+    )
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,12 @@ from typing import Any, AsyncIterator
 from unittest import mock
 
 from GeminiCompanion.companion.ide.claude import claude_endpoint, lock_file, saved_address
+from GeminiCompanion.companion.ide.clis import GEMINI_CLI
 from GeminiCompanion.companion.ide.code_queries import Findings, FoundCode, Query
 from GeminiCompanion.companion.ide.context import Cursor, OpenFile
 from GeminiCompanion.companion.ide.decisions import TOLD
+from GeminiCompanion.companion.ide.doctor import gathering
+from GeminiCompanion.companion.ide.doctor.claude_facts import ClaudeServing
 from GeminiCompanion.companion.ide.editor import CodeKnowledge
 from GeminiCompanion.companion.ide.events import (
     DiffAccepted,
@@ -26,7 +29,7 @@ from GeminiCompanion.companion.ide.events import (
     WindowsChanged,
     WindowSettingsChanged,
 )
-from GeminiCompanion.companion.ide.questions import MentionInClaude
+from GeminiCompanion.companion.ide.questions import Examinations, MentionInClaude
 from GeminiCompanion.companion.ide.sharing import Sharing
 from GeminiCompanion.companion.ide.window_settings import WindowSettings
 from GeminiCompanion.companion.ide.windows import Windows
@@ -361,6 +364,31 @@ class Lock(ClaudeCase):
         wait_for(lambda: not self.lock() and "CLAUDE_CODE_SSE_PORT" not in self.told[-1][1])
         self.tell(WindowSettingsChanged(1, WindowSettings()))
         wait_for(lambda: self.told[-1][1].get("CLAUDE_CODE_SSE_PORT") == port)
+
+    def test_doctor_is_told_of_the_server_the_lock_the_setting_and_who_is_connected(self) -> None:
+        self.open_windows(w1="project", w2="other")
+        self.connect()
+        self.tell(WindowSettingsChanged(2, WindowSettings(claude_code=False)))
+        wait_for(lambda: self.connected_to(1))
+        port = self.lock()["port"]
+        paths = (os.path.join(self.locks, f"{port}.lock"),)
+        for window_id, expected in (
+            (1, ClaudeServing(True, port, paths, connected=1)),
+            (2, ClaudeServing(False, port, paths)),
+        ):
+            question = Examinations(window_id, GEMINI_CLI, ("gemini",), {}, self.temp)
+            with mock.patch.object(gathering, "examine_clis", lambda scope: scope):
+                found = self.background.call(self.begin_answer, question)
+                wait_for(found.done)
+            self.assertEqual(found.result().window.claude, expected)
+
+    def begin_answer(self, question: Examinations) -> asyncio.Future[Any]:
+        answer: Any = question.find_answer(self.windows)
+        return asyncio.ensure_future(answer)
+
+    def connected_to(self, window_id: int) -> bool:
+        workspace = self.windows.workspaces[window_id]
+        return bool(self.background.call(self.windows.claude.connections_in, workspace))
 
     def test_one_window_without_it_is_not_advertised(self) -> None:
         self.open_windows(w1="project", w2="other")

@@ -95,6 +95,11 @@ class ClaudeServer:
         return self._address.port if self._endpoint is not None and self._address else 0
 
     @property
+    def problem(self) -> str:
+        """Why no CLI can find the editor, or connect; empty if nothing is known."""
+        return self._problem or self._lock_file.problem
+
+    @property
     def lock_paths(self) -> tuple[str, ...]:
         return self._lock_file.paths
 

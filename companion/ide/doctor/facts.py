@@ -13,6 +13,7 @@ from ..clis import Cli
 from ..hooks.extension import Installed
 from ..surroundings import Surrounding
 from ..system_processes import SystemProcess
+from .claude_facts import ClaudeFacts, ClaudeServing
 
 LINUX, MACOS, WINDOWS = "linux", "osx", "windows"
 
@@ -53,7 +54,8 @@ class Window:
     without a file why there is none. `peers` are the ports at the other end of its `connected`
     streams. `connected_before` gives, by the id of the kind of CLI, when one last connected to the
     server before this one, in seconds since the epoch; `heard` when a hook of one last ran.
-    `outdated` has the ids of those whose extension is that of an earlier version."""
+    `outdated` has the ids of those whose extension is that of an earlier version. `claude` is what
+    the editor does for Claude Code."""
 
     pid: int
     port: int
@@ -69,6 +71,7 @@ class Window:
     connected_before: Mapping[str, float] = field(default_factory=dict)
     heard: Mapping[str, float] = field(default_factory=dict)
     outdated: AbstractSet[str] = frozenset()
+    claude: ClaudeServing = ClaudeServing()
 
 
 @dataclass(frozen=True)
@@ -101,7 +104,8 @@ class Facts:
     window. `has_own_network`: the process runs in another network than the editor. `surroundings`
     are the special things about the place of the editor. `is_connected`: the process holds one of
     the window's streams, None if the system does not tell.
-    `extension` is ours in the CLI's home, None if the CLI takes up none."""
+    `extension` is ours in the CLI's home, None if the CLI takes up none. `claude` is for Claude
+    Code alone; of `environment` it has only what decides, and no `settings`."""
 
     cli: Cli
     platform: str
@@ -127,6 +131,7 @@ class Facts:
     names_cli: bool = True
     is_started: bool = True
     extension: Installed | None = None
+    claude: ClaudeFacts = ClaudeFacts()
 
     @property
     def name(self) -> str:

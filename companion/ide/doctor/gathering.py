@@ -11,18 +11,18 @@ import socket
 import sys
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, Mapping
+from typing import Any, Iterator, Mapping
 
 from ...base.child_processes import output_of_program
 from ...base.login_path import LOGIN_PATH
 from ...base.path_maps import NO_MAPS, PathMaps
 from ...base.regular_file import read_beginning
 from .. import cli_settings, surroundings, system_processes
-from ..clis import CLIS, GEMINI_CLI, Cli, by_command, program_name
+from ..clis import CLAUDE_CODE, CLIS, GEMINI_CLI, Cli, by_command, program_name
 from ..hooks import extension
 from ..hooks.extension import Installed
 from ..system_processes import SystemProcess
-from . import logins, lookup, report, trial
+from . import claude_gathering, logins, lookup, report, trial
 from .facts import LINUX, MACOS, WINDOWS, DiscoveryFile, Facts, FoundProgram
 from .facts import Window as Window
 from .report import Examination
@@ -100,9 +100,9 @@ def _with_login_path(scope: ExaminedScope) -> ExaminedScope:
 
 def gather_facts(scope: ExaminedScope, known: Mapping[int, SystemProcess]) -> list[Facts]:
     """The facts of each CLI that runs in the window's folders, newest first, those of the wanted
-    kind before others. If none of that kind runs there, also the facts of CLIs that run in no
-    window's folders, and of one of that kind that would be started there. `known` are the processes
-    of the machine."""
+    kind before others, Claude Code last. If none of that kind runs there, also the facts of CLIs
+    that run in no window's folders, and of one of that kind that would be started there. `known`
+    are the processes of the machine."""
     own_here, own_astray = _running_clis(scope, known)
     examined: list[SystemProcess | None] = [*own_here] or [*own_astray, None]
     facts = [_facts_of_cli(scope, known, each) for each in examined]
@@ -114,7 +114,23 @@ def gather_facts(scope: ExaminedScope, known: Mapping[int, SystemProcess]) -> li
             facts += [
                 replace(_facts_of_cli(other, known, each), is_started=False) for each in shown
             ]
-    return facts
+    return [*facts, *_facts_of_claude(scope, known)]
+
+
+def _facts_of_claude(scope: ExaminedScope, known: Mapping[int, SystemProcess]) -> Iterator[Facts]:
+    """Those of each Claude Code that runs in the window's folders; if none does, of those in no
+    window's, and of one that would be started, for somebody who has it."""
+    path, is_on_path = _program_path(CLAUDE_CODE.command, scope.environment)
+    version = _package_version(CLAUDE_CODE, path) if path else ""
+    program = FoundProgram(path, is_on_path, version)
+    in_terminals = {pid: each for pid, each in known.items() if claude_gathering.has_terminal(each)}
+    here, astray = _running_clis(replace(scope, cli=CLAUDE_CODE), in_terminals)
+    where = (this_platform(), scope.window, scope.environment, scope.home, program)
+    shown: list[SystemProcess | None] = [*here] or [*astray, None]
+    for each in shown:
+        found = claude_gathering.gather_facts(*where, each)
+        if each is not None or path or found.claude.lock_folders:
+            yield found
 
 
 def _running_clis(
@@ -237,17 +253,22 @@ def _running_program(cli: Cli, process: SystemProcess | None) -> str:
 
 def find_program(cli: Cli, command: str, environment: Mapping[str, str]) -> FoundProgram:
     """The paths and versions of the CLI and of Node.js."""
-    path = environment.get("PATH")
-    found = shutil.which(command, path=path)
-    is_on_path = found is not None
-    if found is None:
-        places = [each for place in PLACES for each in sorted(glob.glob(os.path.expanduser(place)))]
-        found = shutil.which(os.path.basename(command), path=os.pathsep.join(reversed(places)))
-    node = shutil.which("node", path=path)
-    if node is None and found is not None:
+    found, is_on_path = _program_path(command, environment)
+    node = shutil.which("node", path=environment.get("PATH"))
+    if node is None and found:
         node = shutil.which("node", path=os.path.dirname(found))
     version = _package_version(cli, found) if found else ""
-    return FoundProgram(found or "", is_on_path, version, node or "", _node_version(node))
+    return FoundProgram(found, is_on_path, version, node or "", _node_version(node))
+
+
+def _program_path(command: str, environment: Mapping[str, str]) -> tuple[str, bool]:
+    """The program's path, empty if none was found, and whether a shell finds it."""
+    found = shutil.which(command, path=environment.get("PATH"))
+    if found is not None:
+        return found, True
+    places = [each for place in PLACES for each in sorted(glob.glob(os.path.expanduser(place)))]
+    name = os.path.basename(command)
+    return shutil.which(name, path=os.pathsep.join(reversed(places))) or "", False
 
 
 def _package_version(cli: Cli, path: str) -> str:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from ..clis import CLAUDE_CODE
 from . import starting
 from .checks import CHECKS, Check, Failed, Ok
+from .claude_checks import CLAUDE_CHECKS
 from .facts import Facts as Facts
 
 
@@ -63,7 +65,7 @@ def examine_cli(facts: Facts) -> Examination:
     row."""
     rows: list[CheckRow] = []
     has_failed = False
-    for check in CHECKS:
+    for check in CLAUDE_CHECKS if facts.cli == CLAUDE_CODE else CHECKS:
         if check.is_way and facts.is_connected:
             continue
         result = check.judge(facts)
