@@ -28,6 +28,10 @@ FORGOTTEN = Original("", exists=True, note="The file before the edit is not know
 class EditBook(Protocol):
     """The edits that are made already, of one kind or of several."""
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether those of before a restart are known, or will not be."""
+
     def of_window(self, window_id: int) -> list[Edit]:
         """The window's edits, oldest first."""
 
@@ -117,6 +121,10 @@ class EditLedger:
         self._unwritten = {id: found for id, found in known.items() if id in windows}
 
     # What reviews of edits that are made already need: a book of all of them.
+
+    @property
+    def is_complete(self) -> bool:
+        return self.made.is_complete and self.turns.is_complete
 
     def of_window(self, window_id: int) -> list[Edit]:
         return [*self.made.of_window(window_id), *self.turns.of_window(window_id)]

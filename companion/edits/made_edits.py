@@ -27,6 +27,8 @@ class MadeEdits:
     def __init__(self, windows: OpenWindows) -> None:
         self._windows = windows
         self._edits: list[Edit] = []
+        # Whether what was saved is known, or nothing of it will be.
+        self.is_complete = False
         # There are other edits.
         self.changes = Signal()
 
@@ -35,8 +37,9 @@ class MadeEdits:
         return tuple(self._edits)
 
     def restore(self, saved: Iterable[Edit]) -> None:
-        """Know these as well, which are older than all others."""
+        """Know these as well, which are older than all others: there are no more of before."""
         self._edits[:0] = saved
+        self.is_complete = True
         self.changes.emit()
 
     def add(self, edit: Edit) -> None:

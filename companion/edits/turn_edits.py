@@ -29,8 +29,24 @@ class TurnEdits:
         self._edits: dict[str, Edit] = {}
         # The paths of the turns that were shown, in their order.
         self._order: dict[str, list[str]] = {}
+        # Those that sheets showed before a restart and that are still to come back, with the ids of
+        # their windows.
+        self._awaited: list[tuple[int, ShownTurn]] = []
         # There are other edits.
         self.changes = Signal()
+
+    @property
+    def is_complete(self) -> bool:
+        return not self._awaited
+
+    def await_turns(self, window_id: int, turns: Iterable[ShownTurn]) -> None:
+        """The edits of these turns are still to be shown in the window."""
+        self._awaited += [(window_id, shown) for shown in turns]
+
+    def show_awaited(self, window_id: int, shown: ShownTurn, edits: Sequence[Edit]) -> None:
+        """The edits of the turn are these; none if they are not known any more."""
+        self._awaited.remove((window_id, shown))
+        self.show(edits)
 
     def show(self, edits: Sequence[Edit]) -> None:
         """Show these edits instead of others of the same turns."""
@@ -57,12 +73,13 @@ class TurnEdits:
             self.changes.emit()
 
     def shown_turns(self, window_id: int) -> list[ShownTurn]:
-        """The turns of which the window shows edits."""
+        """The turns of which the window shows edits, or is to show them again."""
         turns: dict[tuple[str, str], list[str]] = {}
         for edit in self.of_window(window_id):
             if edit.state is EditState.WRITTEN:
                 turns.setdefault((edit.turn, edit.client), []).append(edit.path)
-        return [ShownTurn(*key, tuple(paths)) for key, paths in turns.items()]
+        awaited = [shown for id, shown in self._awaited if id == window_id]
+        return [*(ShownTurn(*key, tuple(paths)) for key, paths in turns.items()), *awaited]
 
     def of_window(self, window_id: int) -> list[Edit]:
         return [edit for edit in self._edits.values() if edit.window_id == window_id]

@@ -10,6 +10,7 @@ from typing import Any
 from GeminiCompanion.companion.base.file_content import Original
 from GeminiCompanion.companion.edits.edit import Edit, EditState
 from GeminiCompanion.companion.edits.ledger import EditCounts, EditLedger
+from GeminiCompanion.companion.edits.turn_edits import ShownTurn
 
 
 def edit(path: str, after: str = "new\n", **more: Any) -> Edit:
@@ -130,3 +131,13 @@ class Ledger(unittest.TestCase):
         self.ledger.set_unwritten({})
         self.windows[2] = ()
         self.assertEqual(self.ledger.unwritten_edits(2), [])
+
+    def test_it_is_complete_once_what_was_there_before_a_restart_has_come_or_cannot(self) -> None:
+        turns, shown = self.ledger.turns, ShownTurn("chat/a/1", "Gemini CLI", ("a",))
+        self.assertFalse(self.ledger.is_complete)
+        self.ledger.made.restore(())
+        self.assertTrue(self.ledger.is_complete)
+        turns.await_turns(1, [shown])
+        self.assertEqual((self.ledger.is_complete, turns.shown_turns(1)), (False, [shown]))
+        turns.show_awaited(1, shown, ())
+        self.assertEqual((self.ledger.is_complete, turns.shown_turns(1)), (True, []))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+import time
+from dataclasses import replace
 from typing import Any, Generator
 from unittest import mock
 
@@ -13,6 +15,7 @@ from GeminiCompanion import plugin
 from GeminiCompanion.companion.base import file_content
 from GeminiCompanion.companion.base.file_content import Original
 from GeminiCompanion.companion.base.unified import NO_LINE_END
+from GeminiCompanion.companion.edits import edit_store
 from GeminiCompanion.companion.edits.edit import Edit, EditState
 from GeminiCompanion.companion.ide.windows import Windows
 from GeminiCompanion.companion.ui.changes import deciding, undoing
@@ -27,6 +30,7 @@ from GeminiCompanion.companion.ui.review.record import (
     update_record,
     waiting_record,
 )
+from GeminiCompanion.companion.ui.texts import select_ranges
 
 from .adapter import text_of
 from .reviewing import ReviewCase, Steps
@@ -591,7 +595,7 @@ class Going(SheetCase):
         yield from self.until_equal(lambda: text_of(right), OLD.replace("line 15\n", "LINE\n 15\n"))
 
 
-class Lasting(SheetCase):
+class Lasting(UnaskedCase):
     def test_a_clone_shows_and_takes_the_same(self) -> Steps:
         (right,) = yield from self.propose_files((OLD, "added\n" + OLD))
         view = yield from self.show()
@@ -627,6 +631,36 @@ class Lasting(SheetCase):
         yield lambda: plugin._host.is_running
         yield from self.until_equal(lambda: text_of(view), before)
         self.assertNotIn(NOT_HERE, " ".join(sentences))
+
+    def test_the_caret_stays_while_the_saved_edits_are_loaded(self) -> Steps:
+        self.made("made.py", OLD, "made\n" + OLD)
+        kept = self.running().review.ledger.made
+        (edit,) = kept.of_window(self.window.id())
+        # One of old times is not loaded.
+        kept.replace(edit, replace(edit, at=time.time()))
+        view = yield from self.show()
+        before, at = text_of(view), text_of(view).index("\nmade") + 3
+        select_ranges(view, [(at, at)])
+        edit_store.writer.finish()
+        load, may_load = edit_store.load_edits, threading.Event()
+        self.addCleanup(may_load.set)
+
+        def late(folder: str) -> list[Edit]:
+            may_load.wait(60)
+            return load(folder)
+
+        self.replace(edit_store, "load_edits", late)
+        plugin._host.stop()
+        plugin._host.start()
+        yield lambda: plugin._host.is_running
+        yield lambda: self.running().changes.sheets.sheet_of(view) is not None
+        answer = self.sheet(view).refresh()
+        yield lambda: answer.is_there
+        self.assertEqual(text_of(view), before)
+        may_load.set()
+        yield lambda: self.sheet(view).model.sections[1:]
+        yield from self.until_drawn(view)
+        self.assertEqual((text_of(view), view.sel()[0].b), (before, at))
 
     def test_what_is_typed_into_a_sheet_before_the_package_is_there_reaches_its_file(self) -> Steps:
         (right,) = yield from self.propose_files((OLD, "added\n" + OLD))

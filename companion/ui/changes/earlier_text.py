@@ -46,13 +46,18 @@ class EarlierText:
         return _sections_signature(sections) == self._signature
 
     def may_begin(
-        self, view: sublime.View, sections: Sequence[Section], is_restoring: bool
+        self,
+        view: sublime.View,
+        sections: Sequence[Section],
+        is_restoring: bool,
+        is_complete: bool,
     ) -> bool:
-        """Whether what stands there need not wait: for other changes, or, if it `is_restoring`, for
+        """Whether what stands there need not wait: for the changes among which it stood, unless
+        their files are known to be complete and nothing was typed; or, if it `is_restoring`, for
         reviews that may get a newer text yet."""
         is_late = time.monotonic() > self._deadline
-        is_known = self.typed_text(view) is None or self.fits_sections(sections)
-        return is_late or (is_known and not is_restoring)
+        is_over = self._signature is None or (is_complete and self.typed_text(view) is None)
+        return is_late or ((is_over or self.fits_sections(sections)) and not is_restoring)
 
 
 def write_signature(view: sublime.View, sections: Sequence[Section]) -> None:

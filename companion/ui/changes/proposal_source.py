@@ -22,6 +22,8 @@ class ProposalSource:
     """The proposals to one companion."""
 
     names = ("proposal", "proposals")
+    # Their views come back with the window.
+    is_complete = True
 
     def __init__(
         self,

@@ -178,7 +178,8 @@ class ChangeSheet:
         view, earlier = self._view_of_text(), self._earlier
         if view is None or earlier is None:
             return True
-        if not earlier.may_begin(view, wanted, self._files.are_restoring(wanted)):
+        is_restoring = self._files.are_restoring(wanted)
+        if not earlier.may_begin(view, wanted, is_restoring, self._files.are_complete):
             queues.on_ui_thread(self.refresh, AGAIN)
             return False
         self._earlier = None

@@ -27,6 +27,11 @@ class SheetFiles:
         self._sources = sources
         self.source_of: dict[str, Source] = {}
 
+    @property
+    def are_complete(self) -> bool:
+        """Whether no edits from before a restart are still to come."""
+        return all(source.is_complete for source in self._sources)
+
     async def collect_entries(self, window: sublime.Window) -> list[SheetEntry]:
         """What there is now of all files."""
         found: list[SheetEntry] = []

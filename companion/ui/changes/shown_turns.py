@@ -40,8 +40,6 @@ class ShownTurns:
         self._stories = stories
         self._tell = tell
         self._come_back = come_back
-        # Those that are still to come back, with the ids of their windows.
-        self._missing: list[tuple[int, ShownTurn]] = []
         edits.changes.subscribe(self.note_in_sheets)
         sheets.adoptions.subscribe(self.restore_turns)
 
@@ -55,9 +53,9 @@ class ShownTurns:
         window = view.window()
         if window is None:
             return
-        there = {shown.turn for shown in self._all_turns(window)}
+        there = {shown.turn for shown in self._edits.shown_turns(window.id())}
         missing = [shown for shown in _stored_turns(view) if shown.turn not in there]
-        self._missing += [(window.id(), shown) for shown in missing]
+        self._edits.await_turns(window.id(), missing)
         self._note_turns(view)
         for shown in missing:
             self._stories.begin(self._bring_back(window, shown), window)
@@ -69,20 +67,15 @@ class ShownTurns:
         except Unanswered as error:
             self._tell(LOST.format(error))
         # A story that is cut leaves it in the view for the next start.
-        self._missing.remove((window.id(), shown))
-        self._edits.show(found)
+        self._edits.show_awaited(window.id(), shown, found)
         self._come_back()
 
     def _note_turns(self, view: sublime.View) -> None:
         window = view.window()
         if window is not None:
-            values = [asdict(shown) for shown in self._all_turns(window)]
+            values = [asdict(shown) for shown in self._edits.shown_turns(window.id())]
             if values or view.settings().has(TURNS):
                 view.settings().set(TURNS, values)
-
-    def _all_turns(self, window: sublime.Window) -> list[ShownTurn]:
-        missing = [shown for id, shown in self._missing if id == window.id()]
-        return [*self._edits.shown_turns(window.id()), *missing]
 
 
 def _stored_turns(view: sublime.View) -> list[ShownTurn]:

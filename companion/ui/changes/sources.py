@@ -52,6 +52,10 @@ class Source(Protocol):
     # What one of them, and several, are called.
     names: tuple[str, str]
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether it knows all that it knew before a restart, or will know no more."""
+
     def entries(self, window: sublime.Window) -> Iterable[SheetEntry]:
         """The files of the window, in their order; not all of them are fetched at once."""
 

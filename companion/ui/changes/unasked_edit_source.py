@@ -47,6 +47,10 @@ class UnaskedEditSource:
         # The ids of those that are being decided on.
         self._pressed: set[str] = set()
 
+    @property
+    def is_complete(self) -> bool:
+        return self._book.is_complete
+
     def entries(self, window: sublime.Window) -> Iterator[SheetEntry]:
         """The edits of the window, oldest first."""
         known = self._book.of_window(window.id())

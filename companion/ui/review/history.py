@@ -80,10 +80,9 @@ class EditHistory:
         saved = await read
         if saved is None:
             self._warn(edit_store.LOAD_FAILED)
-            return
-        self._may_save = True
+        self._may_save = saved is not None
         # Also removes edits that are too old, excluded by now, or damaged.
-        self.edits.made.restore(saved)
+        self.edits.made.restore(saved or ())
 
     def find_edit(self, id: str) -> Edit | None:
         return self.edits.made.find(id)
