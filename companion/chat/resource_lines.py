@@ -22,12 +22,14 @@ SIGN = "→"
 MOST = 50
 # Code points of a name, of a description, and of an address.
 MAX_NAME, MAX_DESCRIPTION, MAX_ADDRESS = 100, 200, 200
-# The types of images that the editor can show, the most bytes of one, and its most pixels: a small
-# file can have very many, which the editor would hold in memory.
-PICTURES = ("image/png", "image/jpeg", "image/gif")
+# The types of images that are drawn, the most bytes of one, and its most pixels: a small file can
+# have very many, which the editor would hold in memory. The frames of a GIF can have more pixels
+# than its beginning says.
+PICTURES = ("image/png", "image/jpeg")
 MAX_BYTES, MAX_PIXELS, MAX_SIDE = 4 << 20, 16_000_000, 16_384
 NOT_KEPT = "is not shown: it is too large, or no PNG, JPEG, GIF or WebP"
 NOT_SHOWN = "cannot be shown here"
+TOO_MANY_PIXELS = "too many pixels to open"
 
 
 class ResourceBlock(Block):
@@ -98,22 +100,29 @@ def _write_image(pen: Pen, resource: Resource, images: str) -> None:
         pen.write(f"{name}  {_facts_of(resource)}{NOT_KEPT}\n", DIM)
         return
     path, start = os.path.join(images, resource.file), pen.at
-    pen.write_link(name, OPEN_FILE, path=path)
+    can_open = _is_within(resource.width, resource.height)
+    if can_open:
+        pen.write_link(name, OPEN_FILE, path=path)
+    else:
+        pen.write(name)
     pixels = f"{resource.width:,} × {resource.height:,}, " if resource.width else ""
-    pen.write(f"  {pixels}{_size_of(resource)}", DIM)
-    if _is_small(resource):
+    pen.write(f"  {pixels}{_size_of(resource)}{'' if can_open else ', ' + TOO_MANY_PIXELS}", DIM)
+    if _is_drawn(resource):
         pen.add_picture(Picture(start, pen.at, path, resource.width, resource.height))
     pen.write("\n")
 
 
-def _is_small(resource: Resource) -> bool:
-    width, height = resource.width, resource.height
+def _is_within(width: int, height: int) -> bool:
+    """Whether the editor can hold so many pixels."""
+    return max(width, height) <= MAX_SIDE and width * height <= MAX_PIXELS
+
+
+def _is_drawn(resource: Resource) -> bool:
     return (
         resource.media_type in PICTURES
         and 0 < resource.size <= MAX_BYTES
-        and 0 < width <= MAX_SIDE
-        and 0 < height <= MAX_SIDE
-        and width * height <= MAX_PIXELS
+        and min(resource.width, resource.height) > 0
+        and _is_within(resource.width, resource.height)
     )
 
 

@@ -271,15 +271,26 @@ class Resources(unittest.TestCase):
     def test_what_the_editor_cannot_hold_or_draw_has_no_picture(self) -> None:
         image = Resource("image", media_type="image/png", size=70, image="i", width=9, height=9)
         for more in (
-            {"width": 20_000},
-            {"width": 10_000, "height": 10_000},
             {"size": 5 << 20},
             {"media_type": "image/webp"},
+            {"media_type": "image/gif"},
             {"width": 0},
         ):
             with self.subTest(more):
                 _, drawing = drawn(replace(image, **more))
                 self.assertEqual(len(drawing.links(OPEN_FILE)), 1)
+                self.assertFalse([it for it in drawing.items if isinstance(it, Picture)])
+
+    def test_an_image_with_too_many_pixels_has_no_link_and_says_so(self) -> None:
+        image = Resource("image", name="p", media_type="image/png", size=70, image="i")
+        for width, height in ((20_000, 9), (9, 20_000), (10_000, 10_000)):
+            with self.subTest(f"{width}x{height}"):
+                _, drawing = drawn(replace(image, width=width, height=height))
+                self.assertEqual(
+                    below(drawing),
+                    f"▏ → p  {width:,} × {height:,}, 70 bytes, too many pixels to open\n",
+                )
+                self.assertEqual(drawing.links(OPEN_FILE), [])
                 self.assertFalse([it for it in drawing.items if isinstance(it, Picture)])
 
     def test_what_is_not_kept_or_not_known_says_so(self) -> None:
