@@ -110,6 +110,8 @@ class Book:
         self._of_path: dict[str, dict[int, Entry]] = {}
         # The same entries by the path that their CLI sent.
         self._of_sent_path: dict[str, dict[int, Entry]] = {}
+        # Open proposals as they came, for CLIs that write only what they are given. Not saved.
+        self._contents: dict[int, str] = {}
         self._numbers = itertools.count(1)
 
     def __contains__(self, number: object) -> bool:
@@ -171,14 +173,23 @@ class Book:
         client: str = "",
         cli: str = "",
         sent_path: str = "",
+        content: str = "",
     ) -> int:
-        """Add a proposal that waits for the user now. `text` is None if not all of it is known."""
+        """Add a proposal that waits for the user now. `text` is None if not all of it is known.
+        `content` is all of it nevertheless, for `content_of`."""
         proposed = "" if text is None else text_digest(text)
         sent_path = "" if sent_path == path else sent_path
         now = time.time()
-        return self._put_entry(
+        number = self._put_entry(
             Entry(session_id, path, OPEN, now, client, proposed, text, cli=cli, sent_path=sent_path)
         )
+        if content:
+            self._contents[number] = content
+        return number
+
+    def content_of(self, number: int) -> str:
+        """All of an open proposal as it came; empty if that is not known."""
+        return self._contents.get(number, "")
 
     def edit(self, number: int, text: str) -> bool:
         """The user changed an open proposal; gives whether the text is a new one."""
@@ -190,6 +201,7 @@ class Book:
     def decide(self, number: int, text: str | None, before: str | None = None) -> None:
         """The user accepted this text, or rejected (None). Also turns an acceptance that nobody was
         told into a rejection."""
+        self._contents.pop(number, None)
         entry = self._entries[number]._replace(state=DECIDED, text=text, decided_at=time.time())
         self._put_entry(entry._replace(before=before, hours=0), number)
 
@@ -285,6 +297,7 @@ class Book:
         return numbers
 
     def forget(self, number: int) -> None:
+        self._contents.pop(number, None)
         entry = self._entries.pop(number, None)
         if entry is None:
             return

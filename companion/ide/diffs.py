@@ -94,7 +94,17 @@ class Diffs(Desk):
         # answers. A large proposal cannot be edited, so there is nothing to save of it.
         is_to_last = is_whole and len(content) <= LARGE
         text = content if is_to_last else None
-        number = self._book.open(session.id, path, text, session.client, session.cli.id, sent_path)
+        # A CLI that writes empty texts does not write its own proposal for one.
+        is_given_back = is_whole and session.cli.has_empty_text
+        number = self._book.open(
+            session.id,
+            path,
+            text,
+            session.client,
+            session.cli.id,
+            sent_path,
+            content if is_given_back else "",
+        )
         proposal = Proposal(
             session.id,
             path,
@@ -248,10 +258,15 @@ class Diffs(Desk):
             self._under_way.discard(task)
 
     def decide(
-        self, session_id: str, path: str, text: str | None, before: str | None = None
+        self,
+        session_id: str,
+        path: str,
+        text: str | None,
+        before: str | None = None,
+        is_as_proposed: bool = False,
     ) -> None:
         """The user accepted; `text` is the proposal as edited, with `\n` line ends. Or they
-        rejected it (None). `before` is as in Entry."""
+        rejected it (None). `before` is as in Entry, `is_as_proposed` as in DiffAccepted."""
         if text is not None:
             # As long as this text is not written, the one before it can still be seen on disk.
             self._disk.check_soon()
@@ -261,6 +276,8 @@ class Diffs(Desk):
             sent_path = self.path_maps.to_remote(path)
             known = [self._book.open(session_id, path, None, sent_path=sent_path)]
         number = known[0]
+        if is_as_proposed:
+            text = self._book.content_of(number)
         self._book.decide(number, text, before)
         self._delivery.send_decision(number)
         self.decisions.emit((session_id, text is not None))

@@ -157,15 +157,19 @@ class DiffEdited(_DiffEvent):
 
 @dataclass(frozen=True)
 class DiffAccepted(_DiffEvent):
-    """The user accepted the proposal with this text (`\\n` line ends). With an empty text the CLI
-    writes its own. `before` is the digest of the file's bytes at that moment, empty if there was no
-    file, None if it is not known (`file_content`)."""
+    """The user accepted the proposal with this text (`\\n` line ends). With an empty text most
+    CLIs write their own. `before` is the digest of the file's bytes at that moment, empty if there
+    was no file, None if it is not known (`file_content`). If it `is_as_proposed`, `text` is empty
+    because the editor does not have all of the proposal."""
 
     text: str
     before: str | None = None
+    is_as_proposed: bool = False
 
     def apply_to(self, workspace: Workspace) -> None:
-        workspace.diffs.decide(self.session_id, self.path, self.text, self.before)
+        workspace.diffs.decide(
+            self.session_id, self.path, self.text, self.before, self.is_as_proposed
+        )
 
 
 class DiffRejected(_DiffEvent):

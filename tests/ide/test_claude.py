@@ -126,6 +126,12 @@ class ClaudeCase(WindowsTestCase):
         )
         self.tell(event)
 
+    def accept_as_proposed(self) -> None:
+        """The user accepts the one diff, of which the editor shows a part."""
+        [(window_id, session, path)] = self.editor.diffs
+        del self.editor.diffs[window_id, session, path]
+        self.tell(DiffAccepted(window_id, session, path, "", "", is_as_proposed=True))
+
     def proposed(self, client: ClaudeClient, name: str, text: str = "new\n", tab: str = "") -> int:
         """The id of an openDiff that is shown."""
         count = len(self.editor.diffs)
@@ -434,6 +440,15 @@ class Diffs(ClaudeCase):
                         texts(self.cli.call("close_tab", tab_name=name)), ["TAB_CLOSED"]
                     )
 
+    def test_a_large_proposal_that_is_accepted_as_it_is_comes_back_whole(self) -> None:
+        # The second is small, but its file may be so large that the editor shows a part.
+        for limit in (3, 1000):
+            with self.subTest(limit):
+                patched(self, mock.patch("GeminiCompanion.companion.ide.diffs.LARGE", limit))
+                id = self.proposed(self.cli, "a.py", "large\n")
+                self.accept_as_proposed()
+                self.assertEqual(texts(self.cli.answer(id)["result"]), ["FILE_SAVED", "large\n"])
+
     def test_a_decision_in_the_terminal_closes_the_diff_and_what_was_typed_stays(self) -> None:
         id = self.proposed(self.cli, "a.py")
         [(_, session, path)] = self.editor.diffs
@@ -561,6 +576,14 @@ class Losses(ClaudeCase):
         # The CLI that is here now waits for nothing, and is told nothing.
         self.assertEqual(again.answer(again.begin("ping"))["result"], {})
         self.assertEqual(again._waiting, [])
+
+    def test_a_large_proposal_that_is_accepted_after_a_loss_is_kept(self) -> None:
+        patched(self, mock.patch("GeminiCompanion.companion.ide.diffs.LARGE", 3))
+        self.proposed(self.cli, "a.py", "large\n")
+        self.lose()
+        with mock.patch("GeminiCompanion.companion.ide.delivery.PATIENCE", -1):
+            self.accept_as_proposed()
+            wait_for(lambda: self.unwritten() == ["large\n"])
 
     def test_a_rejection_after_a_loss_leaves_nothing(self) -> None:
         self.proposed(self.cli, "a.py")

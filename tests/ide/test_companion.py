@@ -22,7 +22,6 @@ from GeminiCompanion.companion.ide.context import OpenFile
 from GeminiCompanion.companion.ide.editor import Proposal
 from GeminiCompanion.companion.ide.events import (
     DiffAccepted,
-    DiffRejected,
     Event,
     WindowsChanged,
     WindowSettingsChanged,
@@ -102,7 +101,7 @@ class StopAtADecision(ServiceTestCase):
         super().setUp()
         self.state_path = os.path.join(self.temp, "cache", "GeminiCompanion", "state.json")
 
-    def decide(self, decision: type[DiffAccepted] | type[DiffRejected], *text: str) -> None:
+    def decide(self, text: str) -> None:
         """`first` and `told` are the events of the CLI's stream, which ended in good order."""
         self.companion = self.make(self.state_path)
         self.start(1)
@@ -110,7 +109,7 @@ class StopAtADecision(ServiceTestCase):
         with self.cli.stream() as stream:
             self.first = stream.next()
             self.cli.tool("openDiff", filePath=PATH, newContent="theirs\n")
-            self.companion.post(decision(1, self.cli.session_id, PATH, *text))
+            self.companion.post(DiffAccepted(1, self.cli.session_id, PATH, text))
             self.companion.stop(PATIENCE)
             self.told = stream.next()
             self.assertTrue(stream.ended())
@@ -127,12 +126,12 @@ class StopAtADecision(ServiceTestCase):
         return methods[:-1]
 
     def test_a_cli_that_has_read_it_is_not_told_again(self) -> None:
-        self.decide(DiffAccepted, "mine\n")
+        self.decide("mine\n")
         self.assertEqual(self.methods_after(self.told), [])
         self.assertEqual(self.methods_after(self.told), [])
 
     def test_a_cli_that_lost_it_is_told_when_it_comes_back(self) -> None:
-        self.decide(DiffAccepted, "mine\n")
+        self.decide("mine\n")
         self.assertEqual(self.told.message["method"], "ide/diffAccepted")
         self.assertEqual(self.methods_after(self.first), ["ide/diffAccepted"])
 

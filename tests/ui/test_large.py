@@ -14,7 +14,9 @@ from GeminiCompanion.companion.base.answer import Answer
 from GeminiCompanion.companion.base.digest import LARGE
 from GeminiCompanion.companion.base.large_json import TRUNCATED_TO
 from GeminiCompanion.companion.ide import transport
+from GeminiCompanion.companion.ide.companion import Companion
 from GeminiCompanion.companion.ide.decisions import UnwrittenText
+from GeminiCompanion.companion.ide.events import DiffAccepted, Event
 from GeminiCompanion.companion.ide.questions import UnwrittenTexts
 from GeminiCompanion.companion.ui.review import (
     accepting,
@@ -42,6 +44,18 @@ except ImportError:
 class LargeCase(DeskCase):
     right: sublime.View
 
+    def setUp(self) -> None:
+        super().setUp()
+        self.as_proposed: list[bool] = []
+        post_event = Companion.post
+
+        def post(companion: Companion, event: Event) -> None:
+            if isinstance(event, DiffAccepted):
+                self.as_proposed.append(event.is_as_proposed)
+            post_event(companion, event)
+
+        self.replace(Companion, "post", post)
+
     @word("(OLD|nothing) is to become (.+)")
     def becomes(self, old: str, new: str) -> Steps:
         self.right = yield from self.propose(large_text(old), large_text(new))
@@ -55,6 +69,7 @@ class LargeCase(DeskCase):
         yield lambda: self.cli.received("ide/diffAccepted")
         content = self.cli.received("ide/diffAccepted")[0]["content"]
         self.assertTrue(content == large_text(expected))
+        self.assertEqual(self.as_proposed, [not content])
         self.write("file.txt", content)
         yield from self.until_told()
 

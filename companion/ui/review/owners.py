@@ -124,11 +124,9 @@ class CliSessions(Owner):
         record = claimed.record
         # The words first: the CLI may go on at once.
         self._words.give_words(record, words, is_accepted=True)
-        # Without a text the CLI writes its own proposal (docs/protocol.md 1.4).
-        text = claimed.text or ""
-        self._companion.post(
-            DiffAccepted(record.window_id, record.session_id, record.path, text, before)
-        )
+        text = claimed.text
+        where = record.window_id, record.session_id, record.path
+        self._companion.post(DiffAccepted(*where, text or "", before, is_as_proposed=text is None))
 
     def hear_rejection(self, claimed: ClaimedDiff, words: str) -> None:
         record = claimed.record
