@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Awaitable, Generic, Mapping, Sequence, TypeVar
 
@@ -55,7 +55,13 @@ class WindowStatuses(Question["tuple[Status, ...]"]):
     """The state of every window."""
 
     def find_answer(self, windows: Windows) -> tuple[Status, ...]:
-        return windows.statuses()
+        found = windows.statuses()
+        return tuple(
+            replace(each, claude_locks=windows.claude.lock_paths)
+            if windows.workspaces[each.window_id].admits_claude
+            else each
+            for each in found
+        )
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from . import live_words
+from .clis import CLAUDE_CODE, by_label
 from .decisions import UnwrittenText
 from .live_clis import LiveCli
 
@@ -27,7 +28,8 @@ class Status:
     absolute. `clients` are the connected CLIs; those that are `live` have their labels as names.
     `away` names CLIs that were connected a moment ago, or before a restart, and were not back in
     time. `unsaved` says why the present state would be lost at a restart; empty if it would not.
-    `outdated` names CLIs whose extension is that of an earlier version.
+    `outdated` names CLIs whose extension is that of an earlier version. `claude_locks` are the
+    files by which Claude Code finds the editor; empty if it may not connect to the window.
     """
 
     window_id: int
@@ -42,6 +44,7 @@ class Status:
     away: tuple[str, ...] = ()
     live: tuple[LiveCli, ...] = ()
     outdated: tuple[str, ...] = ()
+    claude_locks: tuple[str, ...] = ()
 
     def text(self) -> str:
         """Some lines for a panel, with the next step if something is missing."""
@@ -58,6 +61,8 @@ class Status:
             "Discovery file: %s"
             % (", ".join(self.discovery_paths) or "not written; the log says why"),
         ]
+        if self.claude_locks:
+            lines.append(f"Lock file for {CLAUDE_CODE.name}: {', '.join(self.claude_locks)}")
         missing = sum(text.is_missing for text in self.unwritten)
         if missing:
             lines.append(
@@ -75,4 +80,12 @@ class Status:
             lines.append(
                 'To connect, start "gemini" in one of the folders and type "/ide enable" there.'
             )
+        if self.claude_locks and self.folders and not self._has_claude():
+            lines.append(
+                f'To connect {CLAUDE_CODE.name}, start "claude --ide" in one of the folders, or'
+                ' type "/ide" in one that runs there.'
+            )
         return "\n".join(lines) + "\n"
+
+    def _has_claude(self) -> bool:
+        return any(by_label(client.label) == CLAUDE_CODE for client in self.clients)

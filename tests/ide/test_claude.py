@@ -29,7 +29,7 @@ from GeminiCompanion.companion.ide.events import (
     WindowsChanged,
     WindowSettingsChanged,
 )
-from GeminiCompanion.companion.ide.questions import Examinations, MentionInClaude
+from GeminiCompanion.companion.ide.questions import Examinations, MentionInClaude, WindowStatuses
 from GeminiCompanion.companion.ide.sharing import Sharing
 from GeminiCompanion.companion.ide.window_settings import WindowSettings
 from GeminiCompanion.companion.ide.windows import Windows
@@ -387,6 +387,16 @@ class Lock(ClaudeCase):
                 found = self.background.call(self.begin_answer, question)
                 wait_for(found.done)
             self.assertEqual(found.result().window.claude, expected)
+
+    def test_show_status_names_the_lock_where_the_cli_may_connect(self) -> None:
+        self.open_windows(w1="project", w2="other")
+        self.tell(WindowSettingsChanged(2, WindowSettings(claude_code=False)))
+        wait_for(
+            lambda: self.lock().get("workspaceFolders") == [os.path.join(self.temp, "project")]
+        )
+        found = self.background.call(WindowStatuses().find_answer, self.windows)
+        path = os.path.join(self.locks, f"{self.lock()['port']}.lock")
+        self.assertEqual({each.window_id: each.claude_locks for each in found}, {1: (path,), 2: ()})
 
     def begin_answer(self, question: Examinations) -> asyncio.Future[Any]:
         answer: Any = question.find_answer(self.windows)

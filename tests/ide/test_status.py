@@ -46,6 +46,17 @@ class StatusText(unittest.TestCase):
         said = text(connected=2, clients=(client("Gemini CLI"), client("Qwen Code")))
         self.assertIn("Connected: Gemini CLI, Qwen Code\n", said)
 
+    def test_claude_code_is_named_with_its_file_and_how_it_connects_until_it_is(self) -> None:
+        locks = ("/home/ann/.claude/ide/1.lock",)
+        said = text(claude_locks=locks, connected=1, clients=(client("Qwen Code"),))
+        self.assertIn("Lock file for Claude Code: /home/ann/.claude/ide/1.lock\n", said)
+        self.assertRegex(said, 'start "claude --ide" in one of the folders, or type "/ide"')
+        self.assertNotIn("/ide enable", said)
+        here = text(claude_locks=locks, connected=1, clients=(client("Claude Code 2"),))
+        self.assertNotIn("claude --ide", here)
+        self.assertNotIn("claude --ide", text(claude_locks=locks, folders=()))
+        self.assertNotIn("Claude", text())
+
     def test_the_edits_that_wait_are_counted(self) -> None:
         self.assertIn("without a decision: 3\n", text(waiting=3))
 

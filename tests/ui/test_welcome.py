@@ -29,6 +29,7 @@ from GeminiCompanion.companion.ui.review import open_diffs
 
 from ..fake_cli import FakeCli
 from ..ide.test_doctor import OURS, facts
+from ..ide.test_doctor_claude import facts as claude_facts
 from .adapter import AdapterTestCase
 
 Steps = Generator[Any, Any, None]
@@ -214,6 +215,24 @@ class Welcome(Pages):
         ):
             self.assertNotIn("it asks", page)
             self.assertIn("Type /ide enable in the CLI", page)
+
+    def test_claude_code_is_named_to_those_who_have_it_with_what_is_to_be_done(self) -> None:
+        gemini = report.examine_cli(facts())
+        self.assertNotIn("Claude Code", welcome.welcome_page((gemini,)))
+        none: dict[str, Any] = {"process": None}
+        for changes, words in (
+            ({**none, "serving": {"connected": 0}}, "start claude in a folder"),
+            (
+                {**none, "serving": {"connected": 0}, "choices": {"auto_connects": None}},
+                "type /ide in it, and choose Sublime Text",
+            ),
+            ({"is_connected": True}, "Claude Code is connected as well."),
+        ):
+            claude = report.examine_cli(claude_facts(**changes))
+            with self.subTest(words):
+                page = welcome.welcome_page((gemini, claude))
+                self.assertIn(words, page)
+                self.assertIn("Ask Gemini CLI to change a file", page)
 
     def test_only_the_step_to_be_done_next_has_the_link_that_catches_the_eye(self) -> None:
         page = self.pages(

@@ -9,6 +9,7 @@ from typing import Sequence
 import sublime
 
 from ...base import private_files
+from ...ide.clis import CLAUDE_CODE
 from ...ide.doctor import checks
 from ...ide.doctor.checks import Failed, Ok
 from ...ide.doctor.report import Examination, Facts
@@ -31,6 +32,9 @@ SILENT = {"surroundings", "served"}
 CONNECTED = "Connected. Ask {} to change a file: its edit opens here, and you decide on it."
 EXTENSION = "If you like: an extension of {} that says here when it works, asks and is done."
 START = "After that, in a terminal: {}"
+CLAUDE = "Or with Claude Code in a terminal: {}"
+CLAUDE_FINE = "start claude in a folder of this window."
+CLAUDE_CONNECTED = "Claude Code is connected as well."
 CHAT = "Or in a tab, without a terminal: chat with {}."
 NO_AGENT = "Or in a tab, without a terminal: chat with an agent, once one is installed."
 TO_DO = "Two minutes to the first edit. This page follows what you do."
@@ -54,10 +58,22 @@ def welcome_page(found: Examinations, agents: Sequence[str] | None = None) -> st
     if is_connected and facts.extension is not None and not facts.extension.version:
         install = page.command_link("gemini_companion_install_cli_extension", {}, "Install it")
         parts.append(f'<div class="step">\u2013 {EXTENSION.format(name)} {install}</div>')
+    parts.append(_claude_line(found))
     parts.append(_chat_line(agents) if agents is not None else "")
     doctor = page.command_link("gemini_companion_doctor", {}, "Doctor")
     parts.append(f'<p class="foot">Every step of the CLI on its way here: {doctor}</p>')
     return "".join(parts)
+
+
+def _claude_line(found: Examinations) -> str:
+    """What is to be done to work with Claude Code, in one line; empty for who does not have it."""
+    clis = [each for each in found if each.facts.cli == CLAUDE_CODE]
+    if not clis:
+        return ""
+    failure, is_connected = clis[0].failure, clis[0].facts.window.claude.connected > 0
+    to_do = f"{failure.what} {failure.remedy}" if failure is not None else CLAUDE_FINE
+    words = CLAUDE_CONNECTED if is_connected else CLAUDE.format(to_do)
+    return f'<div class="step">\u2013 {page.shown_html(words)}</div>'
 
 
 def _chat_line(agents: Sequence[str]) -> str:
