@@ -11,6 +11,7 @@ import unittest
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
 from GeminiCompanion.companion.agent import asked
 from GeminiCompanion.companion.agent.acp import messages, terminal_messages
@@ -24,6 +25,7 @@ from GeminiCompanion.companion.agent.acp.terminal_messages import (
     UseTerminal,
 )
 from GeminiCompanion.companion.agent.events.tool_call import read_call
+from GeminiCompanion.companion.agent.turn import terminals
 from GeminiCompanion.companion.agent.turn.call_tracker import CallTracker
 from GeminiCompanion.companion.agent.turn.outcomes import CallDecision
 from GeminiCompanion.companion.agent.turn_events import (
@@ -39,6 +41,9 @@ from ..support import until
 from .stage import Stage
 
 PYTHON = sys.executable
+KILLED = "It was ended by SIGKILL."
+# The agent's own call.
+OWN = "run_shell_command__1"
 
 
 @unittest.skipIf(os.name == "nt", "commands for the shell of POSIX")
@@ -110,10 +115,13 @@ class Terminals(unittest.IsolatedAsyncioTestCase):
         (result,) = self.stage.of(ToolResult)
         self.assertTrue(result.rejected)
 
-    async def allow_own_question(self, line: str, **more: Any) -> None:
-        """The user allows a call of which the agent has asked."""
-        given = {"command": line, **more}
-        call = messages.ToolCallUpdate("run_shell_command__1", line, "execute", raw_input=given)
+    async def allow_own_question(self, line: str, text: str = "", **more: Any) -> None:
+        """The user allows a call of which the agent has asked, with a text."""
+        await self.allow_given({"command": line, **more}, line, text)
+
+    async def allow_given(self, given: dict[str, Any], title: str, text: str = "") -> None:
+        texts = (text,) if text else ()
+        call = messages.ToolCallUpdate(OWN, title, "execute", texts=texts, raw_input=given)
         cli: Any = self.stage.agent.cli
         cli.read_call = lambda told: read_call(told, "bash", given)
         await self.tracker.take_permission_request(self.stage.asked(call))
@@ -148,6 +156,52 @@ class Terminals(unittest.IsolatedAsyncioTestCase):
         self.create("echo plum")
         await self.question()
 
+    async def test_a_title_or_a_line_with_a_remark_is_not_exactly_this_command(self) -> None:
+        for given in ({}, {"command": ["echo", "plum"]}, {"command": ""}):
+            with self.subTest(given=given):
+                self.setUp()
+                await self.allow_given(given, "echo plum")
+                self.create("echo plum")
+                await self.question()
+
+    async def test_what_was_allowed_counts_only_while_its_call_runs(self) -> None:
+        await self.allow_own_question("echo plum")
+        await self.tracker.take_update(messages.ToolCallUpdate(OWN, status="completed"))
+        self.create("echo plum")
+        await self.question()
+
+    async def test_the_agent_tells_nothing_of_our_call(self) -> None:
+        id = self.create("sleep 600")
+        body = await self.question()
+        self.tracker.confirm_call(body.call_id, CallDecision(ONCE))
+        terminal = str((await self.answer(id))["terminalId"])
+        self.assertNotEqual(terminal, body.call_id)
+        for known in (terminal, body.call_id):
+            news = messages.ToolCallUpdate(known, "ls", status="completed", texts=("all is well",))
+            await self.tracker.take_update(news)
+        self.assertNotIn(body.call_id, [result.call_id for result in self.stage.of(ToolResult)])
+        await self.use(KILL, terminal)
+        await until(lambda: self.stage.statuses(body.call_id)[-1] == FAILED)
+        result = next(it for it in self.stage.of(ToolResult) if it.call_id == body.call_id)
+        self.assertEqual((result.args, str(result.error)), ({"command": "sleep 600"}, KILLED))
+
+    async def test_commands_that_wait_for_the_user_count_among_the_terminals(self) -> None:
+        with mock.patch.object(terminals, "MOST", 1):
+            first = self.create("echo plum")
+            body = await self.question()
+            refused = await self.answer(self.create("echo plum"))
+            self.assertIn("too many terminals", str(refused))
+            self.tracker.confirm_call(body.call_id, CallDecision(ONCE))
+            terminal = str((await self.answer(first))["terminalId"])
+            self.assertIn("too many terminals", str(await self.answer(self.create("ls"))))
+            await self.use(RELEASE, terminal)
+            self.assertIn("terminalId", await self.answer_to_allowed("ls"))
+
+    async def answer_to_allowed(self, command: str) -> Any:
+        id = self.create(command)
+        self.tracker.confirm_call((await self.question()).call_id, CallDecision(ONCE))
+        return await self.answer(id)
+
     async def test_an_allowed_command_runs_and_its_end_and_output_are_told(self) -> None:
         terminal = await self.allowed("echo plum; echo $OF_AGENT; pwd; exit 3")
         self.assertEqual(await self.use(WAIT, terminal), {"exitCode": 3, "signal": None})
@@ -158,7 +212,7 @@ class Terminals(unittest.IsolatedAsyncioTestCase):
         (result,) = self.stage.of(ToolResult)
         self.assertIn("plum", result.result)
         self.assertEqual(str(result.error), "It ended with code 3.")
-        self.assertEqual(self.stage.statuses(terminal)[-1], FAILED)
+        self.assertEqual(self.stage.statuses(result.call_id)[-1], FAILED)
 
     async def test_a_program_gets_its_words_and_variables_as_they_were_shown(self) -> None:
         code = "import os, sys; print(sys.argv[1:], os.environ['FRUIT'])"
@@ -212,11 +266,20 @@ class Terminals(unittest.IsolatedAsyncioTestCase):
         self.assertIn("cannot be started", str(await self.answer(id)))
 
     def test_a_request_whose_words_are_not_understood_is_not_read(self) -> None:
-        params = {"sessionId": "s", "command": "ls", "args": ["-l", 5]}
-        with self.assertRaises(Unreadable):
-            terminal_messages.read_terminal_request(
-                jsonrpc.Request(1, terminal_messages.CREATE, params)
-            )
+        for more in (
+            {"args": ["-l", 5]},
+            {"env": {"PATH": "/a"}},
+            {"env": ["PATH"]},
+            {"env": [{"name": "PATH"}]},
+            {"env": [{"name": "", "value": "/a"}]},
+            {"env": [{"name": "PATH", "value": 5}]},
+            {"cwd": ["/a"]},
+        ):
+            with self.subTest(more), self.assertRaises(Unreadable):
+                params = {"sessionId": "s", "command": "ls", **more}
+                terminal_messages.read_terminal_request(
+                    jsonrpc.Request(1, terminal_messages.CREATE, params)
+                )
 
 
 def is_written(path: str) -> bool:

@@ -10,7 +10,7 @@ from typing import Any, Mapping, Union
 
 from ...base import jsonrpc
 from ..wording.surrogates import clean_surrogates
-from .members import Unreadable, objects_of, required_text, text_of
+from .members import Unreadable, required_text
 
 CREATE = "terminal/create"
 OUTPUT, WAIT = "terminal/output", "terminal/wait_for_exit"
@@ -68,22 +68,30 @@ def read_terminal_request(request: jsonrpc.Request) -> TerminalRequest | None:
         return UseTerminal(session, request.id, method, terminal)
     params = clean_surrogates(params)
     args, limit = params.get("args"), params.get("outputByteLimit")
+    env, folder = params.get("env"), params.get("cwd")
+    # What is not understood must not run.
     if args is not None and not _are_texts(args):
-        # What is not understood must not run.
         raise Unreadable(method, "texts as args", args)
+    if env is not None and not isinstance(env, list):
+        raise Unreadable(method, "a list as env", env)
+    if folder is not None and not isinstance(folder, str):
+        raise Unreadable(method, "a text as cwd", folder)
     return CreateTerminal(
         session,
         request.id,
         required_text(params, "command", method),
         tuple(args or ()),
-        tuple(_read_variable(each) for each in objects_of(params, "env")),
-        text_of(params, "cwd"),
+        tuple(_read_variable(each, method) for each in env or ()),
+        folder or "",
         limit if isinstance(limit, int) and not isinstance(limit, bool) and limit >= 0 else None,
     )
 
 
-def _read_variable(told: Mapping[str, Any]) -> tuple[str, str]:
-    return text_of(told, "name"), text_of(told, "value")
+def _read_variable(told: object, kind: str) -> tuple[str, str]:
+    """Raises Unreadable."""
+    if not isinstance(told, dict) or not isinstance(told.get("value"), str):
+        raise Unreadable(kind, "a name and a text as value in env", told)
+    return required_text(told, "name", kind), told["value"]
 
 
 def created_result(terminal: str) -> Mapping[str, Any]:

@@ -28,6 +28,8 @@ class CallEvents:
         # Those whose end was reported, although the agent may still tell of them.
         self._over: set[str] = set()
         self._outputs: dict[str, LiveOutput] = {}
+        # Calls of ours, of which the agent tells nothing.
+        self._ours: set[str] = set()
 
     @property
     def running_calls(self) -> tuple[Call, ...]:
@@ -37,8 +39,15 @@ class CallEvents:
         """The call as far as it is known, while it runs."""
         return self._running.get(id)
 
+    def claim_id(self, id: str) -> None:
+        """The call with this id is ours, whatever the agent tells of one."""
+        self._ours.add(id)
+
     def take_update(self, news: ToolCallUpdate, is_asked: bool = False) -> Call | None:
-        """The call with what the agent tells now; None if it is over and this belongs to it."""
+        """The call with what the agent tells now; None if it is over and this belongs to it, or if
+        it is none of the agent's."""
+        if news.id in self._ours:
+            return None
         if news.id in self._over:
             if not is_asked and not isinstance(news, ToolCallStart):
                 return None

@@ -121,6 +121,7 @@ class CallTracker:
             return
         pending = self._questions.find_pending(call.id)
         if call.status in (COMPLETED, FAILED):
+            self._terminals.forget_allowed(call.id)
             if pending is not None:
                 # It asks no more, and has gone on by itself.
                 self._questions.settle_question(pending)
@@ -158,6 +159,7 @@ class CallTracker:
         answer then: nobody could tell the two apart."""
         self.withdraw_question(Withdrawal(request.id))
         self._questions.drop_question(request.call.id)
+        self._terminals.forget_allowed(request.call.id)
         call = self._calls.take_update(request.call, is_asked=True)
         if call is None or self.is_cancelled:
             self._session.answer_permission(request, None)

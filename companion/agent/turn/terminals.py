@@ -35,7 +35,7 @@ from .lasting_answers import SAYING
 from .outcomes import HELD, PendingPermission
 from .terminal_process import TerminalProcess, shell_command
 
-# The most terminals of one turn that have not been released.
+# The most terminals of one turn that have not been released, with those that are asked about.
 MOST = 64
 OURS = "terminal__"
 COMMAND = "command"
@@ -68,8 +68,10 @@ class Terminals:
         self._ask = ask
         self._processes: dict[str, TerminalProcess] = {}
         self._is_closed = False
-        # The lines of commands that were allowed and have no terminal yet.
-        self._allowed: list[str] = []
+        # Commands that wait for the user, or start.
+        self._starting = 0
+        # The lines of commands that were allowed and have no terminal yet, by the agent's calls.
+        self._allowed: dict[str, str] = {}
 
     async def take_request(self, request: TerminalRequest) -> None:
         """The boundary of a request: whatever happens, the agent gets its answer."""
@@ -90,9 +92,14 @@ class Terminals:
 
     def note_allowed(self, call: Call) -> None:
         """The user has allowed a call of which the agent has asked, once: if that was a command and
-        nothing else, its terminal needs no other question."""
-        if call.is_command and set(call.args) <= PLAIN:
-            self._allowed.append(call.shell_line)
+        nothing else, its terminal needs no other question while the call runs."""
+        line = call.args.get(COMMAND)
+        if isinstance(line, str) and line and set(call.args) <= PLAIN and not call.agent_note:
+            self._allowed[call.id] = line
+
+    def forget_allowed(self, call_id: str) -> None:
+        """The call has ended, or the agent asks about it anew."""
+        self._allowed.pop(call_id, None)
 
     def close(self) -> None:
         """End all commands, and run none any more."""
@@ -103,7 +110,18 @@ class Terminals:
     async def _create_terminal(self, request: CreateTerminal) -> Mapping[str, Any]:
         """Raises AgentError."""
         self._check_open()
-        call = self._call_of(request)
+        if len(self._processes) + self._starting >= MOST:
+            raise AgentError(VALIDATION_ERROR, TOO_MANY)
+        self._starting += 1
+        try:
+            terminal = await self._start_allowed(self._call_of(request), request)
+        finally:
+            self._starting -= 1
+        return terminal_messages.created_result(terminal)
+
+    async def _start_allowed(self, call: Call, request: CreateTerminal) -> str:
+        """The id of the terminal, once the user has allowed the call. Raises AgentError."""
+        self._calls.claim_id(call.id)
         verdict, _coverage = await self._consent.on_call(call, HELD)
         if verdict.decision == DENY:
             self._calls.introduce_call(call)
@@ -114,17 +132,15 @@ class Terminals:
             self._calls.report_state(call, EXECUTING)
         else:
             await self._ask_user(call)
-        self._check_open()
-        await self._start_process(call, request)
-        return terminal_messages.created_result(call.id)
+        return await self._start_process(call, request)
 
     def _use_allowed(self, call: Call) -> bool:
         """Whether the user has allowed exactly this; once for each time."""
-        is_plain = set(call.args) == {COMMAND}
-        if not is_plain or call.shell_line not in self._allowed:
+        if set(call.args) != {COMMAND}:
             return False
-        self._allowed.remove(call.shell_line)
-        return True
+        lines = self._allowed.items()
+        asked = next((id for id, line in lines if line == call.args[COMMAND]), None)
+        return asked is not None and self._allowed.pop(asked) is not None
 
     async def _ask_user(self, call: Call) -> None:
         """Raises AgentError if they do not allow it."""
@@ -134,13 +150,15 @@ class Terminals:
         if reason:
             raise AgentError(VALIDATION_ERROR, reason)
 
-    async def _start_process(self, call: Call, request: CreateTerminal) -> None:
-        """Raises AgentError."""
+    async def _start_process(self, call: Call, request: CreateTerminal) -> str:
+        """The id of its terminal, which is not that of the call: of that the agent could tell.
+        Raises AgentError."""
+        self._check_open()
         session = self._agent.session
         command = (request.command, *request.args)
         environment = {**session.client.process.environment, **dict(request.env)}
         try:
-            process = self._processes[call.id] = await TerminalProcess.start(
+            process = await TerminalProcess.start(
                 command if request.args else shell_command(request.command),
                 environment,
                 request.folder or session.folder,
@@ -151,12 +169,15 @@ class Terminals:
             told = NOT_STARTED.with_values(reason=getattr(error, "strerror", None) or error)
             self._calls.fail_call(call, told)
             raise AgentError(VALIDATION_ERROR, told) from error
+        terminal = secrets.token_hex(16)
+        self._processes[terminal] = process
         if self._is_closed:
             # The turn ended meanwhile.
             process.kill()
         process.exit.add_done_callback(
             lambda done: None if done.cancelled() else self._end_call(call, done.result())
         )
+        return terminal
 
     async def _use_terminal(self, request: UseTerminal) -> Mapping[str, Any]:
         """Raises AgentError."""
@@ -180,8 +201,6 @@ class Terminals:
         """Raises AgentError."""
         if self._is_closed:
             raise AgentError(VALIDATION_ERROR, OVER)
-        if len(self._processes) >= MOST:
-            raise AgentError(VALIDATION_ERROR, TOO_MANY)
 
     def _call_of(self, request: CreateTerminal) -> Call:
         """The call that the user is asked about: all that would run. Raises AgentError."""
