@@ -20,7 +20,8 @@ from GeminiCompanion.companion.agent.open_files import NeedsUser, Saved, Withhel
 from GeminiCompanion.companion.agent.turn_events import CANCEL, MODIFY, ONCE, Diff, Option
 from GeminiCompanion.companion.agent.turn_undo import AS_LEFT, CHANGED, FileChange, FileTexts
 from GeminiCompanion.companion.base import background
-from GeminiCompanion.companion.base.answer import Unanswered
+from GeminiCompanion.companion.base.answer import Answer, Unanswered
+from GeminiCompanion.companion.base.file_content import Original
 from GeminiCompanion.companion.chat.chat_update import FAILED, STARTING, WORKING, UnaskedChange
 from GeminiCompanion.companion.chat.edit_requests import DecideEdits, TurnTexts
 from GeminiCompanion.companion.chat.question import MOST_REVIEWS, PERMISSION, ChatQuestion
@@ -28,7 +29,7 @@ from GeminiCompanion.companion.chat.rendered import OPEN_EDIT, Link, Patch, Rend
 from GeminiCompanion.companion.chat.requests import Decide
 from GeminiCompanion.companion.edits.turn_edits import turn_id
 from GeminiCompanion.companion.ide.sharing import Sharing
-from GeminiCompanion.companion.ui import sharing_settings
+from GeminiCompanion.companion.ui import file_reading, sharing_settings
 from GeminiCompanion.companion.ui.chat import asked_edits, edit_reviews, open_tabs
 from GeminiCompanion.companion.ui.chat.chat_view import CONVERSATION
 from GeminiCompanion.companion.ui.chat.drafts import Drafts
@@ -229,6 +230,30 @@ class Deciding(EditCase):
             self.assertEqual(sections.was_read(found), was_read)  # type: ignore[arg-type]
         sections.keep_only(())
         self.assertFalse(sections.was_read(found))  # type: ignore[arg-type]
+
+    def test_an_edit_whose_review_is_still_to_open_was_not_seen(self) -> Steps:
+        slow, disk = self.write("b.txt", "b\n"), Answer[None]()
+        self.addCleanup(disk.give, None)
+        read = file_reading.read_content
+
+        async def read_slowly(path: str) -> Original:
+            if path == slow:
+                await disk
+            return await read(path)
+
+        with mock.patch.object(file_reading, "read_content", read_slowly):
+            edits = Diff(self.path, "one\n", NEW), Diff(slow, "b\n", "c\n")
+            yield from self.wait_for(self.asks(*edits))
+            right = yield from self.right()
+            self.window.focus_view(right)
+            reviews = self.running().chat_edits.reviews
+            self.assertEqual(reviews.unseen_paths(self.id, "call"), [slow])
+            self.assertTrue(reviews.shows_unseen(self.id, "call"))
+            disk.give(None)
+            yield lambda: len(self.rights()) == len(edits)
+            yield from self.right("b.txt")
+        self.window.focus_view(self.rights()[-1])
+        self.assertFalse(reviews.shows_unseen(self.id, "call"))
 
     def unseen_after_sheet(self, *diffs: Diff) -> Generator[Any, Any, Callable[[], list[str]]]:
         """Shows the sheet of the edits of a call; gives what gives the files that are unseen."""

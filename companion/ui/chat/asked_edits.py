@@ -65,6 +65,13 @@ class AskedCall:
         return found
 
     @property
+    def paths_to_open(self) -> list[str]:
+        """The files whose reviews are still to open."""
+        if not self.question.has_reviews:
+            return []
+        return [path for path in self.by_path if path not in self.shown]
+
+    @property
     def is_decided(self) -> bool:
         return len(self.decided) == len(self.by_path)
 

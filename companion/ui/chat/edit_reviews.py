@@ -192,23 +192,26 @@ class EditReviews(Owner):
         return True
 
     def shows_unseen(self, chat: str, call: str) -> bool:
-        """Show a review of the call that is unseen; False if none is."""
-        return any(go_to_review(chat, call, path) for path in self.unseen_paths(chat, call))
+        """Show a review of the call that is unseen, unless it is still to open; False if none is
+        unseen."""
+        unseen = self.unseen_paths(chat, call)
+        return any(go_to_review(chat, call, path) for path in unseen) or bool(unseen)
 
     def unseen_paths(self, chat: str, call: str) -> list[str]:
         """The files of the call whose reviews were never in front, and whose edits were not seen in
-        a sheet of changes."""
+        a sheet of changes; also those whose reviews are still to open."""
         views = list(open_reviews())
         self._add_seen(_on_top(views))
         asked = self._asked.get((chat, call))
         seen = asked.seen if asked is not None else set()
+        to_open = asked.paths_to_open if asked is not None else []
         return [
             record.path
             for _, record in views
             if key_of(record) == (chat, call)
             and record.path not in seen
             and not self._sections.was_read(record)
-        ]
+        ] + to_open
 
     def _add_seen(self, on_top: set[tuple[Key, str]]) -> None:
         for key, path in on_top:
