@@ -277,6 +277,21 @@ class Kills(Claude):
 
 
 class Company(Claude):
+    @unittest.skipUnless(os.path.isdir("/proc/self"), "this system does not tell a CLI's folder")
+    def test_doctor_says_of_each_whether_it_is_connected_and_why_not(self) -> None:
+        other = self.new_cli(CLAUDE_CODE_AUTO_CONNECT_IDE="false")
+        # Each that runs in the window's folder has a section, the newest first.
+        wait_for(lambda: len(self.sections()) == 2)
+        alone, connected = self.sections()
+        self.assertIn("FAILED  Connecting to editors: CLAUDE_CODE_AUTO_CONNECT_IDE is", alone)
+        self.assertIn("ok      Connected: to this editor", connected)
+        self.assertNotIn("FAILED", connected)
+        other.kill()
+
+    def sections(self) -> list[str]:
+        """What Doctor's report says of each Claude Code that runs."""
+        return str(self.editor.do("report")).split("Claude Code, process ")[1:]
+
     def test_two_clis_have_a_diff_each_for_the_same_file(self) -> None:
         self.write("both.py", "one\ntwo\nthree\n")
         other = self.new_cli()
