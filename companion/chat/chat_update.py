@@ -34,8 +34,9 @@ class ChatUpdate:
     they begin with an empty one. `waiting` are the questions to the user, the oldest first.
 
     `agent` is the CLI's id and `agent_name` its name for people; `mode` and `model` are the true
-    ones, `options` are all that can be chosen, and `login` is that of the agent. What is not known
-    yet is empty, `usage` is None.
+    ones, `options` are all that can be chosen, and `login` is that of the agent. `other_folders`
+    (real paths) are those that the agent has beside the `workspace`. What is not known yet is
+    empty, `usage` is None.
     `sign_ins` are the ways to log in that the agent tells, where it asks for a login.
     `unasked` are the edits that the agent has made without asking since the update before,
     `changed` the paths of all files that it has changed since then.
@@ -54,6 +55,7 @@ class ChatUpdate:
     agent_name: str = ""
     login: UsedLogin = UsedLogin()
     workspace: str = ""
+    other_folders: tuple[str, ...] = ()
     mode: str = ""
     model: str = ""
     options: ConfigOptions = ConfigOptions()

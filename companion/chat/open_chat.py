@@ -225,6 +225,7 @@ class OpenChat:
             agent_name=found.cli.name,
             login=self._agent.backends.used_login(found.cli.id),
             workspace=found.workspace,
+            other_folders=found.session.other_folders,
             mode=found.session.choices.mode,
             model=found.session.choices.models.current,
             options=found.session.state.options,

@@ -67,7 +67,7 @@ class Held(unittest.IsolatedAsyncioTestCase):
     async def open(self, client: Any, loading: str, last: str, turns: Any) -> Opened:
         self.done.append("opened")
         self.resumed.append(last)
-        session: Any = SimpleNamespace(client=client, id="before")
+        session: Any = SimpleNamespace(client=client, id="before", roots=("/work", "/lib"))
         return Opened(session, ConfigOptions(), "")
 
     async def forked(self, forks: bool = True, reminder: str = "", notes: Any = ()) -> str:
@@ -138,6 +138,11 @@ class Held(unittest.IsolatedAsyncioTestCase):
         for client in (first, first, second):
             await self.held.ensure_session(client)
         self.assertEqual(self.done.count("opened"), 2)
+
+    async def test_its_folders_beside_the_workspace_are_known_once_it_is_open(self) -> None:
+        self.assertEqual(self.held.other_folders, ())
+        await self.held.ensure_session(self.client())
+        self.assertEqual(self.held.other_folders, ("/lib",))
 
     async def test_the_id_of_a_recording_is_on_disk_before_the_agent_can_make_it(self) -> None:
         await self.held.ensure_session(self.client())

@@ -128,6 +128,13 @@ class Following(unittest.IsolatedAsyncioTestCase):
         await clock.advance(1.0)
         self.assertEqual(len(self.told), 1)
 
+    async def test_the_folders_that_the_agent_has_beside_the_workspace_are_told(self) -> None:
+        clock = Clock()
+        self.conversation.session.other_folders = ("/lib",)
+        await self.chat.ready_conversation()
+        await clock.advance(1.0)
+        self.assertEqual(self.told[-1].other_folders, ("/lib",))
+
     async def test_of_a_conversation_that_was_deleted_nothing_is_heard_any_more(self) -> None:
         clock = Clock()
         await self.chat.ready_conversation()

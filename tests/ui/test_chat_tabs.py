@@ -8,6 +8,8 @@ import json
 import ntpath
 import os
 import re
+import shutil
+import tempfile
 import time
 from datetime import datetime, timezone
 from functools import partial
@@ -475,11 +477,13 @@ class Keys(ChatCase):
             self.type(view, "\n")
             yield lambda told=told, path=path: PREFIX + told.format(path) in self.sentences
 
-    def follow_text(self, view: sublime.View, marked: str) -> Steps:
-        """Press Enter in a line of an answer, where the bar is."""
+    def follow_text(self, view: sublime.View, marked: str, *others: str) -> Steps:
+        """Press Enter in a line of an answer, where the bar is. The agent has the `others` beside
+        its folder."""
         drawn = Rendered(marked.replace("|", "") + "\n")
         patches, folder = (Patch("a", 0, 0, drawn),), self.folder
-        yield from self.update(view, patches=patches, is_anew=True, workspace=folder)
+        told = {"workspace": folder, "other_folders": others}
+        yield from self.update(view, patches=patches, is_anew=True, **told)
         view.sel().clear()
         view.sel().add(marked.index("|"))
         yield from self.until_turn()
@@ -496,6 +500,27 @@ class Keys(ChatCase):
             opened.close()
             self.window.focus_view(view)
 
+    def test_a_place_in_another_folder_of_the_agent_opens_and_one_beside_it_does_not(self) -> Steps:
+        view = yield from self.chat()
+        top = os.path.realpath(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, top)
+        lib = os.path.join(top, "lib")
+        os.mkdir(lib)
+        inner, outer = os.path.join(lib, "b.py"), os.path.join(top, "c.py")
+        for path in (inner, outer):
+            with open(path, "w") as file:
+                file.write("1\n2\n")
+        yield from self.follow_text(view, f"{inner}|:2", lib)
+        yield lambda: self.window.active_view().file_name() == inner
+        self.window.active_view().close()
+        self.window.focus_view(view)
+        yield from self.follow_text(view, f"{outer}|:2", lib)
+        told = PREFIX + OUTSIDE.format(outer)
+        yield from self.until_in(told, lambda: "|".join(self.sentences))
+        yield from self.follow_text(view, f"{inner}|:2")
+        told = PREFIX + OUTSIDE.format(inner)
+        yield from self.until_in(told, lambda: "|".join(self.sentences))
+
     def test_a_place_that_is_missing_or_outside_of_the_folder_is_not_opened(self) -> Steps:
         view = yield from self.chat()
         outside = os.path.join(os.path.dirname(self.folder), "other.py")
@@ -511,12 +536,13 @@ class Keys(ChatCase):
         self.assertEqual([it.file_name() for it in self.window.views() if it.file_name()], [])
 
     def test_a_place_on_another_server_is_refused_before_windows_asks_that(self) -> None:
-        folder = "C:\\work"
+        folders = ("C:\\work", "E:\\lib")
         with mock.patch.object(os, "path", ntpath):
             for path in ("\\\\evil.example\\share\\a.py", "D:\\a.py"):
-                self.assertEqual(link_actions._named_refusal(path, folder), OUTSIDE)
-            self.assertEqual(link_actions._named_refusal("c:\\work\\a.py", folder), "")
-            self.assertEqual(link_actions._named_refusal("c:\\work\\a\0.py", folder), NO_FILE)
+                self.assertEqual(link_actions._named_refusal(path, folders), OUTSIDE)
+            for path in ("c:\\work\\a.py", "e:\\lib\\a.py"):
+                self.assertEqual(link_actions._named_refusal(path, folders), "")
+            self.assertEqual(link_actions._named_refusal("c:\\work\\a\0.py", folders), NO_FILE)
 
     def test_an_address_opens_only_after_its_host_was_shown(self) -> Steps:
         view = yield from self.chat()

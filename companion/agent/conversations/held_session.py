@@ -76,6 +76,12 @@ class HeldSession:
         return self._opener.loading or self._opened
 
     @property
+    def other_folders(self) -> tuple[str, ...]:
+        """The folders (real paths) that the agent has beside the workspace; empty if no session is
+        open yet."""
+        return self.agent.session.roots[1:] if self.agent is not None else ()
+
+    @property
     def is_opening(self) -> bool:
         return self._opening.locked()
 

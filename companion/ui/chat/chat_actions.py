@@ -264,7 +264,9 @@ class ChatActions:
         folder = await workspace_of(chat, window) if window is not None else ""
         service = await self._open_in_service(chat)
         if service is not None:
-            followed = Followed(view, chat.conversation, argument, folder, self._tell)
+            others = chat.told.other_folders if chat.told is not None else ()
+            folders = (folder, *others)
+            followed = Followed(view, chat.conversation, argument, folders, self._tell)
             await link_actions.follow_link(followed, service, action)
 
 

@@ -7,7 +7,7 @@ import json
 import os
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Callable, Mapping
+from typing import TYPE_CHECKING, Any, Callable, Mapping, Sequence
 
 import sublime
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 A_FOLDER = "{} is a folder."
 NO_FILE = "{} is not there any more."
 SILENT = "{} cannot be opened: its disk does not answer."
-OUTSIDE = "{} is not in the folder of this chat."
+OUTSIDE = "{} is not in a folder of this chat."
 LINK = "A link in the agent's text"
 NOT_YET = "This version cannot follow that link."
 TURN_CHANGES = "gemini_companion_turn_changes"
@@ -36,12 +36,12 @@ TURN_CHANGES = "gemini_companion_turn_changes"
 @dataclass(frozen=True)
 class Followed:
     """A link that the user follows in a view of the conversation. `argument` is the link's.
-    `folder` is that in which its agent works."""
+    `folders` are those that its agent has, that in which it works first."""
 
     view: sublime.View
     conversation: str
     argument: Mapping[str, Any]
-    folder: str
+    folders: Sequence[str]
     tell: Callable[[str], None]
 
 
@@ -71,14 +71,14 @@ async def _open_file(followed: Followed, service: ChatService) -> None:
 
 
 async def _open_place(followed: Followed, service: ChatService) -> None:
-    """A file within the folder of the chat, at its line."""
+    """A file within a folder of the chat, at its line."""
     argument, window = followed.argument, followed.view.window()
     named = str(argument.get("path", ""))
     # "~name" would ask the system for a user of that name.
     known = os.path.expanduser(named) if named.startswith(("~/", "~\\")) else named
-    path = os.path.normpath(os.path.join(followed.folder, known))
-    refusal = _named_refusal(path, followed.folder)
-    refusal = refusal or await in_time(partial(_place_refusal, path, followed.folder), SILENT)
+    path = os.path.normpath(os.path.join(followed.folders[0], known))
+    refusal = _named_refusal(path, followed.folders)
+    refusal = refusal or await in_time(partial(_place_refusal, path, followed.folders), SILENT)
     if refusal:
         followed.tell(refusal.format(named))
     elif window is not None:
@@ -89,18 +89,18 @@ async def _open_place(followed: Followed, service: ChatService) -> None:
             window.open_file(path)
 
 
-def _named_refusal(path: str, folder: str) -> str:
+def _named_refusal(path: str, folders: Sequence[str]) -> str:
     """Why nobody may look for it on the disk; "" if they may. Windows asks the server that begins a
     path, and sends it the user's login."""
     if "\0" in path:
         return NO_FILE
-    drives = {os.path.normcase(os.path.splitdrive(each)[0]) for each in (path, folder)}
-    return "" if len(drives) == 1 else OUTSIDE
+    drive, *known = (os.path.normcase(os.path.splitdrive(each)[0]) for each in (path, *folders))
+    return "" if drive in known else OUTSIDE
 
 
-def _place_refusal(path: str, folder: str) -> str:
-    """The reason as `refusal_reason` gives it, also for what is not in the folder."""
-    if not folder or not is_within(path, folder):
+def _place_refusal(path: str, folders: Sequence[str]) -> str:
+    """The reason as `refusal_reason` gives it, also for what is in none of the folders."""
+    if not any(folder and is_within(path, folder) for folder in folders):
         return OUTSIDE
     return refusal_reason(path)
 
