@@ -8,11 +8,18 @@ import json
 import os
 import stat
 import sys
+import unittest
 import zlib
 from typing import Any, AsyncIterator
 from unittest import mock
 
-from GeminiCompanion.companion.ide.claude import claude_endpoint, lock_file, saved_address
+from GeminiCompanion.companion.ide.claude import (
+    claude_endpoint,
+    lock_file,
+    saved_address,
+    waiting_diffs,
+)
+from GeminiCompanion.companion.ide.claude.waiting_diffs import DiffCall, WaitingDiffs
 from GeminiCompanion.companion.ide.clis import GEMINI_CLI
 from GeminiCompanion.companion.ide.code_queries import Findings, FoundCode, Query
 from GeminiCompanion.companion.ide.context import Cursor, OpenFile
@@ -561,6 +568,61 @@ class Diffs(ClaudeCase):
         self.tell(WindowSettingsChanged(1, WindowSettings(claude_code=False)))
         self.assertEqual(texts(self.cli.answer(id)["result"]), ["error"])
         self.assertEqual(len(self.shown()), 1)
+
+
+class Turns(unittest.IsolatedAsyncioTestCase):
+    """The diffs of one file, with an editor that does all at once."""
+
+    def setUp(self) -> None:
+        self.answers: list[tuple[Any, list[str]]] = []
+        self.begun: list[Any] = []
+        self.diffs = WaitingDiffs(self.answer, self.begun.append)
+        self.workspace: Any = mock.MagicMock()
+        self.workspace.diffs.open_diff = mock.AsyncMock()
+        self.workspace.diffs.close_diff = mock.AsyncMock(return_value=None)
+        self.session: Any = mock.MagicMock(id="session")
+        patched(self, mock.patch.object(waiting_diffs, "check_sharing", mock.AsyncMock()))
+
+    async def answer(self, id: Any, result: bytes) -> None:
+        self.answers.append((id, texts(json.loads(result))))
+
+    async def open(self, id: int, tab: str, path: str = "a.py") -> None:
+        call = DiffCall(id, tab, self.workspace, self.session, path, f"{id}\n", path)
+        await self.diffs.open_diff(call)
+
+    def shown(self) -> list[str]:
+        return [it.args[2] for it in self.workspace.diffs.open_diff.call_args_list]
+
+    async def begin_next(self) -> None:
+        while self.begun:
+            await self.begun.pop(0)()
+
+    async def test_one_that_comes_while_the_next_is_about_to_be_shown_waits(self) -> None:
+        await self.open(1, "t1")
+        await self.open(2, "t2")
+        await self.diffs.pass_decision("session", "a.py", "1\n")
+        await self.open(3, "t3")
+        await self.begin_next()
+        self.assertEqual(self.shown(), ["1\n", "2\n"])
+        await self.diffs.pass_decision("session", "a.py", "2\n")
+        self.assertEqual(self.answers, [(1, ["FILE_SAVED", "1\n"]), (2, ["FILE_SAVED", "2\n"])])
+
+    async def test_one_with_a_name_that_is_taken_waits_behind_those_of_its_file(self) -> None:
+        await self.open(1, "t1")
+        await self.open(2, "t2")
+        await self.open(3, "t1")
+        await self.begin_next()
+        self.assertEqual((self.answers, self.shown()), ([(1, ["error"])], ["1\n", "2\n"]))
+        self.workspace.diffs.close_diff.assert_awaited_once()
+
+    async def test_a_name_for_another_file_closes_the_diff_and_shows_what_waited(self) -> None:
+        await self.open(1, "t1")
+        await self.open(2, "t2")
+        await self.open(3, "t1", "b.py")
+        await self.begin_next()
+        self.assertEqual(self.answers, [(1, ["error"])])
+        self.assertEqual(sorted(self.shown()), ["1\n", "2\n", "3\n"])
+        self.workspace.diffs.close_diff.assert_awaited_once()
 
 
 class Losses(ClaudeCase):

@@ -33,7 +33,7 @@ NOT_SHARED = "The user does not share this file with CLIs."
 @dataclass
 class DiffCall:
     """One call. `tab` is the CLI's name of the diff. `path` is the editor's, `sent_path` as the CLI
-    sent it. `is_shown` says whether the editor has been asked to show it."""
+    sent it. `is_shown` says whether its turn has come: the editor shows it, or is about to."""
 
     id: Id
     tab: str
@@ -44,8 +44,13 @@ class DiffCall:
     sent_path: str
     is_shown: bool = False
 
+    @property
+    def subject(self) -> tuple[str, str]:
+        """The id of the session, and the path."""
+        return self.session.id, self.path
+
     def is_about(self, session_id: str, path: str) -> bool:
-        return (self.session.id, self.path) == (session_id, path)
+        return self.subject == (session_id, path)
 
 
 class WaitingDiffs:
@@ -71,10 +76,15 @@ class WaitingDiffs:
         """Show the diff, or let it wait for another one of its file. Until the first await it is
         noted, so that a `close_tab` that follows finds it."""
         same = self._calls.pop(call.tab, None)
-        is_first = self._shown(call.session.id, call.path) is None
+        is_first = not any(each.is_about(*call.subject) for each in self._calls.values())
+        call.is_shown = is_first
         self._calls[call.tab] = call
         if same is not None:
-            await self._answer(same.id, tool_error(REPLACED))
+            # The editor puts the one in place of the other.
+            is_replaced = is_first and same.is_about(*call.subject)
+            await self._end(
+                same, REPLACED, decided=False, is_open=same.is_shown and not is_replaced
+            )
         if is_first:
             await self._show(call)
 
@@ -86,10 +96,14 @@ class WaitingDiffs:
         if call is None:
             return
         del self._calls[tab]
-        if call.is_shown:
+        await self._end(call, OVER, decided, is_open=call.is_shown)
+
+    async def _end(self, call: DiffCall, why: str, decided: bool, is_open: bool) -> None:
+        """The call waits no more; if its diff `is_open`, it is closed."""
+        if is_open:
             with suppress(EditorError):
                 await call.workspace.diffs.close_diff(call.session, call.path, decided)
-        await self._answer(call.id, tool_error(OVER))
+        await self._answer(call.id, tool_error(why))
         self._show_next(call)
 
     async def cancel_call(self, id: object) -> None:
@@ -116,7 +130,6 @@ class WaitingDiffs:
         return next((call for call in shown if call.is_about(session_id, path)), None)
 
     async def _show(self, call: DiffCall) -> None:
-        call.is_shown = True
         diffs, session = call.workspace.diffs, call.session
         try:
             await check_sharing(call.workspace, call.path)
@@ -136,12 +149,11 @@ class WaitingDiffs:
 
     def _show_next(self, after: DiffCall) -> None:
         """Show what has waited for that diff of its file."""
-        if self._shown(after.session.id, after.path) is not None:
-            return
-        for call in self._calls.values():
-            if call.is_about(after.session.id, after.path):
-                self._spawn(partial(self._show, call))
-                return
+        waiting = [each for each in self._calls.values() if each.is_about(*after.subject)]
+        if waiting and not any(each.is_shown for each in waiting):
+            # Nobody else may have a turn before the work begins.
+            waiting[0].is_shown = True
+            self._spawn(partial(self._show, waiting[0]))
 
 
 async def check_sharing(workspace: Workspace, path: str) -> None:
