@@ -45,6 +45,7 @@ USERS = {
     "companion/base/connection.py": ("aiohttp",),
     "companion/base/http_server.py": ("aiohttp",),
     "companion/ide/answers.py": ("aiohttp",),
+    "companion/ide/claude/claude_endpoint.py": ("aiohttp",),
     "companion/ide/hooks/extension_transport.py": ("aiohttp",),
     "companion/ide/stateless_transport.py": ("aiohttp",),
     "companion/ide/transport.py": ("aiohttp",),

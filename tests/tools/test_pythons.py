@@ -119,5 +119,5 @@ class Check(unittest.TestCase):
     def test_the_whole_product_is_looked_at(self) -> None:
         looked = {os.path.relpath(it, ROOT) for it in check_pythons.files(["companion"])}
         self.assertIn(os.path.join("companion", "agent", "display", "shown.py"), looked)
-        self.assertIn(os.path.join("companion", "ide", "service.py"), looked)
+        self.assertIn(os.path.join("companion", "ide", "companion.py"), looked)
         self.assertLessEqual({"companion", "plugin.py"}, set(check_pythons.PATHS))
