@@ -77,10 +77,12 @@ class AuthStatus:
 @dataclass(frozen=True)
 class UsedLogin:
     """The kind of the credentials of an agent, empty if there are none. `is_chosen` says that
-    somebody chose them; else they are what counts where nobody did."""
+    somebody chose them; else they are what counts where nobody did. With `has_variables` the
+    agent's variables in the settings have a key or an address beside the user's own login."""
 
     kind: str = ""
     is_chosen: bool = False
+    has_variables: bool = False
 
 
 class Store:

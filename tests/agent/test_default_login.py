@@ -63,6 +63,17 @@ class DefaultLogin(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(found.used_login("codex"), UsedLogin(OWN))
         self.assertEqual(found.used_login("not-offered"), UsedLogin())
 
+    async def test_a_key_or_an_address_in_its_variables_is_told_beside_it(self) -> None:
+        for name, is_told in (
+            ("ANTHROPIC_API_KEY", True),
+            ("ANTHROPIC_BASE_URL", True),
+            ("OTHER", False),
+        ):
+            with self.subTest(name), mock.patch.dict(os.environ, ENVIRONMENT):
+                self.launches = [Chosen("claude", env=((name, "x"),)).launch]
+                used = self.agent().backends.used_login("claude")
+                self.assertEqual(used, UsedLogin(OWN, has_variables=is_told))
+
     async def test_a_program_of_somebody_else_has_it_only_once_the_user_has_chosen_it(self) -> None:
         agent = self.agent()
         account = agent.backends["codex"].account

@@ -245,6 +245,11 @@ class Failing(AgentCase):
                 "Codex works in /w with the login that you gave it",
             ),
             ("claude", UsedLogin(OWN), "with your own login; your rules that allow a tool count"),
+            (
+                "codex",
+                UsedLogin(OWN, has_variables=True),
+                'Codex works in /w as in your terminal, and with the key or address in its "env"',
+            ),
             ("mine", UsedLogin(OWN), "Codex works in /w · Write"),
             ("codex", UsedLogin(), "Codex works in /w · Write"),
         ):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Iterator, Mapping, Sequence
 
 from ...base import private_files
@@ -110,6 +110,14 @@ class Backend:
         with suppress(AgentError):
             return await in_thread(lambda: is_there(launch.find_command().words))
         return False
+
+    @property
+    def used_login(self) -> UsedLogin:
+        """The login of its next process."""
+        used, env = self.account.used_login, self.launch.env
+        names = (*self.cli.key_variables, *self.cli.url_variables)
+        has_variables = used.kind == OWN and any(env.get(name) for name in names)
+        return replace(used, has_variables=has_variables)
 
     async def current_credentials(self) -> Credentials:
         """The credentials in use. Raises AgentError; if there are none, of a program that is looked
@@ -225,7 +233,7 @@ class Backends:
     def used_login(self, agent: str) -> UsedLogin:
         """The login of the CLI with this id; none if it is not offered."""
         found = self._by_id.get(agent)
-        return UsedLogin() if found is None else found.account.used_login
+        return UsedLogin() if found is None else found.used_login
 
     def backend_for(self, kind: str) -> Backend:
         """The first CLI for credentials of this kind. Raises AgentError, code AGENT_NOT_FOUND."""

@@ -75,7 +75,8 @@ WITH_OTHER = 'Or press "Log in" for a key.'
 WITH_KEY = 'Press "Log in": as in your terminal, or with a key.'
 IN_TERMINAL = 'Press "Log in in a terminal", log in there, and press "Try again".'
 # Whose login an agent has, beside its name and folder; `{}` is what lets it do something unasked.
-OF_USER, OF_USER_AND = "with your own login", "with your own login; {}"
+OF_USER, OF_USER_AND = "with your own login", "{}; {}"
+WITH_VARIABLES = 'as in your terminal, and with the key or address in its "env"'
 KEPT = {GOOGLE: "with the login that you gave it"}
 WITH_KEPT_KEY, OF_ENVIRONMENT = "with the key that you gave it", "with the key of the environment"
 
@@ -114,7 +115,8 @@ def whose_login(agent: str, login: UsedLogin) -> str:
     if row is None or not login.kind:
         return ""
     if login.kind == OWN:
-        return OF_USER_AND.format(row.unprevented) if row.unprevented else OF_USER
+        whose = WITH_VARIABLES if login.has_variables else OF_USER
+        return OF_USER_AND.format(whose, row.unprevented) if row.unprevented else whose
     return KEPT.get(login.kind, WITH_KEPT_KEY) if login.is_chosen else OF_ENVIRONMENT
 
 
