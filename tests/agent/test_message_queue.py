@@ -12,7 +12,7 @@ from unittest import mock
 from GeminiCompanion.companion.agent import failure
 from GeminiCompanion.companion.agent import turn_events as events
 from GeminiCompanion.companion.agent.acp.messages import AgentCapabilities, text_block
-from GeminiCompanion.companion.agent.conversations import message_queue
+from GeminiCompanion.companion.agent.conversations import message_queue, steering
 from GeminiCompanion.companion.agent.conversations.conversation_state import ConversationState
 from GeminiCompanion.companion.agent.conversations.message_queue import MessageQueue
 from GeminiCompanion.companion.agent.conversations.outbox import Outbox
@@ -157,6 +157,64 @@ class Queued(unittest.IsolatedAsyncioTestCase):
         await until(lambda: not self.queue.passing)
         self.assertEqual([it.id for it in self.queue.messages], [one])
         self.assertEqual((self.queue.sending, self.queue.is_held), ("", False))
+
+    async def test_one_that_is_to_go_while_another_is_being_given_follows_it_once(self) -> None:
+        outcome = asyncio.get_running_loop().create_future()
+        given = self.steered(outcome)
+        one, two = self.add("first", "second")
+        self.now(one)
+        await until(lambda: given)
+        self.now(two)
+        self.assertEqual((self.queue.sending, self.queue.passing), (one, one))
+        self.queue.change_message(two, "other", ())
+        outcome.set_result(True)
+        await until(lambda: not self.queue.messages)
+        await until(lambda: not self.outbox._sending)
+        said = [[text_block("The user: first")], [text_block("The user: other")]]
+        self.assertEqual((given, self.cancelled), (said, 0))
+
+    async def test_one_with_files_stops_the_turn_once_another_was_given(self) -> None:
+        outcome = asyncio.get_running_loop().create_future()
+        given = self.steered(outcome)
+        (one,) = self.add("first")
+        (two,) = self.add("second", files=("/a",))
+        self.now(one)
+        await until(lambda: given)
+        self.now(two)
+        self.assertEqual(self.cancelled, 0)
+        outcome.set_result(True)
+        await until(lambda: self.cancelled)
+        self.assertEqual((self.queue.urgent, len(given)), (two, 1))
+
+    async def test_the_turn_is_stopped_where_an_agent_fails_to_take_what_it_offers(self) -> None:
+        refused: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        refused.set_exception(AgentError(failure.VALIDATION_ERROR, "Method not found"))
+        silent: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        for answer in (refused, silent):
+            self.setUp()
+            self.steered(answer)
+            one, two = self.add("first", "second")
+            with mock.patch.object(steering, "ANSWERING", 0.01):
+                self.now(two)
+                await until(lambda: self.cancelled)
+            self.assertEqual((self.queue.urgent, self.queue.sending), (two, ""))
+            self.assertEqual([it.id for it in self.queue.messages], [two, one])
+
+    async def test_what_was_too_late_for_the_turn_stops_it_the_second_time(self) -> None:
+        given = self.steered(False)
+        (one,) = self.add("first")
+        self.now(one)
+        await until(lambda: given and not self.queue.passing)
+        self.now(one)
+        self.assertEqual((self.cancelled, self.queue.urgent, len(given)), (1, one, 1))
+
+    async def test_a_command_that_would_run_unasked_is_not_given_and_stays(self) -> None:
+        given = self.steered(True)
+        (one,) = self.add("/init")
+        self.now(one)
+        await until(lambda: self.queue.is_held)
+        self.assertEqual((given, self.cancelled), ([], 0))
+        self.assertEqual(self.queue.problem, "This would run without asking.")
 
     async def test_a_message_that_is_given_as_the_turn_ends_is_left_to_that(self) -> None:
         outcome = asyncio.get_running_loop().create_future()

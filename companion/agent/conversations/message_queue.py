@@ -32,14 +32,18 @@ class MessageQueue:
     """`is_held` says that nothing is sent by itself: a turn failed or was cancelled, or the server
     was restarted. `urgent` is the id of the one for which the turn is being cancelled: then the
     first one goes as soon as that is over. `sending` is the id of the one that is on its way,
-    `passing` of the one that the agent gets within the turn, as soon as it asks. `problem` says why
-    one could not be sent. `on_change` gets the queue after each change."""
+    `passing` of the one that the agent gets within the turn, as soon as it asks; both have the id
+    of one that the agent is being given. `not_taken` is the id of one that the agent did not take
+    in this turn. `problem` says why one could not be sent. `on_change` gets the queue after each
+    change."""
 
     def __init__(self, record: ConversationRecord, on_change: Callable[[Body], None]) -> None:
         self._record = record
         self._on_change = on_change
         self.is_held = bool(self.messages)
-        self.sending = self.passing = self.urgent = ""
+        self.sending = self.passing = self.urgent = self.not_taken = ""
+        # The ids of those that go as soon as it is decided about the one that is being given.
+        self._following: set[str] = set()
         self.problem: Words = ""
 
     @property
@@ -53,6 +57,11 @@ class MessageQueue:
     @property
     def is_urgent(self) -> bool:
         return any(each.id == self.urgent for each in self.messages)
+
+    @property
+    def is_giving(self) -> bool:
+        """Whether the agent is being given one within the turn, and has not answered."""
+        return bool(self.sending) and self.sending == self.passing
 
     def get_message(self, id: str) -> QueuedMessage:
         """Raises AgentError."""
@@ -104,6 +113,7 @@ class MessageQueue:
     def pass_in(self, id: str) -> None:
         """The agent gets it when it asks for messages."""
         self.passing = id
+        self._following.discard(id)
         self._on_change(self.body)
 
     def start_passing(self, id: str) -> None:
@@ -112,25 +122,38 @@ class MessageQueue:
         self.sending = id
         self.pass_in(id)
 
-    def stop_passing(self) -> None:
+    def stop_passing(self, id: str) -> None:
         """The agent does not take it within the turn; it waits as before."""
-        self.sending = self.passing = ""
+        self._forget_way(id)
+        self.not_taken = id
         self._on_change(self.body)
+
+    def follow_given(self, id: str) -> None:
+        """It goes as soon as it is decided about the one that the agent is being given."""
+        self._following.add(id)
+
+    def take_following(self) -> str:
+        """The id of the first one that was to follow; empty if there is none."""
+        found = next((each.id for each in self.messages if each.id in self._following), "")
+        self._following.discard(found)
+        return found
 
     def start_sending(self) -> QueuedMessage:
         """The first one is on its way."""
-        self.sending, self.passing, self.urgent = self.messages[0].id, "", ""
+        self._forget_all()
+        self.sending = self.messages[0].id
         self.release()
         return self.messages[0]
 
     def remove_sent(self, id: str) -> None:
         """It is a message of the conversation now, whose line in the transcript comes before."""
-        self.sending, self.passing, self.is_held = "", "", False
+        self._forget_way(id)
+        self.is_held = False
         self._set_messages(tuple(each for each in self.messages if each.id != id))
 
     def hold_back(self, problem: Words = "") -> None:
         """Nothing is sent by itself until a turn has ended well, or somebody sends one."""
-        self.sending = self.passing = self.urgent = ""
+        self._forget_all()
         if self.messages and (not self.is_held or problem != self.problem):
             self.is_held, self.problem = True, problem
             self._on_change(self.body)
@@ -140,6 +163,16 @@ class MessageQueue:
         if self.is_held:
             self.is_held, self.problem = False, ""
             self._on_change(self.body)
+
+    def _forget_way(self, id: str) -> None:
+        """This one is not on its way any more; another one may be."""
+        self.sending = "" if self.sending == id else self.sending
+        self.passing = "" if self.passing == id else self.passing
+
+    def _forget_all(self) -> None:
+        """None is on its way, or was to be."""
+        self.sending = self.passing = self.urgent = self.not_taken = ""
+        self._following.clear()
 
     def _waiting_message(self, id: str) -> QueuedMessage:
         """One that is not on its way. Raises AgentError."""

@@ -10,11 +10,12 @@ from typing import Any, AsyncContextManager, Callable, Coroutine, Sequence
 
 from ...base.background import in_thread
 from .. import turn_events as events
+from ..acp.acp_client import AcpSession
 from ..failure import AgentError
 from ..turn.turn import Limits, Turn
 from . import prompt
 from .conversation import Conversation, message_with_attachments
-from .steering import may_pass, steer_turn, steered_session
+from .steering import DECIDED, FAILED, may_pass, steer_turn, steered_session
 
 
 class Outbox:
@@ -69,18 +70,18 @@ class Outbox:
     def send_next(self, conversation: Conversation, id: str) -> None:
         """Send a message of the queue before all others: at once, within the turn that runs if the
         agent takes messages there, or as soon as that turn is cancelled, for this or the second
-        time. Raises AgentError."""
+        time. While the agent is being given another one, it comes after that. Raises AgentError."""
         queue = conversation.queue
-        was_passing = queue.passing == id
+        was_tried = id in (queue.passing, queue.not_taken)
         queue.move_message(id, 0)
         if not conversation.is_busy:
             self._send_first(conversation)
-        elif not was_passing and may_pass(conversation, queue.get_message(id)):
+        elif queue.is_giving:
+            queue.follow_given(id)
+        elif not was_tried and may_pass(conversation, queue.get_message(id)):
             self._pass_in(conversation, queue.get_message(id))
         elif not queue.sending:
-            queue.urgent = id
-            queue.release()
-            conversation.cancel_turn()
+            self._stop_turn_for(conversation, id)
 
     def go_on(self, conversation: Conversation) -> None:
         """Send the first message of the queue, if nothing else is under way and nothing is held."""
@@ -95,7 +96,25 @@ class Outbox:
             conversation.queue.pass_in(message.id)
         else:
             conversation.queue.start_passing(message.id)
-            self._begin_task(steer_turn(conversation, session, message))
+            self._begin_task(self._give_message(conversation, session, message))
+
+    async def _give_message(
+        self, conversation: Conversation, session: AcpSession, message: events.QueuedMessage
+    ) -> None:
+        """The turn is stopped for it if the agent offers to take it and fails."""
+        queue = conversation.queue
+        outcome = await steer_turn(conversation, session, message)
+        if outcome == FAILED:
+            self._stop_turn_for(conversation, message.id)
+        elif outcome == DECIDED:
+            following = queue.take_following()
+            if following:
+                self.send_next(conversation, following)
+
+    def _stop_turn_for(self, conversation: Conversation, id: str) -> None:
+        conversation.queue.urgent = id
+        conversation.queue.release()
+        conversation.cancel_turn()
 
     def _begin_task(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(work)

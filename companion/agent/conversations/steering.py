@@ -3,6 +3,7 @@ are given them."""
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import suppress
 
 from ..acp.acp_client import AcpSession
@@ -11,6 +12,12 @@ from ..failure import AgentError
 from ..turn_events import MessageAdded, QueuedMessage
 from .conversation import Conversation
 from .transcripts import on_disk
+
+# Seconds for the agent to say whether it takes a message.
+ANSWERING = 30.0
+# What became of a message that the agent was given: it was taken or waits; the agent did not do
+# what it offers; the end of the turn has decided about all that waits.
+DECIDED, FAILED, OVER = "decided", "failed", "over"
 
 
 def may_pass(conversation: Conversation, message: QueuedMessage) -> bool:
@@ -32,23 +39,29 @@ def steered_session(conversation: Conversation) -> AcpSession | None:
 
 async def steer_turn(
     conversation: Conversation, session: AcpSession, message: QueuedMessage
-) -> None:
-    """Give the message, which is being passed, to the agent within the turn that runs. If it does
-    not take it, the message waits for the end of the turn."""
+) -> str:
+    """Give the message, which is being passed, to the agent within the turn that runs; DECIDED,
+    FAILED or OVER. If it is too late for that, the message waits for the end of the turn."""
     queue, log = conversation.queue, conversation.log
     if log is None or log.is_over:
-        return
+        return OVER
     try:
-        is_taken = await session.steer([text_block(conversation.cli.text_for(message.text))])
-    except AgentError:
-        is_taken = False
+        blocks = [text_block(conversation.cli.text_for(message.text))]
+    except AgentError as error:
+        queue.hold_back(error.message)
+        return DECIDED
+    outcome = DECIDED
+    try:
+        is_taken = await asyncio.wait_for(session.steer(blocks), ANSWERING)
+    except (AgentError, asyncio.TimeoutError):
+        is_taken, outcome = False, FAILED
     if log.is_over or conversation.log is not log:
-        # The end of the turn has decided about all that waits.
-        return
+        return OVER
     if is_taken:
         await _say_message(conversation, message)
     else:
-        queue.stop_passing()
+        queue.stop_passing(message.id)
+    return outcome
 
 
 async def pass_messages(conversation: Conversation) -> list[str]:
