@@ -329,7 +329,7 @@ class Failing(AgentCase):
             AuthMethod("old", "Old", BY_PROGRAM, ("auth", "login")),
         )
         yield from self.failed(code=AUTH_REQUIRED, agent="mine", agent_name="Mine", sign_ins=ways)
-        self.set("agents", {"mine": {"command": ["mine", "--acp", "-v"], "env": {"B": "2"}}})
+        self.set("agents", {"mine": {"command": ["mine", "--acp"], "env": {"B": "2"}}})
         shown = self.state_of(self.view)
         self.assertIn("Mine asks for a login of its own", shown)
         for words in ("Log in with&lt;U+202E&gt; Acme", "Acme (in a terminal)", "Try again"):
@@ -340,18 +340,68 @@ class Failing(AgentCase):
         self.assertEqual(self.asked, SignIn("mine", "web"))
         yield from self.answer(None)
         for way, command, env in (
-            ("tty", ("mine", "--acp", "-v", "login", "--now"), {"ACME": "1", "B": "2"}),
+            ("tty", ("mine", "--acp", "login", "--now"), {"ACME": "1", "B": "2"}),
             # Without the words by which it speaks the protocol, and never a command that it names.
             ("old", ("mine", "auth", "login"), {"B": "2"}),
         ):
             run.reset_mock()
             self.sign_in(way)
+            yield from self.choose_shown(0)
             yield lambda: self.asked == StartAnew("mine")
             self.assertFalse(run.called)
             yield from self.answer(None)
             yield lambda: run.called
             self.assertEqual((run.call_args[0][4], run.call_args[0][2]), (command, env))
         self.assertIn(sign_in.TRY_AGAIN.format("Mine"), " ".join(self.sentences))
+
+    def test_the_user_sees_the_whole_login_of_an_agent_before_it_runs(self) -> Steps:
+        run = self.replace(terminus, "run_cli", mock.Mock(side_effect=ended))
+        env = (("PATH", "/evil"), ("GONE", "1"), ("ACME", "a\u202e b"))
+        args = ("login", *(f"--word={number}" for number in range(20)))
+        ways = (
+            AuthMethod("tty", "Acme", IN_TERMINAL, args, env),
+            AuthMethod("long", "Long", IN_TERMINAL, ("x" * 5000,)),
+        )
+        yield from self.failed(code=AUTH_REQUIRED, agent="mine", agent_name="Mine", sign_ins=ways)
+        own = {"PATH": "/mine", "GONE": None}
+        self.set("agents", {"mine": {"command": ["mine", "--acp"], "env": own}})
+        for number in (1, -1):
+            self.sign_in("tty")
+            yield lambda: self.shown and len(self.shown[-1]["items"]) == 2
+            shown = "".join(self.shown[-1]["items"][0].details)
+            self.assertTrue(shown.startswith("mine --acp login --word=0"), shown)
+            self.assertIn("--word=19", shown)
+            self.assertIn("ACME='a&lt;U+202E&gt; b'", shown)
+            # What the user has said of a variable counts.
+            for words in ("/evil", "GONE"):
+                self.assertNotIn(words, shown)
+            yield from self.choose_shown(number)
+            yield from self.until_turn()
+        self.sign_in("long")
+        yield lambda: sign_in.TOO_LONG.format("Mine") in " ".join(self.sentences)
+        self.assertEqual((run.called, self.service.asked), (False, []))
+        self.sign_in("tty")
+        yield from self.choose_shown(0)
+        yield lambda: self.service.asked
+        yield from self.answer(None)
+        yield lambda: run.called
+        self.assertEqual(run.call_args[0][2], {"PATH": "/mine", "ACME": "a\u202e b"})
+
+    def test_a_launcher_does_not_get_the_words_for_the_program_of_an_agent(self) -> Steps:
+        ways = (AuthMethod("old", "Old", BY_PROGRAM, ("auth", "login")),)
+        yield from self.failed(code=AUTH_REQUIRED, agent="mine", agent_name="Mine")
+        self.set("agents", {"mine": {"command": ["npx", "mine", "--acp"]}})
+        told = {"code": AUTH_REQUIRED, "agent": "mine", "agent_name": "Mine"}
+        yield from self.update(self.view, state=FAILED, problem="No.", sign_ins=ways, **told)
+        shown = self.state_of(self.view)
+        self.assertNotIn("Old", shown)
+        self.assertIn("Log in in a terminal", shown)
+
+    def choose_shown(self, number: int) -> Steps:
+        """Answer the question about a command."""
+        yield lambda: self.shown and len(self.shown[-1]["items"]) == 2
+        yield from self.choose(number)
+        self.shown.clear()
 
     def test_the_own_login_of_a_known_agent_is_gone_in_a_terminal(self) -> Steps:
         run = self.replace(terminus, "run_cli", mock.Mock(side_effect=ended))

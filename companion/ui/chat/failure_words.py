@@ -30,7 +30,7 @@ def needs_login(update: ChatUpdate) -> bool:
 
 def failure_text(update: ChatUpdate) -> str:
     """Why it failed, and what there is to do."""
-    if update.sign_ins:
+    if sign_in.ways_of(update.agent, update.sign_ins):
         return sign_in.CHOOSE.format(update.agent_name)
     advice = agent_login.what_to_do(update.agent, update.login) if needs_login(update) else ""
     return f"{update.problem} {advice}".strip()
@@ -41,7 +41,7 @@ def failure_links(update: ChatUpdate, is_long: bool = False) -> list[Piece]:
     actions = _failure_actions(update) if update.state == FAILED else [STOP] if is_long else []
     named = [({"action": action}, LABELS[action]) for action in actions]
     if needs_login(update):
-        ways = update.sign_ins[:MOST_WAYS]
+        ways = sign_in.ways_of(update.agent, update.sign_ins)[:MOST_WAYS]
         named[:0] = [({"action": SIGN_IN, "way": way.id}, sign_in.label_of(way)) for way in ways]
     id = {"conversation": update.conversation_id}
     return [
@@ -52,7 +52,7 @@ def failure_links(update: ChatUpdate, is_long: bool = False) -> list[Piece]:
 
 def _failure_actions(update: ChatUpdate) -> list[str]:
     actions = [RETRY]
-    if needs_login(update) and not update.sign_ins:
+    if needs_login(update) and not sign_in.ways_of(update.agent, update.sign_ins):
         is_known, is_own = bool(agent_login.ways_of(update.agent)), update.login.kind == OWN
         actions[:0] = [IN_TERMINAL] * (is_own or not is_known) + [LOG_IN] * is_known
     if not update.title:

@@ -20,7 +20,6 @@ from .failure_words import IN_TERMINAL, LOG_IN, OTHER, RETRY, SIGN_IN, STOP
 NOT_KNOWN = "The agent of this chat is not known yet."
 # What is asked before the command of a project runs.
 PROJECT_TERMINAL = "The project names the program that opens a terminal. Run it?"
-RUN, RUN_NOT = "Run it", "Do not run it"
 NO_COMMAND = "the terminal of this system"
 ABOUT_RUNNING = 'It is "terminal_command" in the settings of the project.'
 
@@ -89,8 +88,9 @@ class Recovery:
         from ...chat.login_requests import SignIns
 
         told = await service.ask(SignIns(agent))
-        if told:
-            await self._sign_in(window, agent, name, told)
+        ways = sign_in.ways_of(agent, told)
+        if ways:
+            await self._sign_in(window, agent, name, ways)
         elif await _agrees_to_terminal(window):
             await sign_in.run_login(window, agent, terminal_command(agent), {}, self._tell)
 
@@ -106,13 +106,15 @@ class Recovery:
     ) -> None:
         """Log in by one of the ways that the agent tells. Raises Unanswered."""
         service = await self._chats.ensure_service()
-        way = await sign_in.choose_way(window, ways, name)
+        way = await sign_in.choose_way(window, sign_in.ways_of(agent, ways), name)
         if service is None or way is None:
             return
         if way.kind == BY_AGENT:
             await sign_in.sign_in_by_agent(service, agent, name, way, self._tell)
-        elif await _agrees_to_terminal(window):
-            command, env = sign_in.command_for(agent, way), dict(way.env)
+        elif await sign_in.agrees_to_login(
+            window, agent, name, way, self._tell
+        ) and await _agrees_to_terminal(window):
+            command, env = sign_in.command_for(agent, way), sign_in.env_for(agent, way)
             await sign_in.log_in_in_terminal(window, service, agent, name, command, env, self._tell)
 
     async def _retry_chat(self, chat: ChatView, turn: str) -> None:
@@ -147,7 +149,10 @@ async def _agrees_to_terminal(window: sublime.Window) -> bool:
     if terminus.has_terminus() or command == settings.current_settings().terminal_command:
         return True
     words = " ".join(map(shlex.quote, command)) or NO_COMMAND
-    items = [panels.panel_item(RUN, words), panels.panel_item(RUN_NOT, ABOUT_RUNNING)]
+    items = [
+        panels.panel_item(sign_in.RUN, words),
+        panels.panel_item(sign_in.RUN_NOT, ABOUT_RUNNING),
+    ]
     return await panels.ask_choice(window, items, PROJECT_TERMINAL) == 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Callable, Sequence
 
 import sublime
@@ -23,12 +24,26 @@ BY_ITSELF, BY_HAND = "{}", "{} (in a terminal)"
 # While it runs, and afterwards.
 WAITS = "{} logs you in; it may open your browser. The chat goes on after that."
 LOGGED_IN = "{} is logged in now."
+# What is asked before a command runs with words of the agent's.
+RUN_LOGIN = "{} is to log you in with this command in a terminal. Run it?"
+RUN, RUN_NOT = "Run it", "Do not run it"
+ABOUT_WORDS = "Some of its words and variables are the agent's own."
+# Characters of a line of it, and lines at most.
+WIDTH, MOST_LINES = 80, 12
+TOO_LONG = "{} names a command for its login that is too long to be shown, so it is not run."
 TRY_AGAIN = 'Log in to {} in the terminal, and press "Try again" after that.'
 
 
 def label_of(way: AuthMethod) -> str:
     name = shorten_text(shown_line(way.name or way.id), LONGEST)
     return (BY_ITSELF if way.kind == BY_AGENT else BY_HAND).format(name)
+
+
+def ways_of(agent: str, ways: Sequence[AuthMethod]) -> tuple[AuthMethod, ...]:
+    """Those that can be gone. Where the command begins with a launcher, such as npx, its first word
+    is not the agent's program."""
+    is_program = len(settings.in_terminal(_command_of(agent))) == 1
+    return tuple(way for way in ways if is_program or way.kind != BY_PROGRAM)
 
 
 async def choose_way(
@@ -73,9 +88,42 @@ async def log_in_in_terminal(
 
 def command_for(agent: str, way: AuthMethod) -> tuple[str, ...]:
     """What the user runs in a terminal; never a command that the agent names."""
-    command = settings.current_settings().agent(agent).command or (agent,)
+    command = _command_of(agent)
     base = settings.in_terminal(command)[:1] if way.kind == BY_PROGRAM else command
     return (*base, *way.args)
+
+
+def env_for(agent: str, way: AuthMethod) -> dict[str, str]:
+    """The variables of the way, but for those of which the user has said what they are."""
+    own = {name for name, _ in settings.current_settings().agent(agent).env}
+    return {name: value for name, value in way.env if name not in own}
+
+
+async def agrees_to_login(
+    window: sublime.Window,
+    agent: str,
+    name: str,
+    way: AuthMethod,
+    tell: Callable[[str], None],
+) -> bool:
+    """Whether the user wants what the way would run, of which they see all. Raises Unanswered."""
+    words = [" ".join(map(shlex.quote, command_for(agent, way)))]
+    words += [f"{each}={shlex.quote(value)}" for each, value in env_for(agent, way).items()]
+    lines = [line for each in words for line in _lines_of(each)]
+    # Hidden characters make a line longer when they are spelled out.
+    if len(lines) > MOST_LINES or any(len(shown_line(line)) > 2 * WIDTH for line in lines):
+        tell(TOO_LONG.format(name))
+        return False
+    items = [sublime.QuickPanelItem(RUN, lines), panels.panel_item(RUN_NOT, ABOUT_WORDS)]
+    return await panels.ask_choice(window, items, RUN_LOGIN.format(name)) == 0
+
+
+def _lines_of(text: str) -> list[str]:
+    return [text[start : start + WIDTH] for start in range(0, len(text), WIDTH)]
+
+
+def _command_of(agent: str) -> tuple[str, ...]:
+    return settings.current_settings().agent(agent).command or (agent,)
 
 
 async def run_login(
@@ -88,4 +136,4 @@ async def run_login(
     """Run the command in a terminal, with what the user has set for the agent."""
     own = settings.current_settings().agent(agent).env
     kept = {name: value for name, value in own if value is not None}
-    await terminus.run_cli(window, folder_of(window), {**kept, **env}, tell, tuple(command))
+    await terminus.run_cli(window, folder_of(window), {**env, **kept}, tell, tuple(command))
