@@ -25,6 +25,7 @@ from GeminiCompanion.companion.agent.acp.terminal_messages import (
     UseTerminal,
 )
 from GeminiCompanion.companion.agent.events.tool_call import read_call
+from GeminiCompanion.companion.agent.failure import TOOL_INVALID_OUTCOME, AgentError
 from GeminiCompanion.companion.agent.turn import terminals
 from GeminiCompanion.companion.agent.turn.call_tracker import CallTracker
 from GeminiCompanion.companion.agent.turn.outcomes import CallDecision
@@ -119,14 +120,16 @@ class Terminals(unittest.IsolatedAsyncioTestCase):
         """The user allows a call of which the agent has asked, with a text."""
         await self.allow_given({"command": line, **more}, line, text)
 
-    async def allow_given(self, given: dict[str, Any], title: str, text: str = "") -> None:
+    async def allow_given(
+        self, given: dict[str, Any], title: str, text: str = "", by_client: bool = False
+    ) -> None:
         texts = (text,) if text else ()
         call = messages.ToolCallUpdate(OWN, title, "execute", texts=texts, raw_input=given)
         cli: Any = self.stage.agent.cli
         cli.read_call = lambda told: read_call(told, "bash", given)
         await self.tracker.take_permission_request(self.stage.asked(call))
         body = await self.question()
-        self.tracker.confirm_call(body.call_id, CallDecision(ONCE))
+        self.tracker.confirm_call(body.call_id, CallDecision(ONCE, by_client=by_client))
 
     async def test_what_was_allowed_as_exactly_this_line_is_asked_once(self) -> None:
         await self.allow_own_question("echo plum", timeout=5)
@@ -167,6 +170,24 @@ class Terminals(unittest.IsolatedAsyncioTestCase):
     async def test_what_was_allowed_counts_only_while_its_call_runs(self) -> None:
         await self.allow_own_question("echo plum")
         await self.tracker.take_update(messages.ToolCallUpdate(OWN, status="completed"))
+        self.create("echo plum")
+        await self.question()
+
+    async def test_a_client_of_the_api_allows_no_command(self) -> None:
+        path = self.path("ran")
+        id = self.create(f"touch '{path}'")
+        body = await self.question()
+        with self.assertRaises(AgentError) as caught:
+            self.tracker.confirm_call(body.call_id, CallDecision(ONCE, by_client=True))
+        self.assertEqual(caught.exception.code, TOOL_INVALID_OUTCOME)
+        # It goes on to wait, and a no counts.
+        self.assertEqual((await self.question()).call_id, body.call_id)
+        self.tracker.confirm_call(body.call_id, CallDecision(CANCEL, by_client=True))
+        self.assertIn("Rejected by the user.", str(await self.answer(id)))
+        self.assertFalse(os.path.exists(path))
+
+    async def test_what_a_client_has_allowed_the_agent_is_asked_about_for_a_terminal(self) -> None:
+        await self.allow_given({"command": "echo plum"}, "echo plum", by_client=True)
         self.create("echo plum")
         await self.question()
 

@@ -39,6 +39,9 @@ class CallEvents:
         """The call as far as it is known, while it runs."""
         return self._running.get(id)
 
+    def is_ours(self, id: str) -> bool:
+        return id in self._ours
+
     def claim_id(self, id: str) -> None:
         """The call with this id is ours, whatever the agent tells of one."""
         self._ours.add(id)

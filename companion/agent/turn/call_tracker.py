@@ -92,6 +92,8 @@ class CallTracker:
                 sentence("Expected newContent with {outcome}, and only with it.", outcome=MODIFY),
             )
         diff, edits = pending.call.diff, decision.edits
+        if decision.by_client and outcome != CANCEL:
+            self._terminals.refuse_client(pending.call)
         is_held = pending.held is not None
         through_us = is_held or self._agent.writes_through_us(pending.call.path)
         if decision.new_text is not None and diff is not None:
@@ -109,7 +111,7 @@ class CallTracker:
         else:
             self.writes.note_decision(pending.call, edits[0].new_text if edits else None)
             self._consent.remember_answer(pending.coverage.answers.get(outcome))
-            if pending.request is not None:
+            if pending.request is not None and not decision.by_client:
                 self._terminals.note_allowed(pending.call)
             self._allow_call(pending)
 

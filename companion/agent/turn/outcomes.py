@@ -49,13 +49,16 @@ class CallDecision:
     """The user's decision on a call that waits. With the outcome MODIFY, `new_text` is written in
     the place of the agent's own text; or those of the call's `edits` that the user wants, each with
     the texts of the whole file. The model gets the `note` when it has done what it does now.
-    `revision` is the id of the event by which the user was asked, or empty if that is not known."""
+    `revision` is the id of the event by which the user was asked, or empty if that is not known.
+    A decision `by_client` is that of a client of the API, who has nothing run in terminals of
+    ours."""
 
     outcome: str
     new_text: str | None = None
     edits: tuple[events.Diff, ...] = ()
     note: str = ""
     revision: str = ""
+    by_client: bool = False
 
     @property
     def has_texts(self) -> bool:

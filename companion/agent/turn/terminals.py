@@ -24,7 +24,7 @@ from ..acp.terminal_messages import (
     UseTerminal,
 )
 from ..events.tool_call import EXECUTE, Call
-from ..failure import VALIDATION_ERROR, AgentError
+from ..failure import TOOL_INVALID_OUTCOME, VALIDATION_ERROR, AgentError
 from ..sentence import Words, sentence
 from ..turn_events import COMPLETED, EXECUTING, FAILED, ToolResult
 from .agent_session import AgentSession
@@ -47,6 +47,7 @@ NO_FOLDER = sentence("Expected the absolute path of a folder as cwd; got {got}."
 FORBIDDEN = sentence("The command was not run: a rule of the user denies it.")
 NOT_STARTED = sentence("The command cannot be started: {reason}.")
 BROKEN_OFF = sentence("Nothing was run; something went wrong.")
+OF_EDITOR = sentence("Only the user of the editor can allow a command in a terminal.")
 OVER = sentence("The turn is over, so nothing is run.")
 ENDED_WITH = sentence("It ended with code {code}.")
 ENDED_BY = sentence("It was ended by {signal}.")
@@ -100,6 +101,12 @@ class Terminals:
     def forget_allowed(self, call_id: str) -> None:
         """The call has ended, or the agent asks about it anew."""
         self._allowed.pop(call_id, None)
+
+    def refuse_client(self, call: Call) -> None:
+        """A client of the API would allow the call. Raises AgentError if it is one of a terminal,
+        which then continues to wait."""
+        if self._calls.is_ours(call.id):
+            raise AgentError(TOOL_INVALID_OUTCOME, OF_EDITOR)
 
     def close(self) -> None:
         """End all commands, and run none any more."""

@@ -102,7 +102,10 @@ async def confirm_call(services: Services, inputs: Inputs) -> HandlerAnswer:
     fields = inputs.fields
     audit_log.note_members(decision=fields["outcome"], **_decision_members(services, fields))
     decision = CallDecision(
-        fields["outcome"], fields.get("newContent"), revision=fields.get("revision", "")
+        fields["outcome"],
+        fields.get("newContent"),
+        revision=fields.get("revision", ""),
+        by_client=True,
     )
     services.agent.turns.confirm_call(
         fields["callId"], decision, _asking_conversation(services, fields)

@@ -122,7 +122,7 @@ class Talk:
         elif isinstance(body, events.ToolConfirmation):
             # Somebody else may have decided, or the turn may have ended.
             with suppress(AgentError):
-                decision = CallDecision(ONCE, revision=event.id)
+                decision = CallDecision(ONCE, revision=event.id, by_client=True)
                 self._agent.turns.confirm_call(body.call_id, decision, turn.session_id)
         elif isinstance(body, events.Elicitation):
             with suppress(AgentError):
