@@ -42,6 +42,8 @@ class ShownProposal:
         self.past: list[tuple[str, bool]] = []
         self.undone: list[tuple[str, bool]] = []
         self.dropped: set[int] = set()
+        # What was left when all changes had been dropped.
+        self.all_dropped = ""
         self.comments: list[str] = []
         self.has_left_side = open_diffs.partner_view(view).is_valid()
         self._proposed_rows = rows(proposed)
@@ -87,8 +89,10 @@ class ShownProposal:
 
     @property
     def leaves_tab(self) -> bool:
-        """Whether a rejection leaves the user's text, which is not that of the file beside it."""
-        return self.is_edited and not (self.has_left_side and self.text == self.old)
+        """Whether a rejection leaves the user's text: it is not that of the file beside it, or they
+        have typed that."""
+        is_as_before = self.text in ("", self.all_dropped) and self.text == self.old
+        return self.is_edited and not (self.has_left_side and is_as_before)
 
     @property
     def is_all_dropped(self) -> bool:
@@ -122,6 +126,8 @@ class ShownProposal:
             self.past.append((self.text, is_typed))
             self.undone.clear()
             self.text = text
+            if not is_typed and text == self.old:
+                self.all_dropped = text
 
     def comparison(self) -> Comparison:
         """That of the text as it is."""

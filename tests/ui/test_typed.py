@@ -64,6 +64,14 @@ MARKS = (record.STAMP, record.PATH, record.RECORD, record.ORIGINAL)
         | do close | groups: 1; the tabs are nothing
         | c proposes theirs for a.py; +a.py has the keyboard; run reject_diff
         | groups: 1; the tabs are nothing
+    what was in the file and was typed again stays where the file has changed
+        a.py is open with old; c connects; c proposes theirs for a.py; a.py holds other
+        | old is what +a.py is made | +a.py has the keyboard; do close
+        | the tab a.py (rejected, your edits) has old
+    of what was dropped as a whole nothing stays
+        c connects & proposes theirs for a.py; +a.py has the keyboard | run drop_change
+        | +a.py reads old
+        | +a.py is shut | c heard a.py rejected; +a.py is there: no; the tabs are nothing
     closing the window leaves what was typed in another one
         a window of its own has it edited; all typed is kept: yes | that window is closed
         | c heard a.py rejected; the tab a.py (your edits) has theirs/penned
@@ -246,6 +254,9 @@ class Typed(DeskCase):
     words = {
         r"\+a.py is the older": lambda t: t.by_name.update({"older": t.by_name["+a.py"]}),
         r"\+a.py is back": lambda t: t.until_back(),
+        r"(\S+) is what \+a.py is made": lambda t, words: texts.replace_view_text(
+            t.view("+a.py"), text(words)
+        ),
         "c is cut off": lambda t: t.by_name["c"].close(),
         "the server is down": lambda t: plugin._host.companion.stop(),
         "edits are kept at once": lambda t: t.replace(typed_text_saver, "AT_REST", 0),

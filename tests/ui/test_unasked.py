@@ -281,6 +281,14 @@ class Gathered(UnaskedCase):
         c connects; c is told to do; c writes a.py from old to new; the review of a.py is opened
         | the review is closed
         | looked at are 0; open reviews are 0; a.py is on disk as new; decisions sent are 0
+    the text from before that is typed into a review stays when its tab is closed
+        c connects; c is told to do; c writes a.py from old to new; the review of a.py is opened
+        | the review reads old; the review is closed
+        | the tabs are a.py (your edits): old; a.py is on disk as new
+    a review in which all is taken back leaves no tab when it is undone
+        c connects; c is told to do; c writes a.py from old to new; the review of a.py is opened
+        | the review reads old; the review is undone
+        | a.py is on disk as old; open reviews are 0; the tabs are nothing
     a released review stays to be looked at
         c connects; c is told to do; c writes a.py from old to new; the review of a.py is opened
         | the review is released | looked at are 0; open reviews are 0; decisions sent are 0

@@ -36,7 +36,8 @@ class ClaimedDiff:
 
     `text` is the proposal as the user had it, None if the view has only the beginning. `accepted`
     is all of the text that they accepted; None if they did not, or if it is not known. It
-    `is_as_before` where the text is the one that the left side showed of the file.
+    `is_as_before` where the user dropped all changes, and the text is the one that the left side
+    showed of the file.
     """
 
     record: DiffRecord
@@ -145,8 +146,16 @@ def claim_diff(view: sublime.View) -> ClaimedDiff | None:
         return None
     text = texts.text_of(view) if record.is_whole else None
     original = partner_view(view)
-    is_as_before = original.is_valid() and texts.text_of(original) == text
-    return ClaimedDiff(record, view, original, text, is_as_before)
+    return ClaimedDiff(record, view, original, text, _is_as_before(record, original, text))
+
+
+def _is_as_before(record: DiffRecord, original: sublime.View, text: str | None) -> bool:
+    """Whether nothing of the text is the user's own. What they typed is, even if the left side has
+    the same: the file may be another by now, and that of an edit that is made already is."""
+    if text is None or kind_of(record).is_made or not original.is_valid():
+        return False
+    is_typed = bool(text) and text_digest(text) != record.dropped_digest
+    return not is_typed and texts.text_of(original) == text
 
 
 def close_diff(claimed: ClaimedDiff, keyboard: sublime.View | None) -> None:

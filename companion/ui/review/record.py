@@ -71,6 +71,8 @@ class DiffRecord:
     call: str = ""
     is_returned: bool = False
     unsaved_digest: str = ""
+    # The text that was left when all changes had been dropped; empty if that never was.
+    dropped_digest: str = ""
 
     @property
     def origin(self) -> Origin:

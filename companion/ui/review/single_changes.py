@@ -9,10 +9,11 @@ from typing import Callable, Iterator
 import sublime
 
 from ...base.comparison import Comparison
+from ...base.text_digest import text_digest
 from .. import panels, settings, texts
 from .diff_kinds import kind_of
 from .open_diffs import name_of
-from .record import DiffRecord, seen_changes, waiting_record
+from .record import DiffRecord, seen_changes, update_record, waiting_record
 from .review import Drawn
 from .reviews import OVER, Reviews
 from .sight import caret_row, current_change, show_change
@@ -135,6 +136,8 @@ class SingleChanges:
         count = right.change_count() - typed
         self._reviews.refresh_review(right)
         is_left = len(comparison.changes) > 1
+        if not is_left:
+            _note_all_dropped(right)
         if is_left and goes_on:
             await self._go_on(right, change.new_start, count)
         return is_left
@@ -168,6 +171,7 @@ class SingleChanges:
             for change in comparison.changes
         ]
         texts.replace_parts(right, parts)
+        _note_all_dropped(right)
         self._reviews.refresh_review(right)
         return True
 
@@ -260,6 +264,12 @@ class SingleChanges:
         if is_left and goes_on and key in review.dropped:
             await self._go_on(right, comparison.new_starts[number], right.change_count())
         return is_left
+
+
+def _note_all_dropped(right: sublime.View) -> None:
+    record = waiting_record(right)
+    if record is not None:
+        update_record(right, record, dropped_digest=text_digest(texts.text_of(right)))
 
 
 async def ask_whether_to_reject(

@@ -164,7 +164,9 @@ class WrittenReviews:
         self._tell_model(window, edit, is_whole=True)
         view = self._view_of(edit)
         if view is not None:
-            self.leave_review(view)
+            # No tab stays with the text that the file has again.
+            is_file = edit.before.exists and texts.text_of(view) == edit.before.text
+            self.leave_review(view, ending.close_diff if is_file else _put_away)
         return ""
 
     async def redo_edit(
