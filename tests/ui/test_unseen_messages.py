@@ -8,7 +8,7 @@ from GeminiCompanion.companion.ide import delivery, session, silence
 from GeminiCompanion.companion.ui import settings, unseen_messages
 from GeminiCompanion.companion.ui.chat.drafts import DRAFTS
 from GeminiCompanion.companion.ui.parts import status_parts
-from GeminiCompanion.companion.ui.review import accepting, notes
+from GeminiCompanion.companion.ui.review import accepting, ending, notes
 
 from .reviewing import ReviewCase, Steps
 
@@ -103,6 +103,9 @@ class Unseen(ReviewCase):
         expected = accepting.CLOSED.format("file.txt") + accepting.IN_TAB
         yield lambda: expected in self.running().messages.unseen._unseen
         yield from self.until_rejected()
+        yield from self.until_equal(
+            lambda: self.tabs().get(f"file.txt ({ending.RELEASED})"), "new\n"
+        )
 
     def test_what_a_restart_has_kept_from_being_accepted_stands_there_until_it_is_decided(
         self,

@@ -182,13 +182,13 @@ def put_away(claimed: ClaimedDiff, keyboard: sublime.View | None, name: str) -> 
 
 def release_diff(claimed: ClaimedDiff, keyboard: sublime.View | None) -> None:
     """Close the diff, but let the proposal stay as a tab of the user's own, whether they edited it
-    or not."""
-    if claimed.text is None or not claimed.view.is_valid():
+    or not, or closed it."""
+    if claimed.text is None:
         put_away(claimed, keyboard, RELEASED)
         return
     _hand_over(claimed, RELEASED)
     _go_on(claimed, keyboard)
-    if claimed.window.is_valid():
+    if claimed.window.is_valid() and claimed.view.is_valid():
         claimed.window.focus_view(claimed.view)
 
 
