@@ -82,13 +82,14 @@ class Link:
 @dataclass(frozen=True)
 class Picture:
     """An image in the file at the absolute path, to be shown below the line of this range. `width`
-    and `height` are in pixels."""
+    and `height` are in pixels, `size` is in bytes."""
 
     start: int
     end: int
     path: str
     width: int
     height: int
+    size: int
 
 
 @dataclass(frozen=True)

@@ -108,7 +108,8 @@ def _write_image(pen: Pen, resource: Resource, images: str) -> None:
     pixels = f"{resource.width:,} × {resource.height:,}, " if resource.width else ""
     pen.write(f"  {pixels}{_size_of(resource)}{'' if can_open else ', ' + TOO_MANY_PIXELS}", DIM)
     if _is_drawn(resource):
-        pen.add_picture(Picture(start, pen.at, path, resource.width, resource.height))
+        size = resource.width, resource.height, resource.size
+        pen.add_picture(Picture(start, pen.at, path, *size))
     pen.write("\n")
 
 

@@ -12,10 +12,11 @@ from unittest import mock
 
 import sublime
 from GeminiCompanion.companion.agent.turn_events import Content, TurnEvent
+from GeminiCompanion.companion.base.answer import Answer
 from GeminiCompanion.companion.chat.rendered import Fold, Link, Mark, Patch, Picture, Rendered
 from GeminiCompanion.companion.chat.transcript import Transcript
 from GeminiCompanion.companion.ui import texts, wrapping
-from GeminiCompanion.companion.ui.chat import drawn_transcript
+from GeminiCompanion.companion.ui.chat import drawn_transcript, pictures
 from GeminiCompanion.companion.ui.chat.chat_tabs import ChatTabs
 from GeminiCompanion.companion.ui.chat.chat_view import (
     COMPOSER,
@@ -76,7 +77,7 @@ class ChatViewCase(AdapterTestCase):
             with open(path, "wb") as file:
                 file.write(data)
         text = f"→ {block}.png\n"
-        picture = Picture(2, len(text) - 1, path, width, height)
+        picture = Picture(2, len(text) - 1, path, width, height, 24)
         self.append(text, block, pictures=(picture,))
         return path
 
@@ -260,11 +261,58 @@ class ShownPictures(ChatViewCase):
     def test_one_whose_block_is_drawn_anew_is_there_once(self) -> Steps:
         path = self.append_picture("a")
         yield lambda: self.pictures(self.view)
-        again = Rendered("→ now.png\n", pictures=(Picture(2, 9, path, 8, 6),))
+        again = Rendered("→ now.png\n", pictures=(Picture(2, 9, path, 8, 6, 24),))
         self.chat.draw_patches([Patch("a", 0, len("→ a.png\n"), again)])
         yield from self.until_equal(
             lambda: self.pictures(self.view), [("→ now.png", 'width="8" height="6"')]
         )
+
+    def names(self) -> list[str]:
+        return [line for line, _size in self.pictures(self.view)]
+
+    def until_read(self) -> Steps:
+        """Until as much was drawn as will be: the one that is read last is there."""
+        self.append_picture("z", 1, 1)
+        yield lambda: "→ z.png" in self.names()
+
+    def test_all_that_are_drawn_are_bounded_in_number_and_the_last_ones_stay(self) -> Steps:
+        patched(self, mock.patch.object(pictures, "MAX_COUNT", 3))
+        for number in range(5):
+            self.append_picture(f"p{number}")
+        yield from self.until_equal(self.names, ["→ p2.png", "→ p3.png", "→ p4.png"])
+        yield from self.until_read()
+        self.assertEqual(self.names(), ["→ p3.png", "→ p4.png", "→ z.png"])
+
+    def test_all_that_are_drawn_are_bounded_in_pixels(self) -> Steps:
+        for number in range(8):
+            self.append_picture(f"p{number}", 4_000, 4_000)
+        shown = ["→ p4.png", "→ p5.png", "→ p6.png", "→ p7.png"]
+        yield from self.until_equal(self.names, shown)
+        yield from self.until_read()
+        self.assertEqual(self.names(), [*shown[1:], "→ z.png"])
+
+    def test_those_of_one_block_are_bounded_too_and_a_file_is_drawn_once(self) -> Steps:
+        path = self.append_picture("a", 8, 6)
+        several = [Picture(2 + 8 * at, 7 + 8 * at, path, 8, 6, 24) for at in range(3)]
+        self.append("".join(f"→ {at}.png\n" for at in "123"), "several", pictures=tuple(several))
+        yield from self.until_equal(self.names, ["→ 3.png"])
+        yield from self.until_read()
+        self.assertEqual(self.names(), ["→ 3.png", "→ z.png"])
+
+    def test_one_file_is_read_at_a_time(self) -> Steps:
+        begun: list[Answer[str]] = []
+
+        def begin_work(_work: Any) -> Answer[str]:
+            begun.append(Answer())
+            return begun[-1]
+
+        patched(self, mock.patch.object(pictures, "start_work", begin_work))
+        for number in range(3):
+            self.append_picture(f"p{number}")
+        for number in range(3):
+            yield lambda count=number + 1: len(begun) >= count
+            self.assertEqual(len(begun), number + 1)
+            begun[-1].give("")
 
     def test_a_file_that_is_gone_or_has_something_else_shows_nothing(self) -> Steps:
         self.append_picture("a", data=None)
