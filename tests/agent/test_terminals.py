@@ -26,7 +26,7 @@ from GeminiCompanion.companion.agent.acp.terminal_messages import (
 )
 from GeminiCompanion.companion.agent.events.tool_call import read_call
 from GeminiCompanion.companion.agent.failure import TOOL_INVALID_OUTCOME, AgentError
-from GeminiCompanion.companion.agent.turn import terminals
+from GeminiCompanion.companion.agent.turn import terminal_process, terminals
 from GeminiCompanion.companion.agent.turn.call_tracker import CallTracker
 from GeminiCompanion.companion.agent.turn.outcomes import CallDecision
 from GeminiCompanion.companion.agent.turn_events import (
@@ -190,6 +190,12 @@ class Terminals(unittest.IsolatedAsyncioTestCase):
         await self.allow_given({"command": "echo plum"}, "echo plum", by_client=True)
         self.create("echo plum")
         await self.question()
+
+    async def test_where_words_do_not_run_as_they_were_shown_no_terminal_is_there(self) -> None:
+        with mock.patch.object(terminal_process.sys, "platform", "win32"):
+            told = await self.answer(self.create("echo plum"))
+        self.assertIn("There are no terminals on this system.", str(told))
+        self.assertFalse(self.tracker.confirmations)
 
     async def test_the_agent_tells_nothing_of_our_call(self) -> None:
         id = self.create("sleep 600")

@@ -28,6 +28,7 @@ from ..failure import (
 )
 from ..sentence import Words, sentence
 from ..supported import USUAL
+from ..turn.terminal_process import runs_as_shown
 from .home_lock import HomeLock
 
 NO_LOGIN = sentence(
@@ -227,7 +228,7 @@ class Runner:
             cli.asks_to_write,
             cli.asks_to_write and is_editor,
             cli.has_sign_ins and is_editor,
-            cli.uses_terminals and is_editor,
+            cli.uses_terminals and is_editor and runs_as_shown(),
         )
 
     async def _initialize_client(self, client: AcpClient, credentials: Credentials) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import codecs
-import os
 import signal
 import subprocess
 import sys
@@ -20,10 +19,14 @@ CHUNK, MOST = 1 << 16, 4 << 20
 DRAINING = 0.5
 
 
+def runs_as_shown() -> bool:
+    """Whether a command runs here exactly as its words. Windows makes one line of them, which cmd
+    and batch files read once more in another way."""
+    return sys.platform != "win32"
+
+
 def shell_command(line: str) -> tuple[str, ...]:
     """The program that runs a line for the shell."""
-    if sys.platform == "win32":
-        return (os.environ.get("COMSPEC", "cmd.exe"), "/d", "/s", "/c", line)
     return ("/bin/sh", "-c", line)
 
 
@@ -59,7 +62,7 @@ class TerminalProcess:
             stderr=subprocess.STDOUT,
             env=dict(environment),
             cwd=folder,
-            start_new_session=sys.platform != "win32",
+            start_new_session=True,
             creationflags=NO_WINDOW,
         )
         return cls(process, limit, tell)

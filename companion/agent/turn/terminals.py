@@ -33,7 +33,7 @@ from .call_rules import DENY
 from .consent import Consent
 from .lasting_answers import SAYING
 from .outcomes import HELD, PendingPermission
-from .terminal_process import TerminalProcess, shell_command
+from .terminal_process import TerminalProcess, runs_as_shown, shell_command
 
 # The most terminals of one turn that have not been released, with those that are asked about.
 MOST = 64
@@ -47,6 +47,7 @@ NO_FOLDER = sentence("Expected the absolute path of a folder as cwd; got {got}."
 FORBIDDEN = sentence("The command was not run: a rule of the user denies it.")
 NOT_STARTED = sentence("The command cannot be started: {reason}.")
 BROKEN_OFF = sentence("Nothing was run; something went wrong.")
+NOT_HERE = sentence("There are no terminals on this system.")
 OF_EDITOR = sentence("Only the user of the editor can allow a command in a terminal.")
 OVER = sentence("The turn is over, so nothing is run.")
 ENDED_WITH = sentence("It ended with code {code}.")
@@ -116,6 +117,8 @@ class Terminals:
 
     async def _create_terminal(self, request: CreateTerminal) -> Mapping[str, Any]:
         """Raises AgentError."""
+        if not runs_as_shown():
+            raise AgentError(VALIDATION_ERROR, NOT_HERE)
         self._check_open()
         if len(self._processes) + self._starting >= MOST:
             raise AgentError(VALIDATION_ERROR, TOO_MANY)

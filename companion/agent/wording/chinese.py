@@ -272,6 +272,7 @@ CHINESE_SENTENCES: Mapping[str, str] = {
     "It is not trusted, as the workspace is.": "它不像工作区那样受信任。",
     "There are too many terminals; release some.": "终端太多，请先释放一些",
     "There is no terminal {got}.": "没有终端 {got}",
+    "There are no terminals on this system.": "此系统上没有终端",
     "Only the user of the editor can allow a command in a terminal.": (
         "只有编辑器的用户可以允许终端中的命令"
     ),
