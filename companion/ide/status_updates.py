@@ -20,8 +20,8 @@ Environments = Mapping[int, Mapping[str, str]]
 class StatusUpdates:
     """Reports each change once. `workspaces` are those of the present windows; `statuses` gives
     their states. `on_environments` gets the variables for the terminals of all windows whenever
-    they change; the mapping is never changed afterwards. `more` gives variables that all windows
-    have."""
+    they change; the mapping is never changed afterwards. `more` gives further
+    variables of a window."""
 
     def __init__(
         self,
@@ -29,15 +29,15 @@ class StatusUpdates:
         workspaces: Iterable[Workspace],
         statuses: Callable[[], tuple[Status, ...]],
         on_environments: Callable[[Environments], None],
-        more: Callable[[], Mapping[str, str]] = dict,
+        more: Callable[[Workspace], Mapping[str, str]],
     ) -> None:
         self._editor = editor
         self._workspaces = workspaces
         self._statuses = statuses
         self._on_environments = on_environments
         self._more = more
-        # The advertisements from which the variables were last made, and what was added.
-        self._made_of: tuple[list[Advertisement], Mapping[str, str]] = ([], {})
+        # The advertisements from which the variables were last made, each with what was added.
+        self._made_of: list[tuple[Advertisement, Mapping[str, str]]] = []
         # The statuses that the editor last got.
         self._shown: tuple[Status, ...] = ()
         self._timer: asyncio.TimerHandle | None = None
@@ -65,13 +65,16 @@ class StatusUpdates:
         self._on_environments({})
 
     def _send_environments(self) -> None:
-        made_of = [each.advertisement for each in self._workspaces], self._more()
+        made_of = [(each.advertisement, self._more(each)) for each in self._workspaces]
         if made_of == self._made_of:
             return
         self._made_of = made_of
         self._on_environments(
             {
-                workspace.window_id: {**workspace.advertisement.environment(), **made_of[1]}
+                workspace.window_id: {
+                    **workspace.advertisement.environment(),
+                    **self._more(workspace),
+                }
                 for workspace in self._workspaces
                 if workspace.advertisement.port
             }

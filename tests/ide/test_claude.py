@@ -19,6 +19,7 @@ from GeminiCompanion.companion.ide.claude import (
     saved_address,
     waiting_diffs,
 )
+from GeminiCompanion.companion.ide.claude.claude_connection import ClaudeConnection
 from GeminiCompanion.companion.ide.claude.waiting_diffs import DiffCall, WaitingDiffs
 from GeminiCompanion.companion.ide.clis import GEMINI_CLI
 from GeminiCompanion.companion.ide.code_queries import Findings, FoundCode, Query
@@ -568,6 +569,87 @@ class Diffs(ClaudeCase):
         self.tell(WindowSettingsChanged(1, WindowSettings(claude_code=False)))
         self.assertEqual(texts(self.cli.answer(id)["result"]), ["error"])
         self.assertEqual(len(self.shown()), 1)
+
+
+class Homes(ClaudeCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.open_windows(w1="project", w2="other")
+
+    def look_at(self, name: str, folder: str, window_id: int) -> None:
+        path = self.path(name, folder)
+        with open(path, "w", encoding="utf-8"):
+            pass
+        place = Cursor(1, 1), Cursor(1, 2)
+        self.tell(FileFocused(window_id, OpenFile(window_id, path, Cursor(1, 2), "x", place)))
+
+    def places(self) -> list[int]:
+        """The windows in which a CLI has a session."""
+        return [each.window_id for each in self.statuses() for _ in each.clients]
+
+    def test_a_window_that_keeps_it_out_gives_no_variables_and_no_other_takes_its_files(
+        self,
+    ) -> None:
+        self.look_at("b.py", "other", 2)
+        self.tell(WindowSettingsChanged(1, WindowSettings(claude_code=False)))
+        wait_for(
+            lambda: [it for it in (1, 2) if "CLAUDE_CODE_SSE_PORT" in self.told[-1][it]] == [2]
+        )
+        cli = self.connect()
+        id = cli.open_diff(self.path("a.py"), "new\n", "t")
+        self.assertEqual(texts(cli.answer(id)["result"]), ["error"])
+        id = cli.open_diff(os.path.join(self.temp, "elsewhere.py"), "new\n", "t")
+        self.assertEqual(texts(cli.answer(id)["result"]), ["error"])
+        self.assertEqual(texts(cli.call("getDiagnostics")), ["[]"])
+        self.assertEqual((self.shown(), self.places(), cli._waiting), ([], [], []))
+
+    def test_a_window_that_keeps_it_out_later_takes_back_what_was_told(self) -> None:
+        cli = self.connect()
+        self.look_at("a.py", "project", 1)
+        self.assertEqual(cli.notification("selection_changed")["text"], "x")
+        self.tell(WindowSettingsChanged(1, WindowSettings(claude_code=False)))
+        self.assertEqual(cli.notification("selection_changed")["text"], "")
+        wait_for(lambda: self.places() == [])
+
+    def test_a_cli_of_no_window_is_told_of_no_file(self) -> None:
+        self.look_at("a.py", "project", 1)
+        os.mkdir(os.path.join(self.temp, "nowhere"))
+        cli = self.connect("nowhere")
+        wait_for(lambda: len(self.places()) == 1)
+        self.assertEqual(texts(cli.call("getDiagnostics")), ["[]"])
+        self.proposed(cli, "a.py")
+        self.assertEqual(cli._waiting, [])
+
+    def test_a_cli_above_the_windows_is_told_of_one_of_them(self) -> None:
+        self.look_at("a.py", "project", 1)
+        cli = self.connect("")
+        self.assertEqual(cli.notification("selection_changed")["text"], "x")
+
+    def test_it_moves_to_a_window_in_which_it_has_shown_a_diff(self) -> None:
+        cli = self.connect()
+        id = cli.open_diff(self.path("b.py", "other"), "new\n", "t")
+        wait_for(lambda: len(self.shown()) == 1)
+        self.decide("b.py", "new\n", 2)
+        cli.answer(id)
+        self.open_windows(w2="other")
+        cli.call("closeAllDiffTabs")
+        self.assertEqual(self.places(), [2])
+
+    def test_a_question_about_problems_brings_no_session_to_a_window(self) -> None:
+        cli = self.connect()
+        self.look_at("b.py", "other", 2)
+        cli.call("getDiagnostics", uri=f"file://{self.path('b.py', 'other')}")
+        self.assertEqual([window for window, _ in self.code.asked], [2])
+        self.assertEqual(self.places(), [1])
+
+    def test_a_call_that_is_read_after_the_end_brings_no_session(self) -> None:
+        async def send(message: bytes) -> None:
+            raise ConnectionError
+
+        connection = ClaudeConnection(send, lambda: self.windows, self.code)
+        connection.lose()
+        self.background.call(lambda: connection.seat_for(self.path("a.py")))
+        self.assertEqual(self.places(), [])
 
 
 class Turns(unittest.IsolatedAsyncioTestCase):

@@ -38,7 +38,7 @@ from . import claude_tools, selection
 from .claude_tools import LATER, ClaudeCall
 from .file_urls import path_of_url
 from .waiting_diffs import WaitingDiffs
-from .window_choice import window_of_file, window_of_folder
+from .window_choice import latest_window, window_of_file, windows_within
 
 # Seconds between two looks whether a stream has anything; it is woken when it has.
 SILENCE = 3600.0
@@ -61,7 +61,8 @@ class Seat(NamedTuple):
 
 class ClaudeConnection:
     """`send` sends a message; it raises ConnectionError if the CLI is gone. `workspaces` are the
-    windows that admit Claude Code at this moment. `code` is the editor's knowledge of code.
+    windows at this moment, also those that do not admit Claude Code. `code` is the editor's
+    knowledge of code.
 
     The CLI's window is that of the folder in which it runs, for what it is told of the user's
     files; a file of another window is shown there.
@@ -82,6 +83,7 @@ class ClaudeConnection:
         # None until it has said where it runs; then the folder, empty if it is not known.
         self._folder: str | None = None
         self._home: Workspace | None = None
+        self._is_told_there = False
         self._seats: dict[Workspace, Seat] = {}
         self._told: Mapping[str, Any] = selection.NOTHING
         self._tasks: set[asyncio.Task[None]] = set()
@@ -116,35 +118,41 @@ class ClaudeConnection:
         stay."""
         self._is_lost = True
         for seat in list(self._seats.values()):
-            seat.task.cancel()
+            self._leave(seat)
 
     def check_windows(self) -> None:
         """Windows, or their folders, have changed, or the CLI's folder is known now."""
         if self._folder is None or self._is_lost:
             return
-        admitted = list(self._workspaces())
+        self._home, self._is_told_there = self._choose_home(self._folder)
+        # First its seat, so that it is never without one.
+        if self._home is not None:
+            self._sit_down(self._home)
         for seat in list(self._seats.values()):
-            is_needed = self.diffs.has_any_of(seat.session)
-            if seat.workspace not in admitted or (
-                seat.workspace is not self._home and not is_needed
-            ):
-                seat.task.cancel()
-        best = window_of_folder(admitted, self._folder)
-        has_home = self._home in admitted
-        if best is not None and (not has_home or window_of_file(admitted, self._folder) is best):
-            self._move_home(best)
-        elif not has_home:
-            self._home = None
+            is_needed = seat.workspace is self._home or self.diffs.has_any_of(seat.session)
+            if not is_needed or seat.workspace not in self._admitted():
+                self._leave(seat)
+        if not self._is_told_there and self._told != selection.NOTHING:
+            self._spawn(partial(self._tell_selection, selection.NOTHING))
+
+    def window_for(self, path: str) -> Workspace | None:
+        """The window for a file of the CLI. A window that does not admit it keeps its files."""
+        every = list(self._workspaces())
+        owner = window_of_file(every, path)
+        if owner is not None:
+            return owner if owner.admits_claude else None
+        return self._home if self._home in every else None
 
     def seat_for(self, path: str) -> tuple[Workspace, Session] | None:
         """The window for a file of the CLI, and the CLI's session there."""
-        workspace = window_of_file(self._workspaces(), path) or self._home
-        if workspace is None:
-            workspace = window_of_folder(self._workspaces(), path)
-        return (workspace, self._sit_down(workspace).session) if workspace is not None else None
+        workspace = self.window_for(path)
+        # A call may be read after the connection has ended.
+        if workspace is None or self._is_lost:
+            return None
+        return workspace, self._sit_down(workspace).session
 
     def windows(self) -> Iterable[Workspace]:
-        return list(self._seats)
+        return [each for each in self._seats if each is not self._home or self._is_told_there]
 
     def mention_lines(self, path: str, rows: Sequence[tuple[int, int]]) -> bool:
         """Type references to the CLI's file, or to its lines, into the prompt; the rows are from 0.
@@ -159,12 +167,27 @@ class ClaudeConnection:
     def is_at_home_in(self, workspace: Workspace) -> bool:
         return self._home is workspace
 
-    def _move_home(self, workspace: Workspace) -> None:
-        before, self._home = self._home, workspace
-        self._sit_down(workspace)
-        seat = self._seats.get(before) if before is not None and before is not workspace else None
-        if seat is not None and not self.diffs.has_any_of(seat.session):
-            seat.task.cancel()
+    def _admitted(self) -> list[Workspace]:
+        return [each for each in self._workspaces() if each.admits_claude]
+
+    def _choose_home(self, folder: str) -> tuple[Workspace | None, bool]:
+        """Its window, and whether it may be told of the user's files there. It is not where it only
+        has a seat because no window has anything of its folder."""
+        every, admitted = list(self._workspaces()), self._admitted()
+        owner = window_of_file(every, folder) if folder else None
+        if owner is not None:
+            return (owner, True) if owner.admits_claude else (None, False)
+        within = windows_within(admitted, folder) if folder else []
+        if within:
+            return (self._home if self._home in within else latest_window(within)), True
+        home = self._home if self._home in admitted else latest_window(admitted)
+        # A CLI that does not say where it runs may run in a window that keeps it out.
+        return home, not folder and admitted == every
+
+    def _leave(self, seat: Seat) -> None:
+        # The task ends later, and nobody may get the seat meanwhile.
+        self._seats.pop(seat.workspace, None)
+        seat.task.cancel()
 
     def _sit_down(self, workspace: Workspace) -> Seat:
         """Its seat in the window, a new one if it has none."""
@@ -195,11 +218,13 @@ class ClaudeConnection:
     async def _tell(self, workspace: Workspace, session: Session, value: Notifiable) -> None:
         if isinstance(value, Decision):
             await self.diffs.pass_decision(session.id, value.path, value.text)
-        elif isinstance(value, ContextUpdate) and workspace is self._home:
-            params = selection.selection_params(value, workspace.context.active)
-            if params != self._told:
-                self._told = params
-                await self._send(_notification(selection.METHOD, params))
+        elif isinstance(value, ContextUpdate) and workspace is self._home and self._is_told_there:
+            await self._tell_selection(selection.selection_params(value, workspace.context.active))
+
+    async def _tell_selection(self, params: Mapping[str, Any]) -> None:
+        if params != self._told:
+            self._told = params
+            await self._send(_notification(selection.METHOD, params))
 
     def _take_notice(self, message: Message) -> None:
         if isinstance(message, Response):

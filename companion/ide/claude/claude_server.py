@@ -47,6 +47,8 @@ class ClaudeServer:
         )
         self._endpoint: ClaudeEndpoint | None = None
         self._address: Address | None = None
+        # The windows that were last known to admit it.
+        self._shown: list[Workspace] = []
         # The one task that starts and stops the server, and whether it has to look again.
         self._task: asyncio.Task[None] | None = None
         self._must_check = False
@@ -84,9 +86,10 @@ class ClaudeServer:
                 await self._task
         await self._end(comes_back=True)
 
-    def environment(self) -> Mapping[str, str]:
-        """The variables that lead a CLI in a terminal of the editor here; none without a server."""
-        port = self.port
+    def environment(self, workspace: Workspace) -> Mapping[str, str]:
+        """The variables that lead a CLI in a terminal of the window here; none without a server, or
+        if the window does not admit it."""
+        port = self.port if workspace.admits_claude else 0
         return CLAUDE_CODE.environment(port, "", "", 0) if port else {}
 
     @property
@@ -145,6 +148,10 @@ class ClaudeServer:
         if self._endpoint is None or self._address is None:
             return
         admitted = self._admitted()
+        if admitted != self._shown:
+            # The terminals of the others get no variables.
+            self._shown = admitted
+            self._on_change()
         folders = [folder for each in admitted for folder in each.advertisement.remote_folders]
         distinct = tuple(dict.fromkeys(folders))
         self._lock_file.show(Lock(self._pid, self._address.port, self._address.token, distinct))
@@ -181,4 +188,4 @@ class ClaudeServer:
                 self._on_change()
 
     def _connect(self, send: Callable[[bytes], Awaitable[None]]) -> ClaudeConnection:
-        return ClaudeConnection(send, self._admitted, self._editor.code)
+        return ClaudeConnection(send, self._workspaces, self._editor.code)

@@ -36,11 +36,14 @@ class Seats(Protocol):
     diffs: WaitingDiffs
     code: CodeKnowledge
 
+    def window_for(self, path: str) -> Workspace | None:
+        """The window for a file of the CLI. None if there is none."""
+
     def seat_for(self, path: str) -> tuple[Workspace, Session] | None:
         """The window for a file of the CLI, and the CLI's session there. None if there is none."""
 
     def windows(self) -> Iterable[Workspace]:
-        """The windows in which the CLI has a session."""
+        """The windows in which the CLI has a session and may be told of the user's files."""
 
 
 class ClaudeCall(NamedTuple):
@@ -77,8 +80,8 @@ async def _close_all_diff_tabs(call: ClaudeCall, arguments: Mapping[str, Any]) -
 async def _get_diagnostics(call: ClaudeCall, arguments: Mapping[str, Any]) -> bytes:
     sent = path_of_url(arguments.get("uri", ""))
     if sent:
-        found = call.caller.seat_for(sent)
-        asked = [(found[0], [found[0].diffs.local_path(sent)])] if found is not None else []
+        window = call.caller.window_for(sent)
+        asked = [(window, [window.diffs.local_path(sent)])] if window is not None else []
     else:
         asked = [
             (each, [file.path for file in each.context.files()]) for each in call.caller.windows()

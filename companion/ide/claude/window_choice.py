@@ -9,29 +9,32 @@ from ..workspace import Workspace
 
 
 def window_of_file(workspaces: Iterable[Workspace], path: str) -> Workspace | None:
-    """The window with the innermost folder that has the CLI's path; of several the one that the
-    user looked at last. None if no window has it."""
+    """The window with the innermost folder that has the CLI's path, also one that does not admit
+    the CLI; of several one that does, and of those the one that the user looked at last. None if no
+    window has the path."""
     depths = {
         each: _depth(each.diffs.local_path(path), each.advertisement.folders) for each in workspaces
     }
     return _best({each: depth for each, depth in depths.items() if depth})
 
 
-def window_of_folder(workspaces: Iterable[Workspace], folder: str) -> Workspace | None:
-    """The window for a CLI that runs in the folder: one that has it, else one within it, else the
-    one that the user looked at last. None only if there is no window."""
-    every = list(workspaces)
-    within = {
-        each: 1
-        for each in every
+def windows_within(workspaces: Iterable[Workspace], folder: str) -> list[Workspace]:
+    """The windows that have a folder within the CLI's, or that one."""
+    return [
+        each
+        for each in workspaces
         if any(_depth(own, (each.diffs.local_path(folder),)) for own in each.advertisement.folders)
-    }
-    return window_of_file(every, folder) or _best(within) or _best(dict.fromkeys(every, 1))
+    ]
+
+
+def latest_window(workspaces: Iterable[Workspace]) -> Workspace | None:
+    """The one that the user looked at last. None only if there is none."""
+    return _best(dict.fromkeys(workspaces, 1))
 
 
 def _best(depths: dict[Workspace, int]) -> Workspace | None:
-    def rank(each: Workspace) -> tuple[int, int, int]:
-        return depths[each], each.context.last_focus, each.window_id
+    def rank(each: Workspace) -> tuple[int, bool, int, int]:
+        return depths[each], each.admits_claude, each.context.last_focus, each.window_id
 
     return max(depths, key=rank) if depths else None
 
