@@ -15,13 +15,15 @@ from ...base.log import logger
 from ...base.private_files import NotPrivate
 from ..acp.content_blocks import IMAGE, LINK, ContentBlock
 from ..events.event_log import EventLog
-from ..turn_events import Resource
+from ..sentence import sentence
+from ..turn_events import WARNING, Resource, Thought
 from .shown_images import MAX_BYTES, ShownImage, ShownImages
 
 # Characters of a resource's text, and of an address that can be followed.
 MAX_TEXT, MAX_ADDRESS = 256 * 1024, 4_000
-# The most of them in one turn.
-MAX_SHOWN = 500
+# The most of them in one turn, and the characters of their texts and names in all.
+MAX_SHOWN, MAX_ALL = 500, 16 << 20
+MORE = sentence("The agent has sent more images, links and texts in this turn; they are not shown.")
 # Characters of base64 that may be an image of the most bytes.
 MAX_DATA = MAX_BYTES // 3 * 4 + 4
 # Seconds for the disk to keep an image.
@@ -29,18 +31,24 @@ KEEPING = 10.0
 
 
 class ShownResources:
-    """What one turn has shown. The agent tells the content of a call again with each update, so
-    each is told once."""
+    """What one turn has shown, up to a bound, at which one event says so. The agent tells the
+    content of a call again with each update, so each is told once."""
 
     def __init__(self, log: EventLog, images: ShownImages) -> None:
         self._log, self._images = log, images
         self._shown: set[tuple[str, int]] = set()
+        self._characters, self._is_full = 0, False
 
     async def show_blocks(self, blocks: Sequence[ContentBlock], call_id: str = "") -> None:
         """Tell them, in their order; those of a call before its end."""
         for block in blocks:
             known = call_id, hash(block)
-            if (call_id and known in self._shown) or len(self._shown) >= MAX_SHOWN:
+            if self._is_full or (call_id and known in self._shown):
+                continue
+            self._characters += _size_of(block)
+            if len(self._shown) >= MAX_SHOWN or self._characters > MAX_ALL:
+                self._is_full = True
+                self._log.add_event(Thought(WARNING, MORE))
                 continue
             self._shown.add(known if call_id else ("", len(self._shown)))
             image = await self._keep_image(block)
@@ -79,6 +87,12 @@ def resource_event(block: ContentBlock, call_id: str, image: ShownImage | None =
         image.width if image else 0,
         image.height if image else 0,
     )
+
+
+def _size_of(block: ContentBlock) -> int:
+    """The characters that its event may have."""
+    facts = block.uri, block.name, block.description, block.media_type
+    return min(len(block.text), MAX_TEXT) + sum(map(len, facts))
 
 
 def _keep(images: ShownImages, data: str) -> ShownImage | None:

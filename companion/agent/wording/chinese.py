@@ -221,6 +221,9 @@ CHINESE_SENTENCES: Mapping[str, str] = {
     ),
     "This conversation was begun in a terminal. What was said there is known to the agent, and is"
     " not shown here.": "此对话始于终端。代理知道在那里所说的内容，此处不显示。",
+    "The agent has sent more images, links and texts in this turn; they are not shown.": (
+        "代理在此轮中还发送了更多图片、链接和文本，未予显示。"
+    ),
     "What was said in the terminal before the message above is known to the agent, and is not shown"
     " here.": "代理知道上面这条消息之前在终端中所说的内容，此处不显示。",
     "Only the user of this computer can choose their own login for {cli}, in the editor.": (
