@@ -45,7 +45,7 @@ class FileChanges:
     can_type: bool = True
     # Whether the file has the new text already, and whether the user has dropped all changes of a
     # proposal.
-    is_written: bool = False
+    is_made: bool = False
     is_dropped: bool = False
     made_of: object = None
 

@@ -13,7 +13,7 @@ from GeminiCompanion.companion.edits.edit import Edit, EditState
 from GeminiCompanion.companion.ide.events import EditTakenBack
 from GeminiCompanion.companion.ide.questions import FileStamps, FileUndoing
 from GeminiCompanion.companion.ui import texts
-from GeminiCompanion.companion.ui.review import comments, record, unasked, written_files
+from GeminiCompanion.companion.ui.review import comments, diff_kinds, record, unasked, written_files
 from GeminiCompanion.companion.ui.status_bar import KEY
 
 from ..tables import rows, word
@@ -86,7 +86,7 @@ class UnaskedCase(DeskCase):
 
     @word(r"the review is (accepted|undone|closed|released)")
     def decide(self, how: str) -> Steps:
-        view = next(it for it in self.window.views() if record.is_written(it))
+        view = next(it for it in self.window.views() if diff_kinds.is_made(it))
         if how == "closed":
             view.close()
         else:
@@ -96,20 +96,20 @@ class UnaskedCase(DeskCase):
 
     @word(r"the review is undone with the note (.+)")
     def undo_with_note(self, note: str) -> Steps:
-        view = next(it for it in self.window.views() if record.is_written(it))
+        view = next(it for it in self.window.views() if diff_kinds.is_made(it))
         id = record.waiting_record(view).id  # type: ignore[union-attr]
         self.run_command("reject_diff_with_note", id=id)
         yield from self.answer_words(note)
 
     @word(r"the review is commented on: (.+)")
     def comment(self, words: str) -> None:
-        view = next(it for it in self.window.views() if record.is_written(it))
+        view = next(it for it in self.window.views() if diff_kinds.is_made(it))
         comments.add_comment(view, record.Comment(0, 0, words))
 
     @word("a change of the review is dropped")
     def drop(self) -> Steps:
-        yield lambda: any(record.is_written(it) for it in self.window.views())
-        view = next(it for it in self.window.views() if record.is_written(it))
+        yield lambda: any(diff_kinds.is_made(it) for it in self.window.views())
+        view = next(it for it in self.window.views() if diff_kinds.is_made(it))
         yield from self.until_computed(view)
         before = view.change_count()
         self.run_command("drop_change", id=record.waiting_record(view).id)  # type: ignore[union-attr]
@@ -118,7 +118,7 @@ class UnaskedCase(DeskCase):
 
     @word("the review is undone twice")
     def undo_twice(self) -> Steps:
-        view = next(it for it in self.window.views() if record.is_written(it))
+        view = next(it for it in self.window.views() if diff_kinds.is_made(it))
         posted: list[object] = []
         self.replace(self.running().companion, "post", posted.append)
         for _ in range(2):
@@ -129,7 +129,7 @@ class UnaskedCase(DeskCase):
 
     @word(r"the review reads (\S+)")
     def type_review(self, words: str) -> Steps:
-        view = next(it for it in self.window.views() if record.is_written(it))
+        view = next(it for it in self.window.views() if diff_kinds.is_made(it))
         texts.replace_view_text(view, text(words))
         yield from self.until_computed(view)
 
@@ -184,7 +184,7 @@ class UnaskedCase(DeskCase):
     seen = {
         "the edits are": lambda t: t.listed(),
         "the status bar says": lambda t: t.status(),
-        "open reviews are": lambda t: len([it for it in t.window.views() if record.is_written(it)]),
+        "open reviews are": lambda t: sum(map(diff_kinds.is_made, t.window.views())),
         r"the review of (\S+) is called": lambda t, name: t.view("+" + name).name(),
         "looked at are": lambda t: sum(it.state is EditState.KEPT for it in t.edits()),
         r"(\S+) exists:": lambda t, name: os.path.exists(t.at(name)),

@@ -10,9 +10,10 @@ from typing import Any, Callable, Mapping, NamedTuple
 import sublime
 
 from .. import panels
+from ..review.diff_kinds import is_made
 from ..review.edit_rows import EditRow, ListedEdits
 from ..review.preview import Preview
-from ..review.record import is_written, waiting_record
+from ..review.record import waiting_record
 from ..review.reviews import Reviews
 from .change_sheets import ChangeSheets
 
@@ -91,7 +92,7 @@ class ChangeList:
             rows = await kind.edits.edit_rows(window)
             if name == "waiting":
                 # The open reviews among them are rows of another kind.
-                rows = [row for row in rows if row.view is None or not is_written(row.view)]
+                rows = [row for row in rows if row.view is None or not is_made(row.view)]
             found += [_mark_row(row, kind.mark) for row in rows]
         item = sublime.QuickPanelItem(ALL, ABOUT_ALL)
         return [EditRow(item, partial(self._show_sheet, window)), *found]

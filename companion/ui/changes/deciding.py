@@ -222,9 +222,9 @@ def _one_for_each_file(counted: Sequence[Counted]) -> tuple[list[Counted], int]:
     titles: set[str] = set()
     for each in counted:
         file = each.section.file
-        if file.is_written or file.title not in titles:
+        if file.is_made or file.title not in titles:
             found.append(each)
-        if not file.is_written:
+        if not file.is_made:
             titles.add(file.title)
     return found, len(counted) - len(found)
 

@@ -58,7 +58,7 @@ def _file_decisions(found: AtCaret | None) -> list[ListedDecision]:
     if found is None:
         return []
     file = found.file
-    second = diff_kinds.UNDO if file.is_written else diff_kinds.REJECT
+    second = diff_kinds.UNDO if file.is_made else diff_kinds.REJECT
     names = {diff_kinds.ACCEPT: "accept_file", second: "reject_file"}
     if file.comparison is not None and file.comparison.keys:
         names = {"Keep": "keep_file", "Drop": "drop_file", **names}

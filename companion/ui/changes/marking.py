@@ -178,7 +178,7 @@ class Marking:
         linked: set[int] = set()
         for run in section.runs:
             if run.kind == HEADING:
-                second = diff_kinds.UNDO if file.is_written else diff_kinds.REJECT
+                second = diff_kinds.UNDO if file.is_made else diff_kinds.REJECT
                 names = {diff_kinds.ACCEPT: "accept_file", second: "reject_file"}
                 links = [self._link_to(*pair, file=file.id) for pair in names.items()]
                 yield run.start, "&nbsp; ".join([*self._all_changes_links(file, kept), *links])

@@ -141,7 +141,7 @@ class SheetCommands:
         if found is None:
             self._tell(NO_FILE)
         elif view is None:
-            self._tell(NOT_OPEN if found.file.is_written else DECIDED)
+            self._tell(NOT_OPEN if found.file.is_made else DECIDED)
         return view
 
     def go_to_change(self, window: sublime.Window, step: int) -> bool:

@@ -101,7 +101,7 @@ def entry_of(id: str, view: sublime.View, record: DiffRecord, review: Review) ->
         note,
         maker_words(kind.sheet_state(record), record.original_state.startswith("new file")),
         can_type=comparison is not None and review.digest is None,
-        is_written=kind.is_made,
+        is_made=kind.is_made,
         is_dropped=is_dropped and not kind.is_made,
         made_of=made_of,
     )

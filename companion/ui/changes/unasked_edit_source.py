@@ -185,7 +185,7 @@ def _file_changes(id: str, name: str, edit: Edit) -> FileChanges:
         None,
         state=maker_words(f"written by {name_of(edit.client)}", not edit.before.exists),
         can_type=False,
-        is_written=True,
+        is_made=True,
         made_of=id,
     )
     if max(len(before), len(after)) <= LARGE:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 class GeminiCompanionListChangesCommand(GeminiCompanionRunningCommand):
     """Base of the commands that open the list of changes. `show` is the kind of edits that it
-    has, one of its KINDS; empty for all, and "tab" for the sheet."""
+    has, "waiting", "unasked", "unwritten" or "accepted"; empty for all, and "tab" for the sheet."""
 
     show = ""
 

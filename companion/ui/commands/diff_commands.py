@@ -166,16 +166,16 @@ class GeminiCompanionAcceptDiffAndNextCommand(GeminiCompanionDiffCommand):
     async def _accept_and_next(
         self, running: Running, window: sublime.Window, view: sublime.View
     ) -> None:
+        from ..review.diff_kinds import is_made
         from ..review.open_diffs import name_of, partner_view
-        from ..review.record import is_written
         from ..stories import sleep
 
-        name, was_written = name_of(view), is_written(view)
+        name, was_made = name_of(view), is_made(view)
         has_keyboard = running.keyboard.in_window(window) in (view, partner_view(view))
         if await running.review.decisions.accept_diff(window, view):
             # The diff's views close first.
             await sleep()
-            if was_written and await running.review.unasked.show_next(window):
+            if was_made and await running.review.unasked.show_next(window):
                 return
             running.diffs.next_edit.show_after(window, name, has_keyboard)
 

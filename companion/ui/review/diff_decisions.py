@@ -10,7 +10,7 @@ import sublime
 from ..user_messages import UserMessages
 from .accepting import Accepting
 from .actions import Actions
-from .diff_kinds import kind_of
+from .diff_kinds import is_made
 from .open_diffs import name_of
 from .record import is_diff, waiting_record
 from .reviews import OVER, Reviews
@@ -144,6 +144,4 @@ class DiffDecisions:
 
     def _decider_of(self, view: sublime.View) -> Decider:
         """What is decided already is told as a proposal is."""
-        record = waiting_record(view)
-        is_made = record is not None and kind_of(record).is_made
-        return self._made if is_made else self._proposals
+        return self._made if is_made(view) else self._proposals

@@ -8,8 +8,10 @@ import time
 from abc import ABC, abstractmethod
 from dataclasses import replace
 
+import sublime
+
 from ...ide.clis import GEMINI_CLI, by_label
-from .record import OF_SESSION, DiffRecord
+from .record import OF_SESSION, DiffRecord, waiting_record
 
 ACCEPT, REJECT, UNDO = "Accept", "Reject", "Undo"
 GONE = "{cli} has left; a decision waits for the next one."
@@ -152,6 +154,12 @@ def kind_of(record: DiffRecord) -> DiffKind:
     if replace(record.origin, unsaved_digest="") == OF_SESSION:
         return SESSION
     raise LookupError(f"no kind of diff has the origin {record.origin}")
+
+
+def is_made(view: sublime.View) -> bool:
+    """Whether the view reviews an edit that is made already."""
+    record = waiting_record(view)
+    return record is not None and kind_of(record).is_made
 
 
 def opened_at(record: DiffRecord) -> str:

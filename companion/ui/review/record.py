@@ -139,12 +139,6 @@ def is_diff(view: sublime.View) -> bool:
     return waiting_record(view) is not None
 
 
-def is_written(view: sublime.View) -> bool:
-    """Whether the view reviews an edit that a CLI has made already."""
-    record = waiting_record(view)
-    return record is not None and bool(record.edit_id)
-
-
 def read_record(view: sublime.View) -> DiffRecord | None:
     """The record of a right view, even if it is decided or has another id; None if there is none,
     or a damaged one."""
