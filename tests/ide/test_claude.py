@@ -864,6 +864,17 @@ class Telling(ClaudeCase):
         self.tell(WindowSettingsChanged(1, WindowSettings(sharing=Sharing(paused=True))))
         self.assertEqual(texts(self.cli.call("getDiagnostics", uri=f"file://{path}")), ["[]"])
 
+    def test_problems_have_the_address_by_which_the_cli_knows_the_file(self) -> None:
+        self.look_at("a b%20#é.py")
+        uri = f"file://{self.path('a b%20#é.py')}"
+        for arguments in ({"uri": uri}, {}):
+            [found] = texts(self.cli.call("getDiagnostics", **arguments))
+            self.assertEqual([it["uri"] for it in json.loads(found)], [uri])
+
+    def test_a_bad_folder_does_not_end_the_connection(self) -> None:
+        self.cli.send({"id": "roots", "result": {"roots": [{"uri": "file://["}]}})
+        self.assertEqual(self.cli.answer(self.cli.begin("ping"))["result"], {})
+
     def test_an_editor_that_takes_too_long_reports_no_problem(self) -> None:
         self.look_at("a.py")
         patched(self, mock.patch.object(Knowledge, "look_up", _never))

@@ -17,7 +17,7 @@ from ..editor import CodeKnowledge, EditorError
 from ..mcp_tables import Tool, ToolTable, absolute_path, text_content
 from ..session import Session
 from ..workspace import Workspace
-from .file_urls import file_url, path_of_url
+from .file_urls import path_of_raw_url
 from .waiting_diffs import DiffCall, WaitingDiffs
 
 # Stands for a result that is sent later.
@@ -78,7 +78,8 @@ async def _close_all_diff_tabs(call: ClaudeCall, arguments: Mapping[str, Any]) -
 
 
 async def _get_diagnostics(call: ClaudeCall, arguments: Mapping[str, Any]) -> bytes:
-    sent = path_of_url(arguments.get("uri", ""))
+    uri: str = arguments.get("uri", "")
+    sent = path_of_raw_url(uri)
     if sent:
         window = call.caller.window_for(sent)
         asked = [(window, [window.diffs.local_path(sent)])] if window is not None else []
@@ -94,7 +95,8 @@ async def _get_diagnostics(call: ClaudeCall, arguments: Mapping[str, Any]) -> by
             )
         except (EditorError, asyncio.TimeoutError):
             logger.debug("the editor did not say which problems there are")
-    told = [{"uri": file_url(path), "diagnostics": found} for path, found in files.items()]
+    # The CLI compares it with its own.
+    told = [{"uri": uri or f"file://{path}", "diagnostics": found} for path, found in files.items()]
     return encode_json({"content": text_content(encode_json(told).decode("ascii"))})
 
 

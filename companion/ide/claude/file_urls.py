@@ -20,12 +20,26 @@ def file_url(path: str) -> str:
 
 
 def path_of_url(url: str) -> str:
-    """The path in an address; what is none is a path already.
+    """The path in an address; what is none is a path already. Empty if it is no good address.
 
     >>> path_of_url("file:///C:/a%20b.py")
     'C:\\\\a b.py'
     """
     if not url.startswith("file://"):
         return url
-    path = unquote(urlsplit(url).path)
+    try:
+        path = unquote(urlsplit(url).path)
+    except ValueError:
+        return ""
     return path[1:].replace("/", "\\") if DRIVE.match(path) else path
+
+
+def path_of_raw_url(url: str) -> str:
+    """The path in an address that was made without encoding anything, as the CLI does.
+
+    >>> path_of_raw_url("file:///a%20#b.py")
+    '/a%20#b.py'
+    """
+    path = url[len("file://") :] if url.startswith("file://") else url
+    path = path[1:] if DRIVE.match(path) else path
+    return path.replace("/", "\\") if path[1:2] == ":" else path
