@@ -108,6 +108,15 @@ def end_group(pid: int) -> None:
             os.killpg(pid, signal.SIGKILL)
 
 
+def has_group(pid: int) -> bool:
+    """Whether there is a process of ours in the group. Windows has no groups."""
+    if sys.platform != "win32":
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(pid, 0)
+            return True
+    return False
+
+
 def groups_below(*pids: int) -> set[int]:
     """The process groups that our children and their children have started: CLIs give each command
     a group of its own. A process whose parent has ended is not found."""

@@ -197,6 +197,25 @@ class Terminals(unittest.IsolatedAsyncioTestCase):
         self.assertIn("There are no terminals on this system.", str(told))
         self.assertFalse(self.tracker.confirmations)
 
+    async def test_the_group_of_a_command_that_left_nothing_is_never_signalled_again(self) -> None:
+        terminal = await self.allowed("true")
+        await self.use(WAIT, terminal)
+        with mock.patch.object(os, "killpg") as signalled:
+            await self.use(KILL, terminal)
+            await self.use(RELEASE, terminal)
+            self.tracker.close()
+        self.assertEqual(signalled.call_args_list, [])
+
+    async def test_what_an_ended_command_has_left_ends_with_its_terminal(self) -> None:
+        path = self.path("left")
+        terminal = await self.allowed(f"sleep 600 > /dev/null 2>&1 & echo $! > '{path}'")
+        await self.use(WAIT, terminal)
+        with open(path, encoding="utf-8") as file:
+            pid = int(file.read())
+        self.assertFalse(has_ended(pid))
+        await self.use(RELEASE, terminal)
+        await until(partial(has_ended, pid))
+
     async def test_the_agent_tells_nothing_of_our_call(self) -> None:
         id = self.create("sleep 600")
         body = await self.question()

@@ -8,9 +8,11 @@ import codecs
 import signal
 import subprocess
 import sys
-from typing import Callable, Mapping, Sequence
+from functools import partial
+from typing import Callable, Iterable, Mapping, Sequence
 
-from ...base.child_processes import NO_WINDOW, end_group, end_tree
+from ...base.background import in_thread
+from ...base.child_processes import NO_WINDOW, end_group, end_tree, has_group
 from ..acp.terminal_messages import Exit
 
 # Bytes of one read; and of the output that is kept at most, whatever the agent wants.
@@ -42,6 +44,8 @@ class TerminalProcess:
         self._kept = bytearray()
         self.is_truncated = False
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        # Once its group is empty, its number may become that of another.
+        self._has_group = True
         self._reading = asyncio.ensure_future(self._read_output())
         self.exit: asyncio.Future[Exit] = asyncio.ensure_future(self._wait_for_exit())
 
@@ -79,12 +83,23 @@ class TerminalProcess:
         is_over = self.exit.done() and not self.exit.cancelled()
         return self.exit.result() if is_over else None
 
-    def kill(self) -> None:
-        """End it and all that it has started, at once."""
-        if self._process.returncode is None:
-            end_tree(self._process.pid)
+    async def kill(self) -> None:
+        """End it and all that it has started."""
+        if self.running_pid is None:
+            self.end_rest()
         else:
+            await in_thread(partial(end_tree, self.running_pid))
+
+    def end_rest(self) -> None:
+        """End what it has left, after its own end."""
+        self._has_group = self._has_group and has_group(self._process.pid)
+        if self._has_group:
             end_group(self._process.pid)
+
+    @property
+    def running_pid(self) -> int | None:
+        """None once it has ended."""
+        return self._process.pid if self._process.returncode is None else None
 
     async def _read_output(self) -> None:
         stdout = self._process.stdout
@@ -109,6 +124,7 @@ class TerminalProcess:
 
     async def _wait_for_exit(self) -> Exit:
         code = await self._process.wait()
+        self._has_group = self._has_group and has_group(self._process.pid)
         await asyncio.wait({self._reading}, timeout=DRAINING)
         if code >= 0:
             return Exit(code)
@@ -116,3 +132,15 @@ class TerminalProcess:
             return Exit(signal=signal.Signals(-code).name)
         except ValueError:
             return Exit(signal=str(-code))
+
+
+def end_processes(processes: Iterable[TerminalProcess]) -> None:
+    """End them and all that they have started, at once, with one look at what runs."""
+    running = []
+    for process in processes:
+        if process.running_pid is None:
+            process.end_rest()
+        else:
+            running.append(process.running_pid)
+    if running:
+        end_tree(*running)

@@ -8,8 +8,10 @@ import asyncio
 import os
 import secrets
 import shlex
+from functools import partial
 from typing import Any, Callable, Mapping
 
+from ...base.background import in_thread
 from ...base.log import logger
 from ..acp import terminal_messages
 from ..acp.messages import ToolCallUpdate
@@ -33,7 +35,7 @@ from .call_rules import DENY
 from .consent import Consent
 from .lasting_answers import SAYING
 from .outcomes import HELD, PendingPermission
-from .terminal_process import TerminalProcess, runs_as_shown, shell_command
+from .terminal_process import TerminalProcess, end_processes, runs_as_shown, shell_command
 
 # The most terminals of one turn that have not been released, with those that are asked about.
 MOST = 64
@@ -112,8 +114,8 @@ class Terminals:
     def close(self) -> None:
         """End all commands, and run none any more."""
         self._is_closed = True
-        for process in self._processes.values():
-            process.kill()
+        # Not in a thread, which the end of the editor would not wait for.
+        end_processes(self._processes.values())
 
     async def _create_terminal(self, request: CreateTerminal) -> Mapping[str, Any]:
         """Raises AgentError."""
@@ -124,7 +126,7 @@ class Terminals:
             raise AgentError(VALIDATION_ERROR, TOO_MANY)
         self._starting += 1
         try:
-            terminal = await self._start_allowed(self._call_of(request), request)
+            terminal = await self._start_allowed(await self._call_of(request), request)
         finally:
             self._starting -= 1
         return terminal_messages.created_result(terminal)
@@ -183,7 +185,7 @@ class Terminals:
         self._processes[terminal] = process
         if self._is_closed:
             # The turn ended meanwhile.
-            process.kill()
+            end_processes((process,))
         process.exit.add_done_callback(
             lambda done: None if done.cancelled() else self._end_call(call, done.result())
         )
@@ -202,9 +204,9 @@ class Terminals:
         if request.method == WAIT:
             return (await asyncio.shield(process.exit)).result
         if request.method in (KILL, RELEASE):
-            process.kill()
+            await process.kill()
         if request.method == RELEASE:
-            del self._processes[request.terminal]
+            self._processes.pop(request.terminal, None)
         return {}
 
     def _check_open(self) -> None:
@@ -212,10 +214,12 @@ class Terminals:
         if self._is_closed:
             raise AgentError(VALIDATION_ERROR, OVER)
 
-    def _call_of(self, request: CreateTerminal) -> Call:
+    async def _call_of(self, request: CreateTerminal) -> Call:
         """The call that the user is asked about: all that would run. Raises AgentError."""
         folder = request.folder
-        if folder and not (os.path.isabs(folder) and os.path.isdir(folder)):
+        if folder and not (
+            os.path.isabs(folder) and await in_thread(partial(os.path.isdir, folder))
+        ):
             raise AgentError(VALIDATION_ERROR, NO_FOLDER.with_values(got=repr(folder)))
         words = (request.command, *request.args)
         line = shlex.join(words) if request.args else request.command
