@@ -32,6 +32,8 @@ _PLACE = re.compile(
 )
 # Not the letter of a disk, and not a name with a line.
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:(?!\d+(?::\d+)?$)")
+# The address of a file of this machine; one of another machine is opened as no file.
+_FILE = re.compile(r"file://(?:localhost(?=/)|(?=/|[A-Za-z]:[/\\]))", re.I)
 # In a file's address, before the letter of a disk.
 _BEFORE_DRIVE = re.compile("/(?=[A-Za-z]:)")
 _IN_TARGET = re.compile(r"(?P<path>.*?)(?::|#L)(?P<line>\d{1,7})(?:(?::|C)(?P<column>\d{1,5}))?")
@@ -73,8 +75,9 @@ def _trim_address(url: str) -> str:
 
 
 def _target_link(start: int, end: int, target: str) -> Link:
-    if target.lower().startswith("file://"):
-        target = _BEFORE_DRIVE.sub("", target[len("file://") :])
+    is_file = _FILE.match(target)
+    if is_file is not None:
+        target = _BEFORE_DRIVE.sub("", target[is_file.end() :])
     elif _SCHEME.match(target):
         return _address_link(start, end, target)
     found = _IN_TARGET.fullmatch(target)

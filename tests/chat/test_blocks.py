@@ -238,6 +238,9 @@ class Resources(unittest.TestCase):
         for uri, action, argument in (
             ("file:///project/a.py#L3", OPEN_PLACE, {"path": "/project/a.py", "line": 3}),
             ("file:///C:/p/a%20b.py", OPEN_PLACE, {"path": "C:/p/a b.py", "line": 0}),
+            ("file://C:/p/a.py", OPEN_PLACE, {"path": "C:/p/a.py"}),
+            ("FILE://localhost/project/a.py", OPEN_PLACE, {"path": "/project/a.py"}),
+            ("file://host/a.py", OPEN_ADDRESS, {"url": "file://host/a.py"}),
             ("https://a.example/x", OPEN_ADDRESS, {"url": "https://a.example/x"}),
             ("mcp://server/x", OPEN_ADDRESS, {"url": "mcp://server/x"}),
         ):

@@ -42,13 +42,14 @@ class TakingOver(ListCase):
         sessions = (
             ListedSession("a", "/w", "fix it\u202e", now),
             ListedSession("b", "/w", "", now - timedelta(hours=5)),
-            ListedSession("c", "/w", "long ago", None),
+            ListedSession("c", "/w", "long ago" * 1000, None),
         )
         yield from self.asked_for(row("claude", THEIRS), row("codex", WITH_KEY))
         self.assertEqual(self.asked, OwnSessions("claude", folder_of(self.window)))
         yield from self.answer(sessions)
         yield lambda: self.shown
-        self.assertEqual(self.triggers, ["fix it<U+202E>", UNTITLED, "long ago"])
+        self.assertEqual(self.triggers[:2], ["fix it<U+202E>", UNTITLED])
+        self.assertLess(len(self.triggers[2]), 250)
         items = self.shown[-1]["items"]
         self.assertEqual([it.annotation for it in items], ["just now", "5 h ago", ""])
         self.assertEqual([list(it.details) for it in items], [[MAY_BE_OPEN], [""], [""]])

@@ -9,7 +9,7 @@ import sublime
 
 from ...agent.credentials import OWN
 from ...base.shown_text import shown_line
-from ...chat.amounts import age_text
+from ...chat.amounts import age_text, shorten_text
 from .. import panels
 from . import agent_choice
 from .chat_actions import ChatActions
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from ...chat.requests import AgentRow
 
 WHICH = "Which session of {}?"
+# The most characters of a title.
+MOST_OF_TITLE = 200
 UNTITLED = "Session without a title"
 # A session that was used within this time may still be open in its terminal.
 JUST_USED = timedelta(minutes=2)
@@ -77,9 +79,14 @@ def _knows_terminal(row: AgentRow) -> bool:
 def _session_items(sessions: Sequence[ListedSession]) -> list[sublime.QuickPanelItem]:
     now = datetime.now(timezone.utc)
     return [
-        panels.panel_item(session.title or UNTITLED, *_session_details(session.updated, now))
+        panels.panel_item(_title_of(session), *_session_details(session.updated, now))
         for session in sessions
     ]
+
+
+def _title_of(session: ListedSession) -> str:
+    # The agent's own text, which may be of any length.
+    return shorten_text(session.title, MOST_OF_TITLE) or UNTITLED
 
 
 def _session_details(updated: datetime | None, now: datetime) -> tuple[str, str]:
