@@ -15,6 +15,7 @@ from unittest import mock
 
 from GeminiCompanion.companion.ide.claude import (
     claude_endpoint,
+    claude_server,
     lock_file,
     saved_address,
     waiting_diffs,
@@ -283,6 +284,17 @@ class Lock(ClaudeCase):
         kept = os.path.join(os.path.dirname(self.state), saved_address.NAME)
         if sys.platform != "win32":
             self.assertEqual(stat.S_IMODE(os.stat(kept).st_mode), 0o600)
+
+    def test_the_address_is_as_old_as_the_time_since_the_server_ran(self) -> None:
+        self.open_windows(w1="project")
+        kept = os.path.join(os.path.dirname(self.state), saved_address.NAME)
+        os.utime(kept, (1, 1))
+        with mock.patch.object(claude_server, "SAVE_AGAIN", -1):
+            self.background.call(self.windows.claude.look_after)
+        wait_for(lambda: os.stat(kept).st_mtime > 1)
+        os.utime(kept, (1, 1))
+        self.background.stop()
+        self.assertGreater(os.stat(kept).st_mtime, 1)
 
     def test_bad_and_old_addresses_are_not_used_again(self) -> None:
         os.makedirs(os.path.dirname(self.state), exist_ok=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import time
 from contextlib import suppress
 from functools import partial
 from typing import Awaitable, Callable, Iterable, Mapping
@@ -22,6 +23,8 @@ from .saved_address import Address, load_address, save_address
 
 # What sentences about it are about.
 ABOUT, NO_SERVER_ABOUT = "claude code", "claude code server"
+# Seconds after which the address is saved again: it is void a while after that.
+SAVE_AGAIN = 3600.0
 NO_SERVER = "Claude Code cannot connect: no server could be started ({})."
 
 
@@ -47,6 +50,9 @@ class ClaudeServer:
         )
         self._endpoint: ClaudeEndpoint | None = None
         self._address: Address | None = None
+        # When the address was last saved, by the monotonic clock, and the task that does.
+        self._saved_at = 0.0
+        self._saving: asyncio.Task[None] | None = None
         # The windows that were last known to admit it.
         self._shown: list[Workspace] = []
         # The one task that starts and stops the server, and whether it has to look again.
@@ -75,6 +81,8 @@ class ClaudeServer:
     def look_after(self) -> None:
         """Call this from time to time."""
         self._lock_file.renew()
+        if self._endpoint is not None and time.monotonic() - self._saved_at > SAVE_AGAIN:
+            self._saving = asyncio.ensure_future(self._save_address())
         if self._endpoint is None and lock_file.lock_folders():
             self.check_windows()
 
@@ -174,15 +182,23 @@ class ClaudeServer:
         endpoint = ClaudeEndpoint(wanted.token, self._connect)
         port = await endpoint.start(wanted.port)
         self._endpoint, self._address = endpoint, Address(port, wanted.token)
-        if self._state_path is not None:
-            await in_thread(partial(save_address, self._state_path, self._address))
+        await self._save_address()
         self._report("")
         self._on_change()
+
+    async def _save_address(self) -> None:
+        """Its age counts from the last time."""
+        self._saved_at = time.monotonic()
+        if self._state_path is not None and self._address is not None:
+            await in_thread(partial(save_address, self._state_path, self._address))
 
     async def _end(self, comes_back: bool) -> None:
         self._lock_file.remove()
         endpoint, self._endpoint = self._endpoint, None
         if endpoint is not None:
+            if self._saving is not None:
+                await self._saving
+            await self._save_address()
             await endpoint.stop(comes_back, self._state_path is not None)
             if not comes_back:
                 self._on_change()
