@@ -709,6 +709,17 @@ class Turns(unittest.IsolatedAsyncioTestCase):
         self.assertEqual((self.answers, self.shown()), ([(1, ["error"])], ["1\n", "2\n"]))
         self.workspace.diffs.close_diff.assert_awaited_once()
 
+    async def test_a_close_while_all_are_given_up_costs_no_answer(self) -> None:
+        async def answer(id: Any, result: bytes) -> None:
+            self.answers.append((id, texts(json.loads(result))))
+            await self.diffs.close_diff("t2")
+
+        self.diffs = WaitingDiffs(answer, self.begun.append)
+        await self.open(1, "t1")
+        await self.open(2, "t2", "b.py")
+        await self.diffs.give_up(self.session)
+        self.assertEqual(self.answers, [(1, ["error"]), (2, ["error"])])
+
     async def test_a_name_for_another_file_closes_the_diff_and_shows_what_waited(self) -> None:
         await self.open(1, "t1")
         await self.open(2, "t2")

@@ -114,8 +114,11 @@ class WaitingDiffs:
 
     async def give_up(self, session: Session) -> None:
         """Nothing more will be decided for the session; what waits is answered without that."""
-        for call in [each for each in self._calls.values() if each.session is session]:
+        given_up = [each for each in self._calls.values() if each.session is session]
+        # All at once: meanwhile the CLI may close one.
+        for call in given_up:
             del self._calls[call.tab]
+        for call in given_up:
             await self._answer(call.id, tool_error(OVER))
 
     async def pass_decision(self, session_id: str, path: str, text: str | None) -> None:
