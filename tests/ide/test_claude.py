@@ -720,6 +720,15 @@ class Turns(unittest.IsolatedAsyncioTestCase):
         await self.diffs.give_up(self.session)
         self.assertEqual(self.answers, [(1, ["error"]), (2, ["error"])])
 
+    async def test_a_bug_while_one_is_shown_costs_one_answer(self) -> None:
+        await self.open(1, "t1")
+        await self.open(2, "t2")
+        self.workspace.diffs.open_diff.side_effect = RuntimeError
+        await self.diffs.pass_decision("session", "a.py", None)
+        with self.assertLogs("GeminiCompanion", "ERROR"):
+            await self.begin_next()
+        self.assertEqual(self.answers, [(1, ["DIFF_REJECTED"]), (2, ["error"])])
+
     async def test_a_name_for_another_file_closes_the_diff_and_shows_what_waited(self) -> None:
         await self.open(1, "t1")
         await self.open(2, "t2")

@@ -15,6 +15,7 @@ from typing import Awaitable, Callable
 from ...base.background import in_thread
 from ...base.jsonrpc import Id, encode_json
 from ...base.large_json import PIECE, encode_in_pieces
+from ...base.log import logger
 from ..editor import EditorError
 from ..mcp_tables import text_content, tool_error
 from ..session import Session
@@ -24,6 +25,7 @@ from ..workspace import Workspace
 ACCEPTED, REJECTED = "FILE_SAVED", "DIFF_REJECTED"
 # An answer without a decision: the question in the terminal stays.
 OVER = "The diff is closed without a decision."
+FAILED = "The companion failed; its log says why."
 REPLACED = "Another diff has the same tab_name."
 NO_DIFFS = "The user wants no diffs in this window of the editor."
 IS_PAUSED = "The user has paused the editor's companion."
@@ -141,6 +143,11 @@ class WaitingDiffs:
         except EditorError as error:
             if self._calls.get(call.tab) is call:
                 await self._settle(call, tool_error(str(error)))
+        except Exception:
+            # The boundary of showing one: a bug costs one answer, and the next has its turn.
+            logger.exception("a diff of Claude Code could not be shown")
+            if self._calls.get(call.tab) is call:
+                await self._settle(call, tool_error(FAILED))
         if call.workspace.sessions.find_session(session.id) is None:
             # The connection was lost meanwhile.
             diffs.mark_orphaned(session.id, orphaned=True)
