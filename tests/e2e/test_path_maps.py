@@ -74,7 +74,8 @@ class Elsewhere(session.Session):
         self.finish(path)
         self.assertEqual(self.read(path), b"new\nmine\n")
         # Of other CLIs of this machine it tells, too.
-        parts = str(self.editor.do("report")).split("Gemini CLI, process ")
+        report, _, _claude = str(self.editor.do("report")).partition("\nClaude Code")
+        parts = report.split("Gemini CLI, process ")
         (own,) = (part for part in parts if f"Settings of the CLI: {self.root}" in part)
         self.assertIn(f", in {THERE}:", own)
         self.assertNotIn("FAILED", own)
