@@ -58,8 +58,15 @@ class Terminals(unittest.IsolatedAsyncioTestCase):
         session.folder = self.folder
         session.process = SimpleNamespace(environment={**os.environ, "OF_AGENT": "yes"})
         self.tracker = CallTracker(self.stage.log, self.stage.agent, 600.0, lambda *_: None)
-        self.addCleanup(self.tracker.close)
+        self.addAsyncCleanup(self.end_commands)
         self.number = 100
+
+    async def end_commands(self) -> None:
+        """Until no process is left to the loop, which ends with the test."""
+        processes = [*self.tracker._terminals._processes.values()]
+        self.tracker.close()
+        for process in processes:
+            await asyncio.wait_for(process.exit, 60.0)
 
     def request(self, request: Any) -> asyncio.Future[None]:
         return asyncio.ensure_future(self.tracker.take_terminal_request(request))
