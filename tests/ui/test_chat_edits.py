@@ -220,6 +220,7 @@ class Deciding(EditCase):
         found = record.waiting_record(right)
         self.run_command("show_changes", show="tab")
         view = self.window.active_view()
+        self.addCleanup(view.close)
         sheet = self.running().changes.sheets.sheet_of(view)
         yield lambda: "two" in text_of(view)
         now = 100.0
@@ -261,6 +262,7 @@ class Deciding(EditCase):
         yield lambda: len(self.rights()) == len(diffs)
         self.run_command("show_changes", show="tab")
         view = self.window.active_view()
+        self.addCleanup(view.close)
         yield lambda: text_of(view).count("\n## ") == len(diffs)
         return lambda: self.running().chat_edits.reviews.unseen_paths(self.id, "call")
 
