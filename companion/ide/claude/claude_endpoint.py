@@ -10,7 +10,7 @@ import hmac
 from contextlib import suppress
 from typing import Any, Callable
 
-from aiohttp import WSMsgType
+from aiohttp.http import WSMsgType
 from aiohttp.web_request import BaseRequest
 from aiohttp.web_response import Response, StreamResponse
 from aiohttp.web_ws import WebSocketResponse
