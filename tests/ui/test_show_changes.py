@@ -366,6 +366,8 @@ class Deciding(SheetCase):
         panels[0]["on_select"](0)
         yield lambda: not is_diff(second)
         yield lambda: any("1 of 2 accepted." in it for it in told)
+        # The user may be told before the CLI.
+        yield lambda: self.cli.received("ide/diffAccepted")
         self.assertEqual(len(self.cli.received("ide/diffAccepted")), 1)
 
     def test_doubts_about_one_keep_no_other_one_waiting(self) -> Steps:

@@ -114,8 +114,11 @@ async def agrees_to_login(
     if len(lines) > MOST_LINES or any(len(shown_line(line)) > 2 * WIDTH for line in lines):
         tell(TOO_LONG.format(name))
         return False
-    items = [sublime.QuickPanelItem(RUN, lines), panels.panel_item(RUN_NOT, ABOUT_WORDS)]
-    return await panels.ask_choice(window, items, RUN_LOGIN.format(name)) == 0
+    return await panels.ask_choice(window, _answers(lines), RUN_LOGIN.format(name)) == 0
+
+
+def _answers(lines: list[str]) -> list[sublime.QuickPanelItem]:
+    return [sublime.QuickPanelItem(RUN, lines), panels.panel_item(RUN_NOT, ABOUT_WORDS)]
 
 
 def _lines_of(text: str) -> list[str]:
