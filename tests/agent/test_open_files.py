@@ -362,6 +362,19 @@ class Writing(OpenCase):
         self.assertEqual(self.stage.statuses(asked.call_id)[-1], COMPLETED)
         self.assertTrue(tracker.is_idle)
 
+    async def test_the_agent_neither_guesses_nor_settles_the_question_about_its_write(self) -> None:
+        tracker, self.tab.is_held = self.tracker(), True
+        writing = self.asks_to_write(tracker)
+        asked = await self.question()
+        self.assertRegex(asked.call_id, "^write_file__[0-9a-f]{32}$")
+        for status in ("in_progress", "completed"):
+            news = messages.ToolCallUpdate(asked.call_id, "ls", "execute", status)
+            await tracker.take_update(news)
+        self.assertEqual([event.body for event in tracker.confirmations], [asked])
+        tracker.confirm_call(asked.call_id, CallDecision(ONCE, by_client=True))
+        await writing
+        self.assertEqual((self.content(), self.told()), ("new\n", (9, {})))
+
     async def test_each_of_several_writes_of_a_file_waits_for_the_user(self) -> None:
         tracker, self.tab.is_held = self.tracker(), True
         for text in ("first\n", "second\n"):

@@ -3,6 +3,7 @@ of a call in pieces, which are joined here."""
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import replace
 
 from ..acp.messages import ToolCallStart, ToolCallUpdate, joined_call
@@ -42,9 +43,12 @@ class CallEvents:
     def is_ours(self, id: str) -> bool:
         return id in self._ours
 
-    def claim_id(self, id: str) -> None:
-        """The call with this id is ours, whatever the agent tells of one."""
+    def make_id(self, name: str) -> str:
+        """The id of a new call of ours. The agent cannot know it before, and whatever it tells of
+        a call with it does not count."""
+        id = f"{name}__{secrets.token_hex(16)}"
         self._ours.add(id)
+        return id
 
     def take_update(self, news: ToolCallUpdate, is_asked: bool = False) -> Call | None:
         """The call with what the agent tells now; None if it is over and this belongs to it, or if

@@ -22,7 +22,6 @@ from .outcomes import HELD, REJECTED, PendingPermission
 
 # The name of a call of which the agent tells nothing but its write.
 WRITE = "write_file"
-OURS = f"{WRITE}__held_"
 UNSAVED = sentence(
     "{path} is open in the user's editor with changes that are not saved, so nothing was written."
     " Ask the user to save them, then read the file again."
@@ -53,7 +52,6 @@ class HeldWrites:
         self._consent = consent
         self._ask = ask
         self._tell_end = tell_end
-        self._made = 0
 
     async def write_file(self, path: str, text: str) -> Words:
         """Write the text, after a question if there has to be one. Gives what the agent has to be
@@ -102,14 +100,13 @@ class HeldWrites:
         )
         if found is not None:
             return found
-        self._made += 1
-        return Call(f"{OURS}{self._made}", WRITE, kind=EDIT, path=path)
+        return Call(self._calls.make_id(WRITE), WRITE, kind=EDIT, path=path)
 
     async def _end_call(self, call: Call, told: Words) -> None:
         """The agent reports no end of a call that it does not know, and none that counts of one
         that was rejected."""
         runs = self._calls.known_call(call.id) is not None
-        if runs and not call.id.startswith(OURS):
+        if runs and not self._calls.is_ours(call.id):
             return
         ended = await self._writes.end_call(call, success=not told)
         if runs:

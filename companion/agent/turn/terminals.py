@@ -39,7 +39,7 @@ from .terminal_process import TerminalProcess, end_processes, runs_as_shown, she
 
 # The most terminals of one turn that have not been released, with those that are asked about.
 MOST = 64
-OURS = "terminal__"
+TERMINAL = "terminal"
 COMMAND = "command"
 # The arguments of a call that is a command and nothing else.
 PLAIN = {COMMAND, "timeout", *SAYING}
@@ -108,7 +108,7 @@ class Terminals:
     def refuse_client(self, call: Call) -> None:
         """A client of the API would allow the call. Raises AgentError if it is one of a terminal,
         which then continues to wait."""
-        if self._calls.is_ours(call.id):
+        if call.is_command and self._calls.is_ours(call.id):
             raise AgentError(TOOL_INVALID_OUTCOME, OF_EDITOR)
 
     def close(self) -> None:
@@ -133,7 +133,6 @@ class Terminals:
 
     async def _start_allowed(self, call: Call, request: CreateTerminal) -> str:
         """The id of the terminal, once the user has allowed the call. Raises AgentError."""
-        self._calls.claim_id(call.id)
         verdict, _coverage = await self._consent.on_call(call, HELD)
         if verdict.decision == DENY:
             self._calls.introduce_call(call)
@@ -228,9 +227,7 @@ class Terminals:
             args["cwd"] = folder
         if request.env:
             args["env"] = dict(request.env)
-        # An id that the agent cannot know before.
-        id = f"{OURS}{secrets.token_hex(16)}"
-        return Call(id, EXECUTE, line, EXECUTE, args=args)
+        return Call(self._calls.make_id(TERMINAL), EXECUTE, line, EXECUTE, args=args)
 
     def _tell_output(self, call: Call, piece: str) -> None:
         if self._calls.known_call(call.id) is not None:
