@@ -620,12 +620,14 @@ def _tool_call(made: type[Call], told: Mapping[str, Any], kind: str) -> Call:
     raw_input = told.get("rawInput")
     content = objects_of(told, "content")
     blocks = [object_of(each, "content") for each in content if each.get("type") == "content"]
+    # A large one is looked through whole, so each is read once.
+    others = [read_block(block) for block in blocks]
     return made(
         clean_surrogates(id),
         text_of(told, "title"),
         text_of(told, "kind"),
         text_of(told, "status"),
-        tuple(text_of(block, "text") for block in blocks if read_block(block) is None),
+        tuple(text_of(block, "text") for block, it in zip(blocks, others) if it is None),
         tuple(_file_diff(each) for each in content if each.get("type") == "diff"),
         tuple(text_of(each, "path") for each in objects_of(told, "locations")),
         raw_input if isinstance(raw_input, dict) else None,
@@ -633,7 +635,7 @@ def _tool_call(made: type[Call], told: Mapping[str, Any], kind: str) -> Call:
         told.get("rawOutput"),
         isinstance(told.get("content"), list),
         text_of(object_of(object_of(told, "_meta"), OUTPUT_DELTA), "data"),
-        tuple(filter(None, map(read_block, blocks))),
+        tuple(filter(None, others)),
         text_of(told, "name"),
     )
 
@@ -649,14 +651,13 @@ def _notice(update: Mapping[str, Any]) -> Notice:
 
 def _compaction(update: Mapping[str, Any]) -> ToolCallUpdate:
     """It is told as a call, whose result is the summary, or why there is none."""
-    kind = "compaction_update"
     status = COMPACTION_STATUSES.get(text_of(update, "status"), "in_progress")
     told = clean_surrogates(update)
     summary = objects_of(told, "summary")
     error = text_of(told, "error") or ("Cancelled." if told.get("status") == "cancelled" else "")
     texts = (error,) if error else tuple(text_of(each, "text") for each in summary)
     return ToolCallUpdate(
-        COMPACTION + clean_surrogates(required_text(update, "compactionId", kind)),
+        COMPACTION + required_text(told, "compactionId", "compaction_update"),
         COMPACTING,
         COMPACTION_KIND,
         status,
