@@ -13,47 +13,25 @@ from .. import turn_events as events
 from ..agents.cli import AgentCli
 from ..agents.cli_home import forget_keys
 from ..conversations.turns import Turns
-from ..credentials import GOOGLE, OWN, AuthStatus, Credentials, Store, UsedLogin
+from ..credentials import GOOGLE, AuthStatus, Credentials, Store, UsedLogin
 from ..failure import AgentError
 from ..sentence import sentence
 from .login import GoogleLogin, Login
+from .login_choice import LoginChoice
 from .pool import Pool
+from .runner import Launch
 
 NO_LOGIN = AuthStatus(False, None, False, False, None, False)
-OWN_BY_SETTING = sentence(
-    '{cli} uses its user\'s own login, as "own_login" under "agents" in the settings says.'
-)
-NOT_BY_SETTING = sentence(
-    '{cli} does not use its user\'s own login, as "own_login" under "agents" in the settings says.'
-)
 
 
 class Account:
-    """`fallback` counts until somebody configures, clears or logs out; with `is_users` it may be
-    the login of the user of this computer, who has not chosen it. A change is refused while
-    one of the CLI's conversations is busy.
-
-    With `own_login` it is the user's own login, with False it never is; a change to the contrary is
-    refused then. What was chosen is kept, and counts again without that."""
+    """A change is refused while one of the CLI's conversations is busy."""
 
     def __init__(
-        self,
-        store: Store,
-        fallback: Credentials | None,
-        cli: AgentCli,
-        pool: Pool,
-        turns: Turns,
-        is_users: bool = False,
-        own_login: bool | None = None,
+        self, store: Store, choice: LoginChoice, cli: AgentCli, pool: Pool, turns: Turns
     ) -> None:
         self._store = store
-        stored = store.load()
-        # What somebody chose, or else the fallback.
-        self._kept = stored or fallback
-        self._has_fallback = stored is None
-        self._fallback = fallback
-        self._own_login = own_login
-        self._is_users = is_users
+        self._choice = choice
         self._cli = cli
         self._pool = pool
         self._turns = turns
@@ -67,36 +45,21 @@ class Account:
     @property
     def credentials(self) -> Credentials:
         """The credentials in use. Raises AgentError, code AUTH_NOT_SET."""
-        used = self._used
-        if used is None:
-            told = sentence("No credentials are configured for {cli}.", cli=self._cli.name)
-            raise AgentError(failure.AUTH_NOT_SET, told)
-        return used
+        return self._choice.get_used()
 
     @property
-    def _used(self) -> Credentials | None:
-        """The credentials in use, None if there are none."""
-        if self._own_login:
-            return Credentials(OWN)
-        return self._fallback if self._is_overruled else self._kept
+    def used_login(self) -> UsedLogin:
+        return self._choice.used_login
 
-    @property
-    def _is_overruled(self) -> bool:
-        """Whether the user's own login was chosen and is not to be used."""
-        return self._own_login is False and _is_own(self._kept)
-
-    def renew_fallback(self, fallback: Credentials | None, own_login: bool | None = None) -> None:
-        """Another fallback, if one still counts, and another `own_login`; the next process gets
-        them. A process that has, or has not, the user's own login, as is no longer wanted, ends
-        unless it is busy."""
-        before = self._used
-        self._fallback, self._own_login = fallback, own_login
-        if self._has_fallback:
-            self._kept = fallback
-        if self._used == before:
+    def renew_launch(self, launch: Launch) -> None:
+        """The next process gets what counts then. One that has, or has not, the user's own login,
+        as is no longer wanted, ends unless it is busy."""
+        before, was_own = self._choice.used, self._choice.is_own
+        self._choice.renew_launch(launch)
+        if self._choice.used == before:
             return
         self._is_refused = self._is_verified = False
-        if _is_own(self._used) != _is_own(before):
+        if self._choice.is_own != was_own:
             self._leaving = asyncio.ensure_future(self._leave_processes())
 
     async def _leave_processes(self) -> None:
@@ -110,45 +73,29 @@ class Account:
         if self._leaving is not None:
             # A session that is opened meanwhile would end with the process.
             await asyncio.wait([self._leaving])
-        used = self._used
-        if self._own_login or (used is not None and not self._is_refused):
+        choice = self._choice
+        if choice.is_own_by_setting or (choice.used is not None and not self._is_refused):
             return
         async with self._changing:
             found = await in_thread(self._store.load)
-            if found in (None, self._kept):
+            if found in (None, choice.kept):
                 return
-            if self._used is not None:
+            if choice.used is not None:
                 # Whoever else asks waits: a process that they start now would end as well.
                 await self._pool.stop()
-            self._kept, self._has_fallback = found, False
+            choice.choose(found)
             self._is_refused = self._is_verified = False
 
-    @property
-    def used_login(self) -> UsedLogin:
-        used = self._used
-        if used is None:
-            return UsedLogin()
-        is_fallback = self._has_fallback or self._is_overruled
-        return UsedLogin(used.kind, bool(self._own_login) or not is_fallback)
-
     def check_for_clients(self) -> None:
-        """Raises AgentError, code AUTH_NOT_SET, if the login is the user's own and they have not
-        chosen it: it is there for themselves, and a client is somebody else."""
-        if not self._is_for_clients:
-            told = sentence("No credentials are configured for {cli}.", cli=self._cli.name)
-            raise AgentError(failure.AUTH_NOT_SET, told)
+        """Raises AgentError, code AUTH_NOT_SET, if clients of the API may not use the login."""
+        self._choice.check_for_clients()
 
     def client_status(self) -> AuthStatus:
         """What a client is told."""
-        return self.auth_status() if self._is_for_clients else NO_LOGIN
-
-    @property
-    def _is_for_clients(self) -> bool:
-        used = self.used_login
-        return used.kind != OWN or used.is_chosen or not (self._is_users and self._cli.own_login)
+        return self.auth_status() if self._choice.is_for_clients else NO_LOGIN
 
     def auth_status(self) -> AuthStatus:
-        credentials = self._used
+        credentials = self._choice.used
         if credentials is None:
             return NO_LOGIN
         is_google = credentials.kind == GOOGLE
@@ -168,7 +115,7 @@ class Account:
         Codes: VALIDATION_ERROR; SESSION_BUSY while a turn runs; AUTH_CONFIG_FAILED.
         """
         self._cli.check_credentials(credentials)
-        self._check_setting(credentials)
+        self._choice.check_choice(credentials)
         self._turns.refuse_if_busy(self._cli.id)
         async with self._without_login():
             self._turns.refuse_if_busy(self._cli.id)
@@ -194,7 +141,7 @@ class Account:
             told = sentence("{cli} has no login with Google.", cli=self._cli.name)
             raise AgentError(failure.VALIDATION_ERROR, told)
         async with self._changing:
-            credentials = self._used
+            credentials = self._choice.used
             if credentials is None or credentials.kind != GOOGLE:
                 raise AgentError(
                     failure.VALIDATION_ERROR,
@@ -219,7 +166,7 @@ class Account:
             if self._login is None or self._login.is_over:
                 raise AgentError(failure.VALIDATION_ERROR, sentence("No login waits for a code."))
             await self._login.finish_login(code)
-            await self._use_credentials(self._kept)
+            await self._use_credentials(self._choice.kept)
 
     async def abandon_login(self) -> None:
         """End a login that waits for a code, if there is one."""
@@ -229,13 +176,13 @@ class Account:
     async def clear_credentials(self) -> None:
         """Forget kind, key and project. A login with Google is kept, in case it is chosen again.
         Code VALIDATION_ERROR if the user's own login is to be used in any case."""
-        self._check_setting(None)
+        self._choice.check_choice(None)
         async with self._without_login():
             await self._forget_credentials()
 
     async def logout(self) -> None:
         """Forget the whole account. Code VALIDATION_ERROR as for `clear_credentials`."""
-        self._check_setting(None)
+        self._choice.check_choice(None)
         async with self._without_login():
             await self._forget_credentials()
             self._cli.login.forget()
@@ -262,17 +209,6 @@ class Account:
             await self.abandon_login()
             yield
 
-    def _check_setting(self, credentials: Credentials | None) -> None:
-        """Raises AgentError if these would not be used, whoever chose them."""
-        is_own = _is_own(credentials)
-        told = None
-        if self._own_login and not is_own:
-            told = OWN_BY_SETTING
-        elif self._own_login is False and is_own:
-            told = NOT_BY_SETTING
-        if told is not None:
-            raise AgentError(failure.VALIDATION_ERROR, told.with_values(cli=self._cli.name))
-
     async def _forget_credentials(self) -> None:
         # The file first: it takes seconds to end the process, and we may be ended meanwhile.
         self._store.clear()
@@ -280,12 +216,8 @@ class Account:
         await self._use_credentials(None)
 
     async def _use_credentials(self, credentials: Credentials | None) -> None:
-        self._kept, self._has_fallback = credentials, False
+        self._choice.choose(credentials)
         self._is_refused = self._is_verified = False
         # Old sessions of the agent would keep the old credentials.
         self._turns.cancel_those_of(self._cli.id)
         await self._pool.stop()
-
-
-def _is_own(credentials: Credentials | None) -> bool:
-    return credentials is not None and credentials.kind == OWN

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Iterator, Mapping, Sequence
 
 from ...base import private_files
@@ -16,12 +16,13 @@ from ..agents.program import is_there
 from ..auth_method import BY_AGENT, BY_PROGRAM, IN_TERMINAL, AuthMethod
 from ..conversations.conversation import Conversation
 from ..conversations.turns import Turns
-from ..credentials import OWN, Credentials, Store, UsedLogin
+from ..credentials import Credentials, Store, UsedLogin
 from ..failure import AGENT_NOT_FOUND, AgentError
 from ..open_files import NO_EDITOR, OpenFiles
 from ..sentence import sentence
 from ..supported import CLIS, USUAL
 from .account import Account
+from .login_choice import LoginChoice
 from .pool import Pool, ProcessInfo
 from .runner import Launch
 
@@ -95,10 +96,8 @@ class Backend:
         self._turns = turns
         self.pool = Pool(launch, cli, os.path.join(folder, "opening.lock"))
         store = Store(folder, cli.check_credentials)
-        fallback = self._fallback_of(launch)
-        self.account = Account(
-            store, fallback, cli, self.pool, turns, launch.is_users, launch.own_login
-        )
+        choice = LoginChoice(cli, launch, store.load())
+        self.account = Account(store, choice, cli, self.pool, turns)
         self.launch = launch
 
     async def can_start(self) -> bool:
@@ -114,10 +113,7 @@ class Backend:
     @property
     def used_login(self) -> UsedLogin:
         """The login of its next process."""
-        used, env = self.account.used_login, self.launch.env
-        names = (*self.cli.key_variables, *self.cli.url_variables)
-        has_variables = used.kind == OWN and any(env.get(name) for name in names)
-        return replace(used, has_variables=has_variables)
+        return self.account.used_login
 
     async def current_credentials(self) -> Credentials:
         """The credentials in use. Raises AgentError; if there are none, of a program that is looked
@@ -132,16 +128,7 @@ class Backend:
         """The next processes are started in this way."""
         self.launch = launch
         self.pool.renew_launch(launch)
-        self.account.renew_fallback(self._fallback_of(launch), launch.own_login)
-
-    def _fallback_of(self, launch: Launch) -> Credentials | None:
-        """The credentials where nobody chose any. A key of the environment with which the agent has
-        worked in our home goes on to be used: nobody else is to pay from one day to the next."""
-        is_kept = launch.fallback is not None and self.cli.has_home
-        is_own = launch.is_users and self.cli.own_login and not is_kept
-        if launch.own_login is not False and is_own:
-            return Credentials(OWN)
-        return launch.fallback
+        self.account.renew_launch(launch)
 
     @property
     def sign_ins(self) -> tuple[AuthMethod, ...]:
