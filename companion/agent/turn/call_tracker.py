@@ -22,11 +22,12 @@ from ..failure import AgentError
 from ..sentence import sentence
 from ..turn_events import CANCEL, COMPLETED, EXECUTING, FAILED, MODIFY, ONCE, Diff, TurnEvent
 from .agent_session import AgentSession
+from .call_ends import CallEnds
 from .call_events import CallEvents
 from .call_questions import STOPPED, CallQuestions
 from .call_rules import ALLOW, DENY, Verdict
 from .consent import Consent
-from .file_writes import BROKEN_OFF, Ended, FileWrites, TurnNote
+from .file_writes import BROKEN_OFF, FileWrites, TurnNote
 from .held_writes import HeldWrites
 from .outcomes import (
     REJECTED,
@@ -61,9 +62,10 @@ class CallTracker:
         self._consent = Consent(agent, self.writes)
         self._calls = CallEvents(log, agent)
         self._questions = CallQuestions(log, agent, self._calls, patience)
-        told = self._questions.ask_user, self._tell_end
-        self._terminals = Terminals(agent, self._calls, self._consent, self._questions.ask_user)
-        self._held = HeldWrites(agent, self.writes, self._calls, self._consent, *told)
+        self._ends = CallEnds(agent, self._calls, self.writes)
+        ask = self._questions.ask_user
+        self._terminals = Terminals(agent, self._calls, self._consent, ask)
+        self._held = HeldWrites(agent, self.writes, self._calls, self._ends, self._consent, ask)
         # Writes of the user's texts instead of refused edits, by the ids of the calls.
         self._writing: dict[str, asyncio.Future[None]] = {}
 
@@ -130,7 +132,7 @@ class CallTracker:
                 self._questions.answer_agent(pending, "")
             # The last piece of its output, or all of it.
             self._calls.output_of(call, told)
-            await self._end_call(call)
+            await self._ends.end_call(call)
             return
         if pending is not None:
             await self._ask_anew(pending, call)
@@ -219,7 +221,7 @@ class CallTracker:
         for call, is_done in zip(calls, done):
             if is_done:
                 # Codex does not tell the end of an edit that was allowed late.
-                await self._end_call(replace(call, status=COMPLETED))
+                await self._ends.end_call(replace(call, status=COMPLETED))
             else:
                 await self.writes.keep_left(call)
 
@@ -237,35 +239,12 @@ class CallTracker:
         for call in self._calls.running_calls:
             self._calls.fail_call(call, STOPPED)
 
-    async def _end_call(self, call: Call) -> None:
-        known = self._calls.known_call(call.id)
-        self._calls.introduce_call(call)
-        record = await self._agent.recording.find_record(call.id)
-        # docs/gemini-cli-acp.md 4.29: it reports success also for a command that ended with the
-        # turn.
-        success = call.status == COMPLETED and not self.is_cancelled
-        ended = await self.writes.end_call(call, success)
-        if ended.told:
-            # The CLI takes a write that differs for an error, and shows that.
-            call = replace(call, text="", diffs=())
-            record = Record(output=str(ended.told), args=record.args if record else {})
-        self._tell_end(call, known, record, ended)
-
-    def _tell_end(
-        self, call: Call, known: Call | None, record: Record | None, ended: Ended
-    ) -> None:
-        result = tool_call.reported_result(call, known, record, ended.success)
-        if ended.told and not ended.success:
-            result = replace(result, error=ended.told)
-        result = replace(result, unasked=ended.unasked, changed=ended.changed)
-        self._calls.end_call(call, COMPLETED if ended.success else FAILED, result)
-
     async def _write_instead(self, call: Call, edits: Sequence[Diff]) -> None:
         ended = await self.writes.write_instead(call, edits)
         self._agent.notes.append(str(ended.told))
         if self._calls.known_call(call.id) is not None:
             told = replace(call, text="", diffs=())
-            self._tell_end(told, call, Record(output=str(ended.told)), ended)
+            self._ends.tell_end(told, call, Record(output=str(ended.told)), ended)
 
     async def _judge_request(
         self, request: PermissionRequest, call: Call

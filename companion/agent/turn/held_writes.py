@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from typing import Callable, Optional
+from typing import Callable
 
 from ..edited_file import plain_text
 from ..events.tool_call import EDIT, Call, Record
@@ -14,10 +14,11 @@ from ..sentence import Words, sentence
 from ..turn_events import Diff
 from . import file_reads
 from .agent_session import AgentSession
+from .call_ends import CallEnds
 from .call_events import CallEvents
 from .call_rules import ASK, DENY, may_write
 from .consent import Consent
-from .file_writes import LEFT_OUT, Ended, FileWrites
+from .file_writes import LEFT_OUT, FileWrites
 from .outcomes import HELD, REJECTED, PendingPermission
 
 # The name of a call of which the agent tells nothing but its write.
@@ -29,29 +30,24 @@ UNSAVED = sentence(
 FORBIDDEN = sentence("{path} was not written: a rule of the user denies it.")
 
 
-# Tells the end of a call: as it is, as it was known, with what is recorded of it.
-TellEnd = Callable[[Call, Optional[Call], Optional[Record], Ended], None]
-
-
 class HeldWrites:
-    """The held writes of one turn, on its loop. `ask` asks the user; `tell_end` tells the end of a
-    call."""
+    """The held writes of one turn, on its loop. `ask` asks the user."""
 
     def __init__(
         self,
         agent: AgentSession,
         writes: FileWrites,
         calls: CallEvents,
+        ends: CallEnds,
         consent: Consent,
         ask: Callable[[PendingPermission], None],
-        tell_end: TellEnd,
     ) -> None:
         self._agent = agent
         self._writes = writes
         self._calls = calls
+        self._ends = ends
         self._consent = consent
         self._ask = ask
-        self._tell_end = tell_end
 
     async def write_file(self, path: str, text: str) -> Words:
         """Write the text, after a question if there has to be one. Gives what the agent has to be
@@ -111,4 +107,4 @@ class HeldWrites:
         ended = await self._writes.end_call(call, success=not told)
         if runs:
             ended = replace(ended, told=ended.told or told)
-            self._tell_end(call, None, Record(output=str(ended.told)), ended)
+            self._ends.tell_end(call, None, Record(output=str(ended.told)), ended)
