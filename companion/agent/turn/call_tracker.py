@@ -228,7 +228,7 @@ class CallTracker:
     def cancel_calls(self) -> None:
         """Calls that wait for a decision will not run, nor will those that the agent asks for
         now."""
-        self.writes.is_cancelled = True
+        self.writes.cancel_writes()
         self._terminals.close()
         self._questions.cancel_all()
 

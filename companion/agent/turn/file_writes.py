@@ -136,6 +136,10 @@ class FileWrites:
         self._written: dict[str, Ended] = {}
         self._ours: dict[str, Ours] = {}
 
+    def cancel_writes(self) -> None:
+        """Nothing is written from now on."""
+        self.is_cancelled = True
+
     async def read_before(self, call: Call, again: bool = False) -> Call:
         """Remember the files of a call before it runs, if the agent will write them by itself;
         `again` although they were looked at before. Gives the call with what it replaces."""
