@@ -55,8 +55,8 @@ BAD = (FAILED, REJECTED)
 MAX_NAME, MAX_SUBJECT = 60, 100
 # The argument that calls have which run a subagent.
 SUBAGENT = "subagent_type"
-# The calls of one subagent that are shown.
-MOST_CHILDREN = 100
+# The calls of one subagent that are shown, and how many calls may be within each other.
+MOST_CHILDREN, MAX_DEPTH = 100, 10
 # Code points of an error.
 MAX_ERROR = 2_000
 # The arguments that are paths of files.
@@ -96,6 +96,7 @@ class CallBlock(Block):
         # Those that a subagent makes, which it runs, and the one that runs the subagent of this.
         self._children: list[CallBlock] = []
         self._parent = parent
+        self._depth: int = parent._depth + 1 if parent is not None else 0
         # By somebody who was asked.
         self._was_allowed = False
         # That of the user by which it was allowed.
@@ -105,6 +106,12 @@ class CallBlock(Block):
     def shown_in(self) -> CallBlock:
         """The block that shows it: its own, or that of the call that runs its subagent."""
         return self if self._parent is None else self._parent.shown_in
+
+    @property
+    def holder(self) -> CallBlock:
+        """The one that lists the calls of its subagent: it, or the one above it if it lies deep, as
+        an agent may name any call as the one that makes another."""
+        return self if self._parent is None or self._depth < MAX_DEPTH else self._parent
 
     @property
     def runs_subagent(self) -> bool:

@@ -144,8 +144,7 @@ class TurnBlocks:
     # What is done.
 
     def _tool_call(self, id: str, event: TurnEvent, body: events.ToolCall) -> None:
-        known = {**self._delegating, **self._calls}
-        parent = known.get(body.parent) if body.parent != body.call_id else None
+        parent = self._find_parent(body)
         call = self._calls[body.call_id] = self._new_call(id, body.call_id, parent)
         if parent is not None:
             parent.add_child(call)
@@ -177,6 +176,13 @@ class TurnBlocks:
     def _call_block(self, id: str, call_id: str) -> CallBlock:
         """The call, also if its beginning was lost."""
         return self._calls.setdefault(call_id, self._new_call(id, call_id))
+
+    def _find_parent(self, body: events.ToolCall) -> CallBlock | None:
+        """The call that lists this one among those of a subagent."""
+        if body.parent in ("", body.call_id):
+            return None
+        found = self._calls.get(body.parent) or self._delegating.get(body.parent)
+        return found.holder if found is not None else None
 
     def _show_call(self, call: CallBlock) -> None:
         """Draw it, alone or within the call that runs its subagent. That may be over before."""

@@ -522,11 +522,25 @@ class Subagents(unittest.TestCase):
         self.assertEqual(below(drawing), "▏ ○ Read a.py\n")
         _, drawing = drawn(self.child("c", parent="c"))
         self.assertEqual(below(drawing), "▏ ○ Read c.py\n")
+        _, drawing = drawn(self.child("", parent=""), self.child("c", parent=""))
+        self.assertEqual(below(drawing), "▏ ○ Read .py\n▏ ○ Read c.py\n")
 
     def test_of_very_many_the_last_ones_are_shown(self) -> None:
         calls = [self.child(f"x{number}") for number in range(130)]
         _, drawing = drawn(call("task", "Task"), *calls)
         self.assertIn("▏   … 30 calls before\n▏   ○ Read x30.py\n", drawing.text)
+
+    def test_of_a_thousand_within_each_other_those_that_lie_deep_stand_below_each_other(
+        self,
+    ) -> None:
+        chain = [self.child(f"x{it}", f"x{it - 1}" if it else "c") for it in range(1000)]
+        transcript, drawing = Transcript(FOLDER), Drawing()
+        for event in numbered([Message("Hello"), call("task", "Task"), *chain]):
+            transcript.add_event(event)
+        drawing.apply(transcript.take_patches())
+        self.assertEqual(unfolded(drawing), "▏ ○ Task  1,000 calls…\n")
+        for depth, number in ((1, 0), (2, 1), (10, 998), (10, 999)):
+            self.assertRegex(drawing.text, rf"\n▏ {'  ' * depth}○ Read x{number}\.py")
 
     def test_an_edit_that_they_ask_about_can_be_decided(self) -> None:
         transcript, drawing = drawn(
