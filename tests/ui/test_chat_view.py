@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import struct
+import threading
 import time
 import unittest
 from dataclasses import replace
@@ -12,6 +14,7 @@ from unittest import mock
 
 import sublime
 from GeminiCompanion.companion.agent.turn_events import Content, TurnEvent
+from GeminiCompanion.companion.base import file_content, regular_file
 from GeminiCompanion.companion.base.answer import Answer
 from GeminiCompanion.companion.chat.rendered import Fold, Link, Mark, Patch, Picture, Rendered
 from GeminiCompanion.companion.chat.transcript import Transcript
@@ -37,8 +40,12 @@ try:
 except ImportError:
     running = None  # type: ignore[assignment]
 
-PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x08\0\0\0\x06"
 TIME = datetime(2026, 1, 1, tzinfo=timezone.utc)
+
+
+def png_of(width: int, height: int) -> bytes:
+    """The beginning of an image with so many pixels."""
+    return b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + struct.pack(">II", width, height)
 
 
 class ChatViewCase(AdapterTestCase):
@@ -68,14 +75,13 @@ class ChatViewCase(AdapterTestCase):
         self.chat.draw_patches([Patch(block, end, end, Rendered(text, **more))])
 
     def append_picture(
-        self, block: str, width: int = 640, height: int = 480, data: bytes | None = PNG
+        self, block: str, width: int = 640, height: int = 480, data: bytes = b""
     ) -> str:
-        """A line that names a picture, in a block of its own; the path of its file, if there is
-        one."""
+        """A line that names a picture, in a block of its own; the path of its file, which has this
+        data, or that of such a picture."""
         path = os.path.join(self.folder, block + ".png")
-        if data is not None:
-            with open(path, "wb") as file:
-                file.write(data)
+        with open(path, "wb") as file:
+            file.write(data or png_of(width, height))
         text = f"→ {block}.png\n"
         picture = Picture(2, len(text) - 1, path, width, height, 24)
         self.append(text, block, pictures=(picture,))
@@ -259,7 +265,7 @@ class ShownPictures(ChatViewCase):
         yield from self.until_equal(lambda: self.pictures(self.view), expected)
 
     def test_one_whose_block_is_drawn_anew_is_there_once(self) -> Steps:
-        path = self.append_picture("a")
+        path = self.append_picture("a", 8, 6)
         yield lambda: self.pictures(self.view)
         again = Rendered("→ now.png\n", pictures=(Picture(2, 9, path, 8, 6, 24),))
         self.chat.draw_patches([Patch("a", 0, len("→ a.png\n"), again)])
@@ -302,11 +308,11 @@ class ShownPictures(ChatViewCase):
     def test_one_file_is_read_at_a_time(self) -> Steps:
         begun: list[Answer[str]] = []
 
-        def begin_work(_work: Any) -> Answer[str]:
+        def begin_work(_work: Any, _late: str) -> Answer[str]:
             begun.append(Answer())
             return begun[-1]
 
-        patched(self, mock.patch.object(pictures, "start_work", begin_work))
+        patched(self, mock.patch.object(pictures, "in_time", begin_work))
         for number in range(3):
             self.append_picture(f"p{number}")
         for number in range(3):
@@ -315,12 +321,30 @@ class ShownPictures(ChatViewCase):
             begun[-1].give("")
 
     def test_a_file_that_is_gone_or_has_something_else_shows_nothing(self) -> Steps:
-        self.append_picture("a", data=None)
+        os.remove(self.append_picture("a"))
         self.append_picture("b", data=b"<svg/>")
+        self.append_picture("many", data=png_of(60_000, 60_000))
         self.append_picture("c", 8, 6)
         yield from self.until_equal(
             lambda: self.pictures(self.view), [("→ c.png", 'width="8" height="6"')]
         )
+
+    def test_those_behind_one_whose_disk_does_not_answer_are_drawn(self) -> Steps:
+        is_asked, disk = threading.Event(), threading.Event()
+        self.addCleanup(disk.set)
+
+        def read_slowly(path: str, most: int) -> bytes:
+            if path.endswith("a.png"):
+                is_asked.set()
+                disk.wait()
+            return regular_file.read_regular(path, most)
+
+        patched(self, mock.patch.object(pictures, "read_regular", read_slowly))
+        with mock.patch.object(file_content, "PATIENCE", 0.1):
+            self.append_picture("a")
+            yield is_asked.is_set
+        self.append_picture("b", 8, 6)
+        yield from self.until_equal(self.names, ["→ b.png"])
 
     def test_clones_show_it_once_and_the_one_that_stays_keeps_it(self) -> Steps:
         running.current().switches.phantoms_of_buffer = True

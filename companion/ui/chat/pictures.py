@@ -12,12 +12,12 @@ from typing import Callable, Iterator, Sequence
 import sublime
 
 from ...base.answer import Answer
-from ...base.background import start_work
 from ...base.image_size import image_kind
 from ...base.regular_file import read_regular
 from ...chat.rendered import Picture
 from ...chat.resource_lines import MAX_BYTES, PICTURES
 from .. import queues
+from ..file_reading import in_time
 
 KEY = "gemini_companion_picture_{}"
 # Of one phantom: the number of its block, and its place there.
@@ -134,7 +134,10 @@ class Pictures:
             view, number, block, place = self._unread.popleft()
             if self._is_wanted(view, number, block, place):
                 self._is_reading = True
-                reading = start_work(partial(_read_picture, block.pictures[place]))
+                picture = block.pictures[place]
+                read = partial(_read_picture, picture, *_size_in(view, picture))
+                # The next one is read also if this disk never answers.
+                reading = in_time(read, "")
                 show = partial(self._show, view, number, block, place, reading)
                 reading.when_there(partial(queues.on_ui_thread, show))
 
@@ -150,26 +153,27 @@ class Pictures:
         if not self._is_wanted(view, number, block, place):
             return
         try:
-            source = reading.result()
+            content = reading.result()
         except OSError:
             # Its line has a link, which says why.
             return
         regions = view.get_regions(KEY.format(number))
-        if source and place < len(regions):
-            content = source.format(*_size_in(view, block.pictures[place]))
+        if content and place < len(regions):
             where = sublime.Region(regions[place].a)
             drawn = PHANTOM.format(number, place), where, content, sublime.LAYOUT_BELOW
             self._put(where.a, partial(view.add_phantom, *drawn))
 
 
-def _read_picture(picture: Picture) -> str:
-    """The HTML with places for width and height; empty if there is something else now. Raises
-    OSError."""
+def _read_picture(picture: Picture, width: int, height: int) -> str:
+    """The HTML, of some megabytes, that shows it in this size; empty if the file has something else
+    now, or another number of pixels, which may be very many. Raises OSError."""
     data = read_regular(picture.path, MAX_BYTES)
     kind = image_kind(data)
     if kind is None or kind.media_type not in PICTURES:
         return ""
-    return HTML.format(kind.media_type, base64.b64encode(data).decode("ascii"), "{}", "{}")
+    if (kind.width, kind.height) != (picture.width, picture.height):
+        return ""
+    return HTML.format(kind.media_type, base64.b64encode(data).decode("ascii"), width, height)
 
 
 def _size_in(view: sublime.View, picture: Picture) -> tuple[int, int]:
