@@ -181,8 +181,8 @@ class Diffs(Desk):
         return await self.run_in_order(self._book[number].session_id, work)
 
     def _to_close(self, session: Session, path: str) -> int | None:
-        """The session's open diff for the path. If it has none, that of a session which is gone:
-        the CLI may have opened it as that session before it lost its connection. None if several
+        """The session's open diff for the path. If it has none, that of a session of such a CLI
+        which is gone: it may have opened it before it lost its connection. None if several
         sessions have the path open or decided, because nobody knows which of them it was."""
         own = self._book.numbers_in(OPEN, session.id, path)
         if own:
@@ -193,7 +193,11 @@ class Diffs(Desk):
         if session.is_named:
             # It would have come back under its own name.
             return None
-        others = self._book.numbers_in(OPEN, path=path)
+        others = [
+            number
+            for number in self._book.numbers_in(OPEN, path=path)
+            if self._book[number].cli in ("", session.cli.id)
+        ]
         if not others:
             return None
         owners = {

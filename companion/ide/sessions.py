@@ -124,10 +124,10 @@ class Sessions:
         session.work_lock = self.work_lock(session.id)
         self._silence.watch_session(session)
 
-    def end_absent(self) -> None:
-        """End the sessions whose client may have come back as another one."""
+    def end_absent(self, cli: Cli) -> None:
+        """End the sessions of that kind of CLI whose client may have come back as another one."""
         for session in self:
-            if not session.is_named and self.is_absent(session):
+            if session.cli == cli and not session.is_named and self.is_absent(session):
                 self.end_session(session.id)
 
     def woke_up(self) -> None:

@@ -300,7 +300,7 @@ class Workspace:
         self.diffs.mark_orphaned(session.id, orphaned=False)
         if session.cli.keeps_edits:
             # A CLI that lost its connection comes back as another session (docs/protocol.md 1.11).
-            self.sessions.end_absent()
+            self.sessions.end_absent(session.cli)
         self.delivery.pass_on()
         self._on_change()
 
@@ -311,6 +311,7 @@ class Workspace:
             other
             for other in self.sessions
             if other.stream is not None
+            and other.cli == session.cli
             and other.ordinal > session.newest_then
             and not other.is_named
         ]

@@ -233,6 +233,14 @@ class Context(WithoutServer):
     two that are away do not pile up rejections
         c opens a session; d opens a session; ABSENT + 1 s pass | c and d propose by turns
         | at most two decisions wait for c and d: yes
+    one that is away is not taken for one of another kind that came later
+        c connects & proposes & leaves; d connects as claude; e connects as qwen
+        | ABSENT + 1 s pass; f connects as qwen | open sessions: 4
+        | c is accepted as mine & returns | c heard accepted mine; f heard nothing
+    a CLI of another kind closes no diff of one that is gone
+        c connects & proposes & is gone; d connects as claude; e connects as qwen
+        | d closes its diff and gets no text; e closes its diff and gets no text
+        | the diffs are theirs of c
     a CLI between two streams keeps its diff
         c connects & proposes & leaves | d connects & proposes
         | the diffs are theirs of c, theirs of d; decisions that wait for c: 0

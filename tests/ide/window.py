@@ -15,7 +15,7 @@ from typing import Any, AsyncIterator, Callable
 from unittest import mock
 
 from GeminiCompanion.companion.ide import delivery
-from GeminiCompanion.companion.ide.clis import CLIS, GEMINI_CLI
+from GeminiCompanion.companion.ide.clis import CONNECTING_CLIS, GEMINI_CLI
 from GeminiCompanion.companion.ide.context import DEBOUNCE, OpenFile
 from GeminiCompanion.companion.ide.decisions import Entry
 from GeminiCompanion.companion.ide.editor import EditorError
@@ -198,7 +198,7 @@ class WithoutServer(FilesTestCase):
 
     @word(r"(\w+) opens a session(?: as (\w+))?")
     def opens(self, name: str, kind: str | None = None) -> None:
-        cli = next((it for it in CLIS if it.id == kind), GEMINI_CLI)
+        cli = next((it for it in CONNECTING_CLIS if it.id == kind), GEMINI_CLI)
         self.by_name[name] = self.workspace.sessions.open_session(VERSION, cli=cli)
 
     @word(r"(\w+) returns(?: with (-?\d+) events unread)?")
