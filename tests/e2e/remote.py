@@ -38,11 +38,14 @@ def _wait(condition: Any, what: str) -> None:
 
 
 def wait_until_served() -> None:
+    """Until a CLI finds the window, and its terminals have the variables."""
+
     def files() -> list[str]:
         folder = os.path.join(os.environ["TMPDIR"], "gemini", "ide")
         return os.listdir(folder) if os.path.isdir(folder) else []
 
     _wait(lambda: any(name.endswith(".json") for name in files()), "no discovery file")
+    environment()
 
 
 def open(path: str) -> None:
@@ -331,9 +334,12 @@ def log() -> str:
 
 
 def environment() -> dict[str, str]:
-    """The variables of a terminal that the package opens in the window."""
+    """The variables of a terminal that the package opens in the window, once there are any: those
+    of the port come a moment after the discovery file."""
     from GeminiCompanion import plugin
 
+    port = "GEMINI_CLI_IDE_SERVER_PORT"
+    _wait(lambda: port in plugin._host.environment_of(window()), "no port for terminals")
     return dict(plugin._host.environment_of(window()))
 
 
@@ -605,23 +611,30 @@ def close_chats() -> None:
 
 
 def chat() -> str | None:
-    """All of its text."""
+    """All of its text, as a person sees it: between two drawings, each of which has several
+    steps."""
+    return current().ui(_chat_text)
+
+
+def _chat_text() -> str | None:
     view = _chat()
     return view.substr(sublime.Region(0, view.size())) if view is not None else None
 
 
 def chat_state() -> str:
     """What is drawn above the composer."""
-    view = _chat()
-    found = current().view(view.id()).phantoms if view is not None else []
-    return " ".join(it.content for it in found if it.key == "gemini_companion_chat_state")
+    return current().ui(_phantoms_of_chat, "gemini_companion_chat_state")
 
 
 def chat_above() -> str:
     """What waits and what is attached, as it is drawn above the composer."""
+    return current().ui(_phantoms_of_chat, "gemini_companion_chat_above")
+
+
+def _phantoms_of_chat(key: str) -> str:
     view = _chat()
     found = current().view(view.id()).phantoms if view is not None else []
-    return " ".join(it.content for it in found if it.key == "gemini_companion_chat_above")
+    return " ".join(it.content for it in found if it.key == key)
 
 
 def press_in_chat(label: str, number: int = 0) -> None:
