@@ -417,7 +417,7 @@ def _many_rows(model: ModelServer, processes: int) -> Iterator[Row]:
                 whole, each = [], []
                 for _ in range(TALKS):
                     began = time.perf_counter()
-                    each += [1e3 * it for it in pool.map(api.talk, sessions)]
+                    each += [1e3 * seconds for seconds in pool.map(api.talk, sessions)]
                     whole.append(1e3 * (time.perf_counter() - began))
             memory = sum(map(_memory, api.agents()))
         finally:

@@ -95,7 +95,9 @@ class Home:
 def measure() -> Iterator[Row]:
     """Raises OSError, RuntimeError, subprocess.SubprocessError."""
     yield from _streaming_rows([_alone("streaming", STREAM) for _ in range(ROUNDS)])
-    shorts, longs = ([_alone("growing", str(it)) for _ in range(ROUNDS)] for it in (SHORT, LONG))
+    shorts, longs = (
+        [_alone("growing", str(length)) for _ in range(ROUNDS)] for length in (SHORT, LONG)
+    )
     yield from _growing_rows(shorts, longs)
     few, many = ([_alone("asking", str(count)) for _ in range(ROUNDS)] for count in (FEW, MANY))
     yield from _asking_rows(few, many)
@@ -122,12 +124,12 @@ def _alone(*arguments: str) -> Any:
 def _streaming_rows(runs: List[Dict[str, Any]]) -> Iterator[Row]:
     name = "3,000 pieces a second in a chat: "
     # The headless editor finds out anew where all lines of a growing text stand.
-    yield _seconds_row(name + "longest callback", [it["held"] for it in runs])
-    yield _seconds_row("  longest with a processor", [it["busy"] for it in runs])
-    yield _seconds_row("  longest without the editor's API", [it["own"] for it in runs], HELD_AIM)
-    rates = [PIECES / it["lasted"] for it in runs]
+    yield _seconds_row(name + "longest callback", [run["held"] for run in runs])
+    yield _seconds_row("  longest with a processor", [run["busy"] for run in runs])
+    yield _seconds_row("  longest without the editor's API", [run["own"] for run in runs], HELD_AIM)
+    rates = [PIECES / run["lasted"] for run in runs]
     yield median_row(name + "drawn", rates, "/s", 0, RATE_AIM)
-    yield median_row("  in so many changes of the tab", [it["updates"] for it in runs], "")
+    yield median_row("  in so many changes of the tab", [run["updates"] for run in runs], "")
 
 
 def _growing_rows(shorts: List[Dict[str, Any]], longs: List[Dict[str, Any]]) -> Iterator[Row]:
@@ -139,11 +141,13 @@ def _growing_rows(shorts: List[Dict[str, Any]], longs: List[Dict[str, Any]]) -> 
         yield median_row(f"  in times of one of {SHORT}", ratios, "", 2, GROWTH_AIM)
     opened = [each["opened"] for each in longs]
     name = f"a chat of {LONG:,} lines: "
-    yield _seconds_row(name + "its end is shown", [it[0][0] for it in opened])
-    yield _seconds_row(name + "all of it, in parts", [sum(wall for wall, _ in it) for it in opened])
+    yield _seconds_row(name + "its end is shown", [parts[0][0] for parts in opened])
+    yield _seconds_row(
+        name + "all of it, in parts", [sum(wall for wall, _ in parts) for parts in opened]
+    )
     # The headless editor finds out anew where all lines stand, for each part.
-    yield _seconds_row("  longest part", [max(it)[0] for it in opened])
-    held = [max(own for _, own in it) for it in opened]
+    yield _seconds_row("  longest part", [max(parts)[0] for parts in opened])
+    held = [max(own for _, own in parts) for parts in opened]
     yield _seconds_row("  longest without the editor's API and the collector", held, HELD_AIM)
     collected = statistics.median(each["collected"] for each in longs)
     detail = f"through {longs[0]['objects']:,} objects of the editor and all packages"
@@ -169,7 +173,9 @@ def _asking_rows(few: List[Dict[str, Any]], many: List[Dict[str, Any]]) -> Itera
 
 def _own(run: Dict[str, Any], key: str) -> float:
     """Seconds without those of the editor's API."""
-    seconds: List[float] = [it[1] if isinstance(it, list) else it for it in run[key]]
+    seconds: List[float] = [
+        measured[1] if isinstance(measured, list) else measured for measured in run[key]
+    ]
     return statistics.median(seconds)
 
 

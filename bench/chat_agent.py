@@ -30,14 +30,14 @@ def _result(method: str, params: Dict[str, Any]) -> Dict[str, Any]:
     if method == "session/new":
         return {"sessionId": "the-session-%d" % time.monotonic_ns()}
     if method == "session/prompt":
-        _answer(params["sessionId"], "".join(it.get("text", "") for it in params["prompt"]))
+        _answer(params["sessionId"], "".join(block.get("text", "") for block in params["prompt"]))
         return {"stopReason": "end_turn"}
     return {}
 
 
 def _answer(session: str, message: str) -> None:
     numbers = message.split()
-    if len(numbers) != 3 or not all(it.isdigit() for it in numbers):
+    if len(numbers) != 3 or not all(word.isdigit() for word in numbers):
         _say(session, "An answer.")
         return
     count, size, rate = map(int, numbers)

@@ -76,7 +76,7 @@ def _loading(folder: str) -> Iterator[Row]:
     beside = [_report("load.py", package, ROOT, LIBRARIES) for _ in range(LOADS)]
     yield from _load_rows(runs)
     yield _round_row(
-        "  from its file, compiled at each start", [it["in all"] for it in from_file], None
+        "  from its file, compiled at each start", [run["in all"] for run in from_file], None
     )
     yield from _memory_rows(runs, from_file, beside)
 

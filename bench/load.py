@@ -110,7 +110,7 @@ def run(port: int, scripts: List[List[bytes]], seconds: float) -> Count:
     for connection in connections:
         connection.socket.close()
     answers = sum(connection.answers for connection in connections)
-    return Count(answers, sum(it.failures for it in connections), elapsed, busy)
+    return Count(answers, sum(connection.failures for connection in connections), elapsed, busy)
 
 
 def run_apart(port: int, scripts: List[List[bytes]], seconds: float) -> Count:
@@ -131,7 +131,7 @@ def run_apart(port: int, scripts: List[List[bytes]], seconds: float) -> Count:
 
 def _plan(text: str) -> Tuple[int, List[List[bytes]], float]:
     port, texts, seconds = json.loads(text)
-    return port, [[it.encode("latin-1") for it in script] for script in texts], seconds
+    return port, [[request.encode("latin-1") for request in script] for script in texts], seconds
 
 
 if __name__ == "__main__":

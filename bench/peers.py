@@ -57,17 +57,19 @@ class Peer:
     def request(self, message: Dict[str, Any]) -> bytes:
         """The bytes of one POST, with the headers that Gemini CLI sends (wire recordings)."""
         body = json.dumps(message, separators=(",", ":")).encode("ascii")
-        lines = ["POST /mcp HTTP/1.1"] + ["%s: %s" % it for it in self._headers(len(body)).items()]
+        lines = ["POST /mcp HTTP/1.1"] + [
+            "%s: %s" % header for header in self._headers(len(body)).items()
+        ]
         return "\r\n".join(lines + ["", ""]).encode("ascii") + body
 
     def stream_request(self) -> bytes:
         """The bytes of the GET that opens the session's event stream."""
         headers = {**self._headers(0), "accept": "text/event-stream"}
-        lines = ["GET /mcp HTTP/1.1"] + ["%s: %s" % it for it in headers.items()]
+        lines = ["GET /mcp HTTP/1.1"] + ["%s: %s" % header for header in headers.items()]
         return "\r\n".join(lines + ["", ""]).encode("ascii")
 
     def scripts(self, dialogue: str) -> List[List[bytes]]:
-        return [[self.request(it) for it in script] for script in DIALOGUES[dialogue]]
+        return [[self.request(request) for request in script] for script in DIALOGUES[dialogue]]
 
     def ask(self, message: Dict[str, Any]) -> "tuple[str, bytes]":
         """POST one message; the session's id, if the answer names one, and the body."""

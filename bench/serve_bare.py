@@ -29,7 +29,9 @@ def _application(sizes: "list[int]") -> web.Application:
 
 
 async def _serve() -> None:
-    runner = web.AppRunner(_application([int(it) for it in sys.argv[1:]]), access_log=None)
+    runner = web.AppRunner(
+        _application([int(argument) for argument in sys.argv[1:]]), access_log=None
+    )
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     print(runner.addresses[0][1], flush=True)

@@ -58,7 +58,7 @@ def click_in_sheet(editor: Any, sheet: Any, text: str) -> None:
     found = [link for link in there if link.text == text]
     if not found:
         raise LookupError(
-            "expected a link with the text %r, there are %r" % (text, [it.text for it in there])
+            "expected a link with the text %r, there are %r" % (text, [link.text for link in there])
         )
     editor.ui(follow, editor, found[0].href, None)
 

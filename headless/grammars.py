@@ -216,7 +216,7 @@ class Grammar:
         """With the variables in their places; one may hold others."""
         text = str(pattern)
         for _depth in range(20):
-            fuller = _VARIABLE.sub(lambda it: str(self.variables.get(it.group(1), "")), text)
+            fuller = _VARIABLE.sub(lambda match: str(self.variables.get(match.group(1), "")), text)
             if fuller == text:
                 break
             text = fuller

@@ -132,7 +132,9 @@ class Keyboard:
         return "", None, False
 
     def _holds(self, view: Any, binding: Any) -> bool:
-        return all(self._is_so(view, _condition(it)) for it in binding.get("context", ()))
+        return all(
+            self._is_so(view, _condition(condition)) for condition in binding.get("context", ())
+        )
 
     def _is_so(self, view: Any, wanted: Condition) -> bool:
         if wanted.key in UNKNOWN:

@@ -54,7 +54,7 @@ def bound(key: str) -> str:
     match = _SEQUENCE.fullmatch(key)
     if match is None:
         return _plain(key)
-    numbers = [int(it) for it in match.group(1).split(";") if it]
+    numbers = [int(part) for part in match.group(1).split(";") if part]
     if match.group(2) == "Z":
         return "shift+tab"
     if match.group(2) in LETTERS:

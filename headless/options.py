@@ -182,4 +182,7 @@ def _switches(path: str) -> Tuple[Tuple[str, Any], ...]:
         known = ", ".join(sorted(names))
         raise argparse.ArgumentTypeError("no switch %s; there are %s" % (unknown[0], known))
     # A range of milliseconds is a list there.
-    return tuple((name, tuple(it) if isinstance(it, list) else it) for name, it in switches.items())
+    return tuple(
+        (name, tuple(value) if isinstance(value, list) else value)
+        for name, value in switches.items()
+    )

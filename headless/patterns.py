@@ -30,7 +30,7 @@ def compiled(pattern: str, groups: Tuple[str, ...] = ()) -> Any:
     """
     regex: Any = importlib.import_module("regex")
     if groups and _refers(pattern):
-        pattern = _BACK.sub(lambda it: _group(it, groups), pattern)
+        pattern = _BACK.sub(lambda match: _group(match, groups), pattern)
     try:
         return regex.compile(translated(pattern), regex.VERSION1)
     except (regex.error, ValueError, IndexError) as error:
@@ -39,7 +39,7 @@ def compiled(pattern: str, groups: Tuple[str, ...] = ()) -> Any:
 
 
 def _refers(pattern: str) -> bool:
-    return any(it.group(1) for it in _BACK.finditer(pattern))
+    return any(match.group(1) for match in _BACK.finditer(pattern))
 
 
 def _group(match: Any, groups: Tuple[str, ...]) -> str:

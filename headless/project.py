@@ -31,7 +31,7 @@ def read(folder: str) -> Project:
     except ValueError as error:
         raise ValueError("%s: %s" % (path, error)) from None
     unknown = set(content) - {*Project._fields} if isinstance(content, dict) else {path}
-    if unknown or not all(isinstance(it, str) for it in content.values()):
+    if unknown or not all(isinstance(value, str) for value in content.values()):
         raise ValueError(
             '%s: expected an object with the texts "package" and "front", got %r' % (path, content)
         )

@@ -34,19 +34,21 @@ class Symbol(NamedTuple):
 def definitions(text: str) -> List[Symbol]:
     """In the order of the text."""
     return [
-        Symbol(it["name"], it.start("name"), FUNCTION if it["word"] in _FUNCTIONS else TYPE)
-        for it in _DEFINITION.finditer(text)
+        Symbol(
+            match["name"], match.start("name"), FUNCTION if match["word"] in _FUNCTIONS else TYPE
+        )
+        for match in _DEFINITION.finditer(text)
     ]
 
 
 def uses(text: str, name: str) -> List[Symbol]:
     """The calls of the name, and its imports."""
-    defined = {it.start for it in definitions(text)}
+    defined = {definition.start for definition in definitions(text)}
     pattern = r"\b%s\b(?=[ \t]*\()|(?<=\bimport )%s\b" % (re.escape(name), re.escape(name))
     return [
-        Symbol(name, it.start(), FUNCTION)
-        for it in re.finditer(pattern, text)
-        if it.start() not in defined
+        Symbol(name, match.start(), FUNCTION)
+        for match in re.finditer(pattern, text)
+        if match.start() not in defined
     ]
 
 
@@ -72,7 +74,9 @@ def _paths(folders: List[str]) -> Iterator[str]:
     count = 0
     for top in folders:
         for folder, inner, names in os.walk(top):
-            inner[:] = sorted(it for it in inner if it not in _HIDDEN and not it.startswith("."))
+            inner[:] = sorted(
+                name for name in inner if name not in _HIDDEN and not name.startswith(".")
+            )
             for name in sorted(names):
                 count += 1
                 if count > MAX_FILES:

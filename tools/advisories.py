@@ -39,7 +39,9 @@ def concerning(host: str) -> Dict[str, List[Advisory]]:
     for requirement in closure.carried(host):
         name, version = requirement.split("==")
         hits = [
-            it for it in advisories if it.library == name and _numbers(version) < _numbers(it.fixed)
+            advisory
+            for advisory in advisories
+            if advisory.library == name and _numbers(version) < _numbers(advisory.fixed)
         ]
         if hits:
             found[requirement] = hits
@@ -62,8 +64,8 @@ def main() -> int:
         print("\nFor the plugin host %s and the next: %d libraries" % (host, count))
         for requirement, hits in concerning(host).items():
             print("  %s: %d" % (requirement, len(hits)))
-            for it in hits:
-                print("    %-15s fixed in %-8s %s" % (it.identifier, it.fixed, it.about))
+            for hit in hits:
+                print("    %-15s fixed in %-8s %s" % (hit.identifier, hit.fixed, hit.about))
         if not concerning(host):
             print("  none")
     return 0

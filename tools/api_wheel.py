@@ -108,7 +108,7 @@ def metadata(version: str) -> str:
         "License: MIT",
         "License-File: LICENSE",
         "Requires-Python: >=3.8",
-        *(f"Requires-Dist: {it}" for it in libraries()),
+        *(f"Requires-Dist: {library}" for library in libraries()),
         "Description-Content-Type: text/markdown",
     ]
     return "\n".join([*lines, "", DESCRIPTION])
@@ -119,7 +119,7 @@ def libraries() -> List[str]:
     names = ("aiohttp", "jsonschema")
     with open(os.path.join(ROOT, "requirements", "api.txt"), encoding="utf-8") as file:
         oldest = re.findall(r'(?m)^(\S+)==(\S+); python_version < "3.9"$', file.read())
-    known = [(it.name, str(it.old)) for it in closure.TABLE if it.name in names]
+    known = [(library.name, str(library.old)) for library in closure.TABLE if library.name in names]
     return [f"{name}>={version}" for name, version in (*known, *oldest)]
 
 

@@ -128,7 +128,7 @@ class Finding(NamedTuple):
 def main(paths: List[str]) -> int:
     """The exit status; what is wrong is printed."""
     wanted = list(files(paths or list(PATHS)))
-    findings = [it for path in wanted for it in check_file(path)]
+    findings = [finding for path in wanted for finding in check_file(path)]
     for finding in findings:
         print("%s:%d: %s" % finding)
     target = "-t=%d.%d-" % OLDEST
@@ -207,7 +207,9 @@ class _Module:
             if isinstance(node, ast.Call):
                 yield from ((line, sentence) for sentence in self._check_call(node))
             elif isinstance(node, ast.Try):
-                yield from ((it, GONE % ("leaving finally", "3.14")) for it in leaving(node))
+                yield from (
+                    (jump_line, GONE % ("leaving finally", "3.14")) for jump_line in leaving(node)
+                )
             elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert):
                 if isinstance(getattr(node.operand, "value", None), bool):
                     yield line, GONE % ("~ of a bool", "3.12")

@@ -102,8 +102,10 @@ def version_for(library: Library, host: str) -> str | None:
 
 def carried(host: str) -> Dict[str, Tuple[str, ...]]:
     """Of all that is carried for a host: the requirement, as "name==version", and its modules."""
-    versions = [(it, version_for(it, host)) for it in TABLE if it.modules]
-    return {f"{it.name}=={version}": it.modules for it, version in versions if version}
+    versions = [(library, version_for(library, host)) for library in TABLE if library.modules]
+    return {
+        f"{library.name}=={version}": library.modules for library, version in versions if version
+    }
 
 
 def dependencies() -> str:
@@ -114,19 +116,23 @@ def dependencies() -> str:
 
 def names(host: str) -> List[str]:
     """Of the libraries that Package Control installs for this host."""
-    return [it.name for it in TABLE if it.source == PACKAGE_CONTROL and version_for(it, host)]
+    return [
+        library.name
+        for library in TABLE
+        if library.source == PACKAGE_CONTROL and version_for(library, host)
+    ]
 
 
 def wanted(host: str) -> List[str]:
     """All that a checkout runs on, as "name==version"."""
-    versions = [(it.name, version_for(it, host)) for it in TABLE]
+    versions = [(library.name, version_for(library, host)) for library in TABLE]
     return [f"{name}=={version}" for name, version in versions if version]
 
 
 def beside_the_plain(host: str) -> List[str]:
     """Those that Package Control would install for the plain package, as "name==version"."""
     listed = names(host)
-    return [it for it in wanted(host) if it.split("==")[0] in listed]
+    return [requirement for requirement in wanted(host) if requirement.split("==")[0] in listed]
 
 
 def repository(page: str, url: str, version: str, date: str) -> Dict[str, Any]:
@@ -166,7 +172,10 @@ def plain_repository(
                 found.setdefault(name, {})[wheel.url] = wheel
                 uses.setdefault(wheel.url, []).append((host, platform))
     listed = [
-        {**_described(name, page), "releases": [_release(it, uses[it.url]) for it in of.values()]}
+        {
+            **_described(name, page),
+            "releases": [_release(wheel, uses[wheel.url]) for wheel in of.values()],
+        }
         for name, of in sorted(found.items())
     ]
     return _with_package(page, version, releases, listed)
@@ -179,13 +188,15 @@ def _release(wheel: wheels.Wheel, uses: List[Tuple[str, str]]) -> Dict[str, Any]
         "version": wheel.version,
         "sha256": wheel.sha256,
         "sublime_text": "*",
-        "python_versions": [host for host in HOSTS if any(host == it for it, _ in uses)],
+        "python_versions": [
+            host for host in HOSTS if any(host == used_host for used_host, _ in uses)
+        ],
         "platforms": ["*"] if len(platforms) == len(wheels.PLATFORMS) else platforms,
     }
 
 
 def _library(name: str) -> Library:
-    return next(it for it in TABLE if it.name == name)
+    return next(library for library in TABLE if library.name == name)
 
 
 def _described(name: str, page: str) -> Dict[str, Any]:

@@ -178,7 +178,10 @@ class Installation:
         self, start: str, left: List[str], present: Dict[str, str], names: List[str]
     ) -> None:
         """What is there from elsewhere may well be what is needed."""
-        wanted = {libraries.normal(it.split("==")[0]): it.split("==")[1] for it in names}
+        wanted = {
+            libraries.normal(requirement.split("==")[0]): requirement.split("==")[1]
+            for requirement in names
+        }
         for name in left:
             there = present.get(name, "something else")
             if there != wanted.get(name, there):

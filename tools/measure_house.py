@@ -94,9 +94,13 @@ def _declared_callbacks() -> Set[str]:
     for tree in modules().values():
         # Also the names that modules give to kinds of callables.
         aliases = [
-            it for it in tree.body if isinstance(it, ast.Assign) and _names(it.value) & kinds
+            assignment
+            for assignment in tree.body
+            if isinstance(assignment, ast.Assign) and _names(assignment.value) & kinds
         ]
-        kinds.update(it.id for each in aliases for it in each.targets if isinstance(it, ast.Name))
+        kinds.update(
+            target.id for each in aliases for target in each.targets if isinstance(target, ast.Name)
+        )
     declared: Set[str] = set()
     others: Set[str] = set()
     for tree in modules().values():
@@ -109,7 +113,7 @@ def _declared_callbacks() -> Set[str]:
 
 
 def _names(expression: ast.expr) -> Set[str]:
-    return {it.id for it in ast.walk(expression) if isinstance(it, ast.Name)}
+    return {node.id for node in ast.walk(expression) if isinstance(node, ast.Name)}
 
 
 def _attribute_of_another(target: ast.expr) -> str:

@@ -18,7 +18,11 @@ def sentences(folder: str, environment: Mapping[str, str], home: str) -> List[st
     scope = gathering.ExaminedScope(GEMINI_CLI, window, (GEMINI_CLI.command,), environment, home)
     facts = gathering.from_files(scope)
     found = [checks.by_id(id).judge(facts) for id in ("installed", "login")]
-    return ["%s %s" % (it.what, it.remedy) for it in found if isinstance(it, checks.Failed)]
+    return [
+        "%s %s" % (finding.what, finding.remedy)
+        for finding in found
+        if isinstance(finding, checks.Failed)
+    ]
 
 
 if __name__ == "__main__":

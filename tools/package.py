@@ -129,8 +129,8 @@ def _with(
             text = with_carried(files[path].decode("utf-8"), modules, folders, path.count("/"))
             found[path] = text.encode("utf-8")
     for host, folder in SETS.items():
-        wanted = [it for it in closure.TABLE if names is None or it.name in names]
-        tops = frozenset(name for it in wanted for name in it.modules)
+        wanted = [library for library in closure.TABLE if names is None or library.name in names]
+        tops = frozenset(name for library in wanted for name in library.modules)
         found[f"{FOLDER}/{folder}/__init__.py"] = NOTE
         for path, data in carry(_of(unpacked[host], wanted), tops).items():
             found[f"{FOLDER}/{folder}/{path}"] = data
@@ -148,7 +148,7 @@ def readme(text: str) -> str:
 
 def _of(unpacked: Dict[str, bytes], wanted: Iterable[closure.Library]) -> Dict[str, bytes]:
     """Without the licenses of other libraries."""
-    names = {libraries.normal(it.name) for it in wanted}
+    names = {libraries.normal(library.name) for library in wanted}
     return {
         path: data
         for path, data in unpacked.items()
@@ -178,7 +178,7 @@ def pinned(requirements: Iterable[str]) -> List[str]:
             raise libraries.Unavailable(
                 f"requirements/{os.path.basename(PINS)} has no digest of {requirement}."
             )
-    return [f"{it} --hash={digests[it]}" for it in requirements]
+    return [f"{listed} --hash={digests[listed]}" for listed in requirements]
 
 
 def _unpacked(requirements: List[str], host: str) -> Dict[str, bytes]:
@@ -197,7 +197,7 @@ def _unpacked(requirements: List[str], host: str) -> Dict[str, bytes]:
 
 def _kept(requirements: List[str]) -> List[str]:
     """The wheels of these digests that are there already: no index need be asked for them."""
-    wanted = {it.partition(" --hash=sha256:")[2] for it in requirements}
+    wanted = {requirement.partition(" --hash=sha256:")[2] for requirement in requirements}
     found = {}
     for path in glob.glob(os.path.join(glob.escape(setup.CARRIED), "*.whl")):
         with open(path, "rb") as file:

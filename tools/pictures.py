@@ -191,7 +191,7 @@ def terminal(stage: Stage) -> None:
 
 def find_proposal(stage: Stage) -> Any:
     """The view of a proposal; None where none is open."""
-    return next((it for it in stage.window.views() if "(proposed)" in it.name()), None)
+    return next((view for view in stage.window.views() if "(proposed)" in view.name()), None)
 
 
 def terminal_page(cli: Any) -> str:
@@ -212,7 +212,7 @@ def terminal_page(cli: Any) -> str:
 
 def cell_style(cell: Any) -> str:
     """The look of a character of a terminal, as CSS."""
-    front, back = (NAMED.get(it, "#" + it) for it in (cell.fg, cell.bg))
+    front, back = (NAMED.get(colour, "#" + colour) for colour in (cell.fg, cell.bg))
     if cell.reverse:
         front, back = back, front
     styles = ["color:" + front] if front != "#default" else []
@@ -257,7 +257,9 @@ def review(stage: Stage) -> None:
     tab = stage.open()
     cli = stage.connect()
     stage.propose(cli)
-    right = next(it for it in stage.window.views() if it.settings().get("gemini_companion_diff"))
+    right = next(
+        view for view in stage.window.views() if view.settings().get("gemini_companion_diff")
+    )
     record: Any = right.settings().get("gemini_companion_diff_record")
     id = record["id"]
     steps = (
@@ -371,7 +373,7 @@ def choices() -> Any:
     from GeminiCompanion.companion.agent.turn_events import Option
 
     named = (("proceed_once", "Yes"), ("proceed_always", "Always"), ("cancel", "No"))
-    return tuple(Option(*it) for it in named)
+    return tuple(Option(*choice) for choice in named)
 
 
 def changes(stage: Stage) -> None:
@@ -402,7 +404,11 @@ def changes(stage: Stage) -> None:
 def says(stage: Stage, view: Any, words: str) -> bool:
     """Whether the words stand at the head of the proposal."""
     state = stage.editor.views[view.id()]
-    return any(words in it.content for it in state.phantoms if it.key == "gemini_companion_diff")
+    return any(
+        words in phantom.content
+        for phantom in state.phantoms
+        if phantom.key == "gemini_companion_diff"
+    )
 
 
 class Picture(NamedTuple):

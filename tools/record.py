@@ -100,7 +100,9 @@ class Record:
         breaks off can be gone on with, and taken away.
         """
         digests = {path: hashlib.sha256(data).hexdigest() for path, data in contents.items()}
-        new = [it for it in contents if not (self.is_ours(it) and self._is(it, digests[it]))]
+        new = [
+            path for path in contents if not (self.is_ours(path) and self._is(path, digests[path]))
+        ]
         if new:
             self._pending.update((path, digests[path]) for path in new)
             for path in new:

@@ -180,24 +180,30 @@ def _check_repositories(folder: str, page: str, version: str) -> None:
         (closure.REPOSITORY_PLAIN, package.PLAIN),
     ):
         content = json.loads(_content(folder, name))
-        offered = [it for entry in content["packages"] for it in entry["releases"]]
-        if {it["url"] for it in offered} != {files + built}:
+        offered = [release for entry in content["packages"] for release in entry["releases"]]
+        if {release["url"] for release in offered} != {files + built}:
             raise Wrong("%s does not offer %s" % (name, built))
-        if {it["version"] for it in offered} != {version}:
+        if {release["version"] for release in offered} != {version}:
             raise Wrong("%s is not of version %s" % (name, version))
         _check_libraries(content, offered)
-    (asset,) = {it["asset"] for it in json.loads(_content(folder, closure.CHANNEL))["releases"]}
+    (asset,) = {
+        release["asset"] for release in json.loads(_content(folder, closure.CHANNEL))["releases"]
+    }
     if asset != package.WHOLE:
         raise Wrong("%s does not name %s" % (closure.CHANNEL, package.WHOLE))
 
 
 def _check_libraries(content: Dict[str, Any], offered: List[Dict[str, Any]]) -> None:
     """Each library that a release asks for is there for each host and platform."""
-    known = {it["name"]: it["releases"] for it in content["libraries"]}
+    known = {library["name"]: library["releases"] for library in content["libraries"]}
     for name in {name for release in offered for name in release.get("libraries", ())}:
-        hosts = [it for it in closure.HOSTS if name in closure.names(it)]
+        hosts = [candidate for candidate in closure.HOSTS if name in closure.names(candidate)]
         for host in hosts:
-            fitting = [it["platforms"] for it in known[name] if host in it["python_versions"]]
+            fitting = [
+                release["platforms"]
+                for release in known[name]
+                if host in release["python_versions"]
+            ]
             if not fitting:
                 raise Wrong("%s is there for no platform with %s" % (name, host))
 

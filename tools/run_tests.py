@@ -89,8 +89,8 @@ def at_worst(seed: str) -> Tuple[str, ...]:
 def adapter(reviews: bool) -> Tuple[str, ...]:
     """The tests of reviews, or all others, so that none is left out; at the worst of SEED."""
     names = sorted(glob.glob(os.path.join(ROOT, UI, "*test*.py")))
-    found = [it for it in names if any(word in os.path.basename(it) for word in REVIEWS)]
-    paths = [os.path.relpath(it, ROOT) for it in found]
+    found = [path for path in names if any(word in os.path.basename(path) for word in REVIEWS)]
+    paths = [os.path.relpath(path, ROOT) for path in found]
     if reviews:
         return (*at_worst(SEED), "--", *paths)
     return (*at_worst(SEED), "--", UI, *(word for path in paths for word in ("--ignore", path)))
@@ -154,10 +154,10 @@ FUZZ = (
     Part("the adapter in a friendly editor", (*ADAPTER, "--", UI, *OWN_EDITOR)),
     *(
         Part(
-            f"the adapter in an editor at its worst, seed {it}",
-            (*at_worst(str(it)), "--", UI, *OWN_EDITOR),
+            f"the adapter in an editor at its worst, seed {seed}",
+            (*at_worst(str(seed)), "--", UI, *OWN_EDITOR),
         )
-        for it in SEEDS
+        for seed in SEEDS
     ),
 )
 # Parts that run at once: most of their time they wait, for a CLI, a browser or a timer.
@@ -329,7 +329,9 @@ def compiling(folder: str) -> Dict[str, str]:
 def run_all(parts: Sequence[Part], limit: float = LIMIT) -> int:
     """Run the parts, AT_ONCE at a time; gives the status to exit with."""
     print(
-        "Running the tests of", ", ".join(it.name for it in parts if not it.is_set_up), flush=True
+        "Running the tests of",
+        ", ".join(part.name for part in parts if not part.is_set_up),
+        flush=True,
     )
     how = f"does its worst: HEADLESS_WORST={SEED}" if SEED else "is friendly"
     print(f"The editor of the adapter's tests {how}", flush=True)

@@ -173,7 +173,7 @@ def set_up_carried() -> None:
 
 def set_up_node() -> None:
     """`npm install` where a package.json stands; without a fit Node, says what will not run."""
-    install_modules([it for it in NODE_FOLDERS if os.path.exists(it + "/package.json")])
+    install_modules([folder for folder in NODE_FOLDERS if os.path.exists(folder + "/package.json")])
 
 
 def install_modules(folders: List[str]) -> None:

@@ -144,7 +144,7 @@ def lay_chat(data: str, seen: str) -> None:
 
 def main() -> int:
     """The exit status."""
-    missing: List[str] = [it for it in ("xdotool",) if not shutil.which(it)]
+    missing: List[str] = [tool for tool in ("xdotool",) if not shutil.which(tool)]
     if missing or not os.environ.get("DISPLAY"):
         print("Needed: xdotool, and DISPLAY with an X server.")
         return 2

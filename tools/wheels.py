@@ -60,7 +60,7 @@ def _read(report: Mapping[str, Any], versions: Mapping[str, str]) -> Dict[str, W
     """Raises Missing."""
     installed: List[Any] = report.get("install", [])
     try:
-        found = {libraries.normal(it["metadata"]["name"]): _wheel(it) for it in installed}
+        found = {libraries.normal(entry["metadata"]["name"]): _wheel(entry) for entry in installed}
         return {name: found[libraries.normal(name)] for name in versions}
     except (KeyError, TypeError, ValueError) as error:
         raise Missing(f"pip does not report its choice as expected: {error!r}") from error

@@ -48,7 +48,7 @@ def changed_text() -> Tuple[str, str]:
     new = list(old)
     for start in range(EVERY // 2, len(old), EVERY):
         lines = old[start : start + LINES]
-        new[start : start + LINES] = [it.replace("a + b", "b - a") for it in lines]
+        new[start : start + LINES] = [line.replace("a + b", "b - a") for line in lines]
     return "".join(old), "".join(new)
 
 
@@ -65,7 +65,10 @@ class ManyFiles:
     def entries(self, window: sublime.Window) -> List[SheetEntry]:
         ids = [f"{number}.py" for number in range(FILES)]
         count = self._review.change_count()
-        return [SheetEntry(it, it, partial(self._changes, it), change_count=count) for it in ids]
+        return [
+            SheetEntry(entry_id, entry_id, partial(self._changes, entry_id), change_count=count)
+            for entry_id in ids
+        ]
 
     def _changes(self, id: str) -> FileChanges:
         return FileChanges(id, id, compare_rows(*self.texts), made_of=id)
@@ -122,11 +125,11 @@ def _opened(window: sublime.Window, held: Costs) -> Tuple[Dict[str, float], subl
         raise RuntimeError("no sheet is shown")
     shown: sublime.View = view
     keys = [f"{REGIONS}_{number}" for number in range(FILES)]
-    wait(lambda: sum(len(shown.get_regions(it)) for it in keys) == FILES * CHANGES)
+    wait(lambda: sum(len(shown.get_regions(key)) for key in keys) == FILES * CHANGES)
     found = {
         "open": time.perf_counter() - began,
-        "held": max(it.wall for it in held),
-        "busy": max(it.busy for it in held),
+        "held": max(cost.wall for cost in held),
+        "busy": max(cost.busy for cost in held),
     }
     return found, shown
 

@@ -111,8 +111,8 @@ def streaming(message: str) -> Dict[str, Any]:
             sizes.append((view.size(), time.perf_counter()))
         time.sleep(LOOK)
     return {
-        "held": max(it.wall for it in held),
-        "busy": max(it.busy for it in held),
+        "held": max(cost.wall for cost in held),
+        "busy": max(cost.busy for cost in held),
         "own": max(own.costs),
         "updates": len(sizes) - 1,
         "characters": sizes[-1][0] - sizes[0][0],
@@ -211,9 +211,9 @@ def memory(message: str) -> Dict[str, Any]:
     for view in editor.views.values():
         view.buffer.history.clear()
     gc.collect()
-    others = [tracemalloc.Filter(False, it) for it in (HEADLESS, tracemalloc.__file__)]
+    others = [tracemalloc.Filter(False, path) for path in (HEADLESS, tracemalloc.__file__)]
     held = tracemalloc.take_snapshot().filter_traces(others).statistics("filename")
-    return {"characters": size, "bytes": sum(it.size for it in held)}
+    return {"characters": size, "bytes": sum(statistic.size for statistic in held)}
 
 
 def _said_often(message: str) -> int:
@@ -437,7 +437,7 @@ def _chats() -> ChatActions:
 
 def _state(view: sublime.View) -> str:
     found = running.current().view(view.id()).phantoms
-    return " ".join(it.content for it in found if it.key == STATE)
+    return " ".join(phantom.content for phantom in found if phantom.key == STATE)
 
 
 def _wait(condition: Callable[[], bool]) -> None:

@@ -176,7 +176,7 @@ def _published() -> float:
     folder = os.path.join(os.environ["TMPDIR"], "gemini", "ide")
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
-        if os.path.isdir(folder) and any(it.endswith(".json") for it in os.listdir(folder)):
+        if os.path.isdir(folder) and any(name.endswith(".json") for name in os.listdir(folder)):
             return time.perf_counter()
         time.sleep(LOOK)
     raise TimeoutError("no discovery file")

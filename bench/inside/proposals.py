@@ -46,7 +46,7 @@ def main(report: str) -> None:
     # Sublime has read its colour scheme before it shows the first text.
     window.new_file().style_for_scope("")
     environment = plugin._host.environment_of(window)
-    address = [environment[f"GEMINI_CLI_IDE_{it}"] for it in ("SERVER_PORT", "AUTH_TOKEN")]
+    address = [environment[f"GEMINI_CLI_IDE_{name}"] for name in ("SERVER_PORT", "AUTH_TOKEN")]
     found = _measured(window, [*address, folder, str(MAX_WINDOW_DIFFS), str(MAX_OPEN_DIFFS)])
     with open(report, "w") as output:
         json.dump(found, output)
@@ -69,14 +69,14 @@ def _measured(window: sublime.Window, arguments: List[str]) -> Dict[str, Any]:
 
 
 def _longest(held: Costs) -> Dict[str, float]:
-    own = [it for it in held if not it.collected]
-    return {"held": max(it.wall for it in own), "busy": max(it.busy for it in own)}
+    own = [cost for cost in held if not cost.collected]
+    return {"held": max(cost.wall for cost in own), "busy": max(cost.busy for cost in own)}
 
 
 def _are_compared(window: sublime.Window) -> bool:
     reviews = ready().diffs.reviews
     found = [reviews.of(view) for view, _record in open_diffs.undecided_diffs(window)]
-    known = [it for it in found if it is not None and it.comparison is not None]
+    known = [review for review in found if review is not None and review.comparison is not None]
     return len(known) == MAX_WINDOW_DIFFS
 
 
@@ -90,9 +90,9 @@ def _sheet(window: sublime.Window, held: Costs) -> Dict[str, float]:
     shown: sublime.View = view
     keys = [f"{REGIONS}_{number}" for number in range(MAX_WINDOW_DIFFS)]
     all_changes = MAX_WINDOW_DIFFS * CHANGES
-    wait(lambda: sum(len(shown.get_regions(it)) for it in keys) == all_changes)
+    wait(lambda: sum(len(shown.get_regions(key)) for key in keys) == all_changes)
     lasted = time.perf_counter() - began
-    return {"open": lasted, **{f"sheet {key}": it for key, it in _longest(held).items()}}
+    return {"open": lasted, **{f"sheet {key}": longest for key, longest in _longest(held).items()}}
 
 
 if __name__ == "__main__":

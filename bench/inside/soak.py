@@ -39,7 +39,10 @@ class Latencies:
 
     def take(self) -> Dict[str, List[float]]:
         lines, self._lines = self._lines, []
-        return {kind: [it for name, it in lines if name == kind] for kind in ("pair", "decision")}
+        return {
+            kind: [seconds for name, seconds in lines if name == kind]
+            for kind in ("pair", "decision")
+        }
 
     def _read(self) -> None:
         for line in self._clients.stdout or ():

@@ -101,7 +101,7 @@ def _message_json(body: events.Message, language: str) -> dict[str, Any]:
     return {
         "text": body.text,
         "files": list(body.files),
-        "attachments": [attachment_json(it) for it in body.attachments],
+        "attachments": [attachment_json(attachment) for attachment in body.attachments],
     }
 
 
@@ -157,9 +157,9 @@ def _tool_confirmation_json(body: events.ToolConfirmation, language: str) -> dic
         "prompt": _said_of(PROMPT, body.name, language),
         "command": body.command,
         "args": body.args,
-        "options": [_option_json(it, language) for it in body.options],
+        "options": [_option_json(option, language) for option in body.options],
         "diff": body.diff and _diff_json(body.diff, language),
-        "moreDiffs": [_diff_json(it, language) for it in body.more],
+        "moreDiffs": [_diff_json(diff, language) for diff in body.more],
         "shown": {
             "displayName": shown.display_line(body.display_name, language),
             "description": shown.display_text(description, language),
@@ -203,7 +203,7 @@ def _tool_result_json(body: events.ToolResult, language: str) -> dict[str, Any]:
         "success": body.success,
         "rejected": body.rejected,
         "error": error,
-        "unaskedEdits": [_diff_json(it, language) for it in body.unasked],
+        "unaskedEdits": [_diff_json(diff, language) for diff in body.unasked],
         "shown": {
             **shown.args_of(body.args, language),
             **shown.changed_texts(displayResult=display, error=error),
@@ -303,7 +303,7 @@ def _elicitation_json(body: events.Elicitation, language: str) -> dict[str, Any]
         "elicitationId": body.id,
         "mode": body.mode,
         "message": body.message,
-        "fields": [_field_json(it, language) for it in body.fields],
+        "fields": [_field_json(field, language) for field in body.fields],
         "url": body.url,
         "callId": body.call_id,
         "shown": {
@@ -322,7 +322,7 @@ def _field_json(field: Field, language: str) -> dict[str, Any]:
         "title": field.title,
         "description": field.description,
         "required": field.is_required,
-        "values": [_choice_json(it, language) for it in field.choices],
+        "values": [_choice_json(choice, language) for choice in field.choices],
         "default": default,
         "minimum": field.least,
         "maximum": field.most,
@@ -339,7 +339,7 @@ def _elicitation_answered_json(body: events.ElicitationAnswered, language: str) 
 
 
 def _config_options_json(body: ConfigOptions, language: str) -> dict[str, Any]:
-    return {"options": [_config_option_json(it, language) for it in body.options]}
+    return {"options": [_config_option_json(option, language) for option in body.options]}
 
 
 def _config_option_json(option: ConfigOption, language: str) -> dict[str, Any]:
@@ -350,7 +350,7 @@ def _config_option_json(option: ConfigOption, language: str) -> dict[str, Any]:
         "category": option.category,
         "type": option.kind,
         "value": option.current,
-        "values": [_choice_json(it, language) for it in option.choices],
+        "values": [_choice_json(choice, language) for choice in option.choices],
         "shown": {"name": shown.display_line(option.name, language)},
     }
 
@@ -370,7 +370,7 @@ def _session_title_json(body: SessionTitle, language: str) -> dict[str, Any]:
 
 
 def _commands_json(body: Commands, language: str) -> dict[str, Any]:
-    return {"commands": [command_json(it) for it in body.commands]}
+    return {"commands": [command_json(command) for command in body.commands]}
 
 
 def command_json(value: SlashCommand) -> dict[str, Any]:

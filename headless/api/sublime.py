@@ -898,16 +898,18 @@ class Window:
         nothing, nor does the source."""
         found = []
         for path, text in _symbols.texts(self._state()):
-            defined = [it for it in _symbols.definitions(text) if it.name == sym]
+            defined = [
+                definition for definition in _symbols.definitions(text) if definition.name == sym
+            ]
             used = _symbols.uses(text, sym) if type != SymbolType.DEFINITION else []
             for of, symbols in ((SymbolType.DEFINITION, defined), (SymbolType.REFERENCE, used)):
                 if type not in (SymbolType.ANY, of):
                     continue
-                for it in symbols:
-                    row = text.count("\n", 0, it.start) + 1
-                    column = it.start - text.rfind("\n", 0, it.start)
+                for symbol in symbols:
+                    row = text.count("\n", 0, symbol.start) + 1
+                    column = symbol.start - text.rfind("\n", 0, symbol.start)
                     syntax = _editor().syntaxes.for_file(path).path
-                    kind = (KindId(it.kind[0]), *it.kind[1:])
+                    kind = (KindId(symbol.kind[0]), *symbol.kind[1:])
                     found.append(SymbolLocation(path, sym, row, column, syntax, of, kind))
         return found
 
@@ -1997,7 +1999,7 @@ class View:
 
     def erase_phantoms(self, key: str) -> None:
         state = self._open()
-        state.erase_phantoms([it.id for it in state.own_phantoms if it.key == key])
+        state.erase_phantoms([phantom.id for phantom in state.own_phantoms if phantom.key == key])
 
     def erase_phantom_by_id(self, pid: int) -> None:
         self._open().erase_phantoms([pid])
@@ -2039,13 +2041,13 @@ class View:
         if _editor().syntaxes.grammar(info.path) is None:
             return [
                 SymbolRegion(
-                    it.name,
-                    Region(it.start, it.start + len(it.name)),
+                    definition.name,
+                    Region(definition.start, definition.start + len(definition.name)),
                     info.path,
                     of,
-                    (KindId(it.kind[0]), *it.kind[1:]),
+                    (KindId(definition.kind[0]), *definition.kind[1:]),
                 )
-                for it in _symbols.definitions(self._open().text.characters)
+                for definition in _symbols.definitions(self._open().text.characters)
             ]
         shown, hidden = _editor().syntaxes.symbols()
         return [

@@ -79,11 +79,11 @@ def modules(package: Package, folder: str, patterns: Sequence[str]) -> Iterator[
     top = os.path.join(str(package.folder), *folder.split("/"))
     for place, folders, names in os.walk(top):
         folders[:] = sorted(
-            it for it in folders if os.path.isfile(os.path.join(place, it, "__init__.py"))
+            child for child in folders if os.path.isfile(os.path.join(place, child, "__init__.py"))
         )
         parts = os.path.relpath(place, str(package.folder)).split(os.sep)
         for name in sorted(names):
-            if name.endswith(".py") and any(fnmatch.fnmatch(name, it) for it in patterns):
+            if name.endswith(".py") and any(fnmatch.fnmatch(name, pattern) for pattern in patterns):
                 yield ".".join([package.name, *parts, name[: -len(".py")]])
 
 

@@ -85,7 +85,7 @@ class Clicks(EngineTestCase):
             ("More", "z", "popup", 3),
         ]
         found = clicks.links(self.state(view))
-        self.assertEqual([(it.text, it.href, it.where, it.point) for it in found], links)
+        self.assertEqual([(link.text, link.href, link.where, link.point) for link in found], links)
         self.click(view, "Keep", 1)
         self.assertEqual(self.log[-1], "x")
         # One that is not there is refused with those that are.

@@ -133,7 +133,7 @@ class Commands(EngineTestCase):
 
     def test_what_this_editor_cannot_do_is_said_once_each(self) -> None:
         unknown: list[Any] = [
-            (it, "there_is_none", {}) for it in (self.window, self.view, self.sublime)
+            (target, "there_is_none", {}) for target in (self.window, self.view, self.sublime)
         ]
         lacking = [
             (self.view, "move", {"by": "stops"}),
@@ -164,7 +164,9 @@ class Commands(EngineTestCase):
     def test_a_command_may_name_itself_and_hears_of_an_event_where_it_wants(self) -> None:
         self.sublime.run_command("quite_other")
         self.window.run_command("toy_event", {"event": {"x": 1}, "y": 2})
-        self.assertEqual([it for it in self.log if it in ("named", ["y"])], ["named", ["y"]])
+        self.assertEqual(
+            [entry for entry in self.log if entry in ("named", ["y"])], ["named", ["y"]]
+        )
 
     def test_a_window_runs_text_commands_on_the_view_that_has_the_focus(self) -> None:
         panel = self.window.create_output_panel("toy")

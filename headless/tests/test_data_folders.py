@@ -100,7 +100,7 @@ class DataFolders(unittest.TestCase):
             os.utime(os.path.join(data.path, data_folders.LOCK), (0, 0))
             data_folders.sweep(FRONT)
             self.assertTrue(os.path.isdir(data.path))
-        self.assertEqual([it for it in (killed, forgotten) if os.path.exists(it)], [])
+        self.assertEqual([path for path in (killed, forgotten) if os.path.exists(path)], [])
         for path in (starting, another, other, kept):
             self.assertTrue(os.path.isdir(path), path)
 

@@ -39,7 +39,9 @@ class Hunks(unittest.TestCase):
             with self.subTest(old=old, new=new):
                 self.assertEqual(reverted(old, new), old)
                 text = Text(new)
-                parts = [it for each in diff.hunks(old, new) for it in each.reverted_by_rows(text)]
+                parts = [
+                    part for each in diff.hunks(old, new) for part in each.reverted_by_rows(text)
+                ]
                 for part in reversed(parts):
                     text.replace(*part)
                 self.assertEqual(text.characters, old)

@@ -63,8 +63,12 @@ class EventsTestCase(EngineTestCase):
 
     def told_of(self, *wanted: str, view: Any = None) -> list[Any]:
         """The names of events: of those that are wanted, and of one view."""
-        told = [it for it in self.log if isinstance(it, tuple) and it[0] in (wanted or it)]
-        return [it[0] for it in told if view is None or it[1] == view.id()]
+        told = [
+            entry
+            for entry in self.log
+            if isinstance(entry, tuple) and entry[0] in (wanted or entry)
+        ]
+        return [entry[0] for entry in told if view is None or entry[1] == view.id()]
 
     def clone(self) -> Any:
         self.window.run_command("clone_file")
@@ -131,9 +135,9 @@ class Events(EventsTestCase):
         view.set_scratch(True)
         self.log.clear()
         self.editor.ui(lambda: [self.append(view, letter) for letter in "ab"])
-        wait_until(lambda: any(isinstance(it, list) for it in self.log))
+        wait_until(lambda: any(isinstance(entry, list) for entry in self.log))
         self.assertEqual(
-            [[change[-1] for change in it] for it in self.log if isinstance(it, list)],
+            [[change[-1] for change in entry] for entry in self.log if isinstance(entry, list)],
             [["a", "b"]],
         )
 

@@ -155,7 +155,9 @@ class InView(EngineTestCase):
         self.press("backspace", "backspace", "a", " ", "left", "ctrl+space")
         wait_until(self.view.is_auto_complete_visible)
         offered = self.editor.ui(lambda: self.state.completing.fitting())
-        self.assertEqual([it.trigger for it in offered], ["alphabet", "alpha", "beta"])
+        self.assertEqual(
+            [completion.trigger for completion in offered], ["alphabet", "alpha", "beta"]
+        )
         self.press("tab")
         self.assertEqual(self.text(self.view), "alphabet first\nlast")
 

@@ -16,7 +16,7 @@ class Carets(EngineTestCase):
         self.select(self.view, 7)
 
     def carets(self) -> list[tuple[int, int]]:
-        return [(it.a, it.b) for it in self.view.sel()]
+        return [(region.a, region.b) for region in self.view.sel()]
 
     def move(self, by: str, forward: bool = True, **more: Any) -> list[tuple[int, int]]:
         self.view.run_command("move", {"by": by, "forward": forward, **more})

@@ -122,7 +122,11 @@ class Packages(EngineTestCase):
         self.write_package("Toy", {"new.txt": "1"})
         self.write_package("Later", {"sub/more.txt": "2", "no.py.txt": ""})
         self.write_package("Toy", {"New2.txt": "", "old.txt": ""})
-        found = [it for it in self.sublime.find_resources("*.txt") if it.startswith("Packages/T")]
+        found = [
+            resource
+            for resource in self.sublime.find_resources("*.txt")
+            if resource.startswith("Packages/T")
+        ]
         names = ("new.txt", "New2.txt", "old.txt")
         self.assertEqual(found, ["Packages/Toy/" + name for name in names])
         self.assertEqual(self.sublime.load_resource("Packages/Toy/new.txt"), "1")

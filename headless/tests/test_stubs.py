@@ -73,7 +73,7 @@ class Stubs(unittest.TestCase):
     def compare(
         self, stub: dict[str, ast.FunctionDef], ours: dict[str, ast.FunctionDef], where: str
     ) -> None:
-        public = {it: ours[it] for it in ours if it in stub or not it.startswith("__")}
+        public = {name: ours[name] for name in ours if name in stub or not name.startswith("__")}
         told, given = (
             {where + name: _signature(node) for name, node in each.items()}
             for each in (stub, public)
@@ -89,7 +89,11 @@ class Stubs(unittest.TestCase):
             for name, node in stub.items():
                 methods = _functions(node.body)
                 if name in HANDLERS:
-                    methods = {it: methods[it] for it in methods if not it.startswith("on_")}
+                    methods = {
+                        method: methods[method]
+                        for method in methods
+                        if not method.startswith("on_")
+                    }
                 with self.subTest(name):
                     self.compare(methods, _functions(ours[name].body), name + ".")
 

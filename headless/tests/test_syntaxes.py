@@ -183,7 +183,9 @@ class Scopes(Language):
         view = self.open("a.py", b"class One:\n    def two(self):\n        return two()\n")
         self.assertEqual([name for _region, name in view.symbols()], ["One", "two"])
         found = view.window().symbol_locations("two")
-        places = [(it.type.name, it.row, it.col, it.kind[2]) for it in found]
+        places = [
+            (location.type.name, location.row, location.col, location.kind[2]) for location in found
+        ]
         expected = [("DEFINITION", 2, 9, "Function"), ("REFERENCE", 3, 16, "Function")]
         self.assertEqual(places, expected)
 

@@ -33,7 +33,9 @@ class Texts(unittest.TestCase):
 
     def test_a_column_runs_into_the_next_rows_unless_it_is_clamped(self) -> None:
         text = Text("ab\ncd\nef")
-        self.assertEqual([text.point(*it) for it in ((0, 4), (9, 0), (0, 99))], [4, 8, 8])
+        self.assertEqual(
+            [text.point(*position) for position in ((0, 4), (9, 0), (0, 99))], [4, 8, 8]
+        )
         self.assertEqual(text.point(0, 4, clamp_column=True), 2)
 
     def test_the_line_index_follows_any_series_of_edits(self) -> None:

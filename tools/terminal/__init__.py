@@ -34,8 +34,8 @@ def _has_unwritten_text(state: str) -> bool:
     """Raises what reading and parsing raise."""
     with open(state, encoding="utf-8") as file:
         windows = [json.loads(line) for line in file]
-    proposals = [it for window in windows for it in window.get("proposals", ())]
-    return any(it["text"] is not None for it in proposals)
+    proposals = [proposal for window in windows for proposal in window.get("proposals", ())]
+    return any(proposal["text"] is not None for proposal in proposals)
 
 
 front = TerminalFront()

@@ -26,7 +26,7 @@ class Messages:
     def press(self) -> None:
         """Somebody has pressed a key."""
         now = self._clock()
-        self._standing = [it for it in self._standing if now - it[0] < READ]
+        self._standing = [message for message in self._standing if now - message[0] < READ]
 
     def standing(self) -> List[str]:
         return [line for _time, line in self._standing]

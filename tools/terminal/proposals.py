@@ -71,9 +71,9 @@ def is_of_diff(view: Any) -> bool:
 
 def read(editor: Any, view: Any) -> Proposal:
     """On the UI thread."""
-    heads = [it for it in view.phantoms if it.key == HEAD]
+    heads = [phantom for phantom in view.phantoms if phantom.key == HEAD]
     said = tuple(line for head in heads for line in plain(head.content))
-    at_head = [link for it in heads for link in clicks.in_html(it.content)]
+    at_head = [link for head in heads for link in clicks.in_html(head.content)]
     old = view.buffer.reference
     left = _left(view)
     return Proposal(
@@ -127,8 +127,11 @@ def _numbers(view: Any) -> Numbers:
     """Where the gutter has no line numbers, those that stand before the lines."""
     if view.settings.get("line_numbers", True):
         return None
-    there = [it for it in view.phantoms if it.key == NUMBER]
-    return {view.text.rowcol(min(it.region))[0]: "".join(page(it.content)).strip() for it in there}
+    there = [phantom for phantom in view.phantoms if phantom.key == NUMBER]
+    return {
+        view.text.rowcol(min(phantom.region))[0]: "".join(page(phantom.content)).strip()
+        for phantom in there
+    }
 
 
 def _beside(view: Any) -> Tuple[Tuple[int, str], ...]:

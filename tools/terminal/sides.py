@@ -134,7 +134,7 @@ def _one_below_the_other(sides: Sides, how: Picture, beside: Beside) -> List[str
                 begin = GREEN if hunk >= 0 else DIM
                 result.append(begin + line + RESET if how.colour else line)
                 words = textwrap.wrap(" ".join(beside.get(row.right, ())), width)
-                result += [" " * how.head + it.rjust(width) for it in words]
+                result += [" " * how.head + word.rjust(width) for word in words]
     return result
 
 
@@ -231,7 +231,9 @@ def _pieces(text: str) -> Iterator[Tuple[int, str]]:
     """What is shown of the text, character by character, and where in it that stands."""
     at = 0
     for start, end, spelled in (*unseen.parts(text), (len(text), len(text), "")):
-        yield from ((it, TAB if text[it] == "\t" else text[it]) for it in range(at, start))
+        yield from (
+            (index, TAB if text[index] == "\t" else text[index]) for index in range(at, start)
+        )
         if spelled:
             yield start, spelled
         at = end

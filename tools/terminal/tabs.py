@@ -56,7 +56,7 @@ class Lines(NamedTuple):
 def listed(editor: Any) -> List[Any]:
     """The views of all tabs with text that are not of a diff. On the UI thread."""
     views = [view for window in editor.windows for view in window.views()]
-    return [it for it in views if not proposals.is_of_diff(it)]
+    return [view for view in views if not proposals.is_of_diff(view)]
 
 
 def name(view: Any) -> str:
@@ -86,7 +86,7 @@ def read(view: Any, is_wanted: bool) -> Optional[Tab]:
     notes = []
     for phantom in view.phantoms:
         words = " ".join(html_text.plain(phantom.content))
-        linked = ["[%s]" % it.text for it in clicks.in_html(phantom.content)]
+        linked = ["[%s]" % link.text for link in clicks.in_html(phantom.content)]
         said = " ".join(html_text.plain(phantom.content, with_links=False)) if linked else words
         at = _place(min(phantom.region), folds)
         notes.append((at, " ".join(filter(None, (said, *linked)))))
@@ -102,8 +102,8 @@ def read(view: Any, is_wanted: bool) -> Optional[Tab]:
         folded.count("\n", 0, _place(view.text.point(_top_row(view), 0), folds)),
         view.scrolled,
         tuple(folds),
-        tuple(it for it in clicks.links(view) if it.where == "phantom"),
-        tuple(it.trigger for it in offers[:MOST_OFFERS]),
+        tuple(link for link in clicks.links(view) if link.where == "phantom"),
+        tuple(offer.trigger for offer in offers[:MOST_OFFERS]),
         _signs(view, folded, folds),
     )
 
@@ -132,9 +132,9 @@ def tell_seen(editor: Any, id: Optional[int], part: Tuple[int, int]) -> None:
 def _signs(view: Any, folded: str, folds: List[Tuple[int, int]]) -> Mapping[int, str]:
     found: Dict[int, str] = {}
     for marks in list(view.marks.values()):
-        sign = next((SIGNS[it] for it in SIGNS if it in marks.scope.split(".")), "")
+        sign = next((SIGNS[scope] for scope in SIGNS if scope in marks.scope.split(".")), "")
         for region in marks.regions if sign else ():
-            begin, end = (_place(it, folds) for it in (min(region), max(region)))
+            begin, end = (_place(point, folds) for point in (min(region), max(region)))
             if begin and folded[begin - 1] != "\n":
                 # Only a word of the row.
                 continue
@@ -197,7 +197,7 @@ def _chunks(text: str, width: int) -> List[str]:
 
 def _disjoint(folds: Any) -> List[Tuple[int, int]]:
     found: List[Tuple[int, int]] = []
-    for begin, end in sorted((min(it), max(it)) for it in folds):
+    for begin, end in sorted((min(fold), max(fold)) for fold in folds):
         if end > begin and (not found or begin >= found[-1][1]):
             found.append((begin, end))
     return found

@@ -373,8 +373,8 @@ class Front:
             self.editor.status_message,
             "  ".join(view.status[key] for key in sorted(view.status)) if view is not None else "",
             self.editor.clipboard,
-            tuple(folder for it in self.editor.windows for folder in it.folders),
-            tuple(tabs.name(it) for it in tabs.listed(self.editor)),
+            tuple(folder for open_window in self.editor.windows for folder in open_window.folders),
+            tuple(tabs.name(tab) for tab in tabs.listed(self.editor)),
         )
 
     def _is_wanted(self, view: Any) -> bool:
@@ -428,7 +428,11 @@ class Front:
 
     def _question(self) -> Optional[Any]:
         windows = [self.editor.active_window, *self.editor.windows]
-        found = [it.question for it in windows if it is not None and it.question is not None]
+        found = [
+            window.question
+            for window in windows
+            if window is not None and window.question is not None
+        ]
         return found[0] if found else None
 
     def say_decided(self, waiting: Sequence[int]) -> None:
@@ -676,14 +680,18 @@ class Front:
             return
         commands = self.editor.commands
         found = [
-            it
-            for it in self.editor.packages.palette()
-            if all(word in it["caption"].lower() for word in words)
-            and commands.is_enabled(window, it["command"], it.get("args"))
-            and commands.is_visible(window, it["command"], it.get("args"))
+            command
+            for command in self.editor.packages.palette()
+            if all(word in command["caption"].lower() for word in words)
+            and commands.is_enabled(window, command["command"], command.get("args"))
+            and commands.is_visible(window, command["command"], command.get("args"))
         ]
         # A whole caption means that command, though others begin with it.
-        whole = [it for it in found if it["caption"].lower().split(": ")[-1].split() == words]
+        whole = [
+            command
+            for command in found
+            if command["caption"].lower().split(": ")[-1].split() == words
+        ]
         found = whole or found
 
         def chosen(index: int) -> None:
@@ -696,7 +704,7 @@ class Front:
         elif len(found) == 1:
             chosen(0)
         else:
-            captions = [it["caption"] for it in found]
+            captions = [command["caption"] for command in found]
             window.ask(captions, "command_palette:input", {"on_select": chosen})
 
     def _run_chosen(self, window: Any, entry: Any) -> None:
@@ -707,7 +715,7 @@ class Front:
             if self.current is not None and entry["command"].endswith("_" + COMMANDS[key]):
                 self.decided[self.current] = decision
         self.editor.commands.choose(window, entry["command"], entry.get("args"))
-        for fresh in [it for it in self.editor.windows if it not in before]:
+        for fresh in [candidate for candidate in self.editor.windows if candidate not in before]:
             for view in fresh.views():
                 kind = "To be looked at" if view.buffer.read_only else "To be edited"
                 self.say("%s: %s" % (kind, view.buffer.file_name))
@@ -744,7 +752,7 @@ class Front:
                 view.window.show(view.sheet)
 
         if window is not None and found:
-            rows = [tabs.row(it) for it in found]
+            rows = [tabs.row(tab) for tab in found]
             window.ask(rows, "command_palette:input", {"on_select": chosen})
         else:
             self.say("No tab is open.")
@@ -808,7 +816,7 @@ class Front:
                 self.editor.queues.ui.post(work)
 
         if links:
-            captions = [it.text for it in links]
+            captions = [link.text for link in links]
             window.ask(captions, "command_palette:input", {"on_select": chosen})
         else:
             self.say("Nothing here has a link.")

@@ -627,7 +627,7 @@ def _tool_call(made: type[Call], told: Mapping[str, Any], kind: str) -> Call:
         text_of(told, "title"),
         text_of(told, "kind"),
         text_of(told, "status"),
-        tuple(text_of(block, "text") for block, it in zip(blocks, others) if it is None),
+        tuple(text_of(block, "text") for block, other in zip(blocks, others) if other is None),
         tuple(_file_diff(each) for each in content if each.get("type") == "diff"),
         tuple(text_of(each, "path") for each in objects_of(told, "locations")),
         raw_input if isinstance(raw_input, dict) else None,

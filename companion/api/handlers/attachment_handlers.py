@@ -38,7 +38,8 @@ async def list_attachments(services: Services, inputs: Inputs) -> HandlerAnswer:
     """All attachments of the conversation, in the order of names."""
     found = await _run_in_time(_attachments_of(services, inputs).list_all)
     return HandlerAnswer(
-        "attachments_told", {"attachments": [wire.attachment_json(it) for it in found]}
+        "attachments_told",
+        {"attachments": [wire.attachment_json(attachment) for attachment in found]},
     )
 
 

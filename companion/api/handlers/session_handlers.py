@@ -245,7 +245,7 @@ def past_turn(turn: PastTurn, language: str) -> dict[str, Any]:
         "time": wire.timestamp_of(turn.time),
         "text": turn.text,
         "files": list(turn.files),
-        "attachments": [wire.attachment_json(it) for it in turn.attachments],
+        "attachments": [wire.attachment_json(attachment) for attachment in turn.attachments],
         "events": [wire.as_seed(event, language) for event in _without_pieces(turn.events)],
     }
 

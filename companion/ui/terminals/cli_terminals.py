@@ -95,7 +95,7 @@ def runs_cli(window: sublime.Window, view: sublime.View) -> bool:
     own = {program_name(command[0])} if by_command(command) is None else set()
     # "bob" is also a person's name, which is in the titles of many shells.
     named = any(
-        word in title.lower() for word in {it.command for it in CONNECTING_CLIS} - {"bob"} | own
+        word in title.lower() for word in {cli.command for cli in CONNECTING_CLIS} - {"bob"} | own
     )
     runs = by_command(words) is not None or bool(own & set(map(program_name, words)))
     return named or bool(TITLE.match(title)) or runs
