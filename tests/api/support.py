@@ -116,7 +116,7 @@ class ApiTest(unittest.TestCase):
         usual = {"Authorization": f"Bearer {server.token}", "Accept-Language": "en"}
         if body is not None:
             usual["Content-Type"] = "application/json"
-        given = {name: it for name, it in {**usual, **(headers or {})}.items() if it}
+        given = {name: value for name, value in {**usual, **(headers or {})}.items() if value}
         data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
         connection = self.open(server)
         try:

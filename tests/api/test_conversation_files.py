@@ -188,7 +188,7 @@ class Attaching(ConversationFiles):
             path = os.path.join(self.files, "attachments", damaged + ".json")
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
-            self.assertEqual([it["attachmentId"] for it in self.listed()], [sound])
+            self.assertEqual([attachment["attachmentId"] for attachment in self.listed()], [sound])
         self.assertEqual(self.upload(form()).status, 200)
         path = f"/sessions/{ID}/attachments/{damaged}"
         self.assertEqual(self.ask("DELETE", path).status, 200)
@@ -351,7 +351,7 @@ class Leaving(ConversationFiles):
         self.assertTrue(begun.wait(PATIENCE))
         client.close()
         connections = self.conversation._http._server.connections
-        wait_for(lambda: all(it.transport is None for it in connections))
+        wait_for(lambda: all(connection.transport is None for connection in connections))
         return answers
 
 

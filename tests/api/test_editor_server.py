@@ -37,7 +37,7 @@ class ServiceTest(unittest.TestCase):
     def setUp(self) -> None:
         self.root = os.path.realpath(tempfile.mkdtemp())
         self.addCleanup(shutil.rmtree, self.root, True)
-        self.bin, self.workspace = (os.path.join(self.root, it) for it in ("bin", "work space"))
+        self.bin, self.workspace = (os.path.join(self.root, name) for name in ("bin", "work space"))
         for folder in (self.bin, self.workspace):
             os.mkdir(folder)
         for name in ("node", "gemini.js"):
@@ -99,7 +99,7 @@ class ServiceTest(unittest.TestCase):
         return made.problem
 
     def threads(self) -> list[str]:
-        return [it.name for it in threading.enumerate() if it.name == NAME]
+        return [thread.name for thread in threading.enumerate() if thread.name == NAME]
 
     def get(self, made: Service, path: str) -> tuple[int, bytes]:
         if made.serving is None:

@@ -73,7 +73,7 @@ class Guarded(ApiTest):
         known = (*routes.API, *routes.page_routes(list(page_files.read_page_files())))
         paths = {route.path for route in known if route.is_open}
         self.assertEqual(
-            {it for it in paths if "." not in it}, {"/", "/status", "/healthz", "/readyz"}
+            {path for path in paths if "." not in path}, {"/", "/status", "/healthz", "/readyz"}
         )
         self.assertNotIn("/openapi.json", paths)
 
@@ -173,7 +173,7 @@ class Guarded(ApiTest):
 
     def test_it_listens_on_the_loopback_address_only(self) -> None:
         acceptors = self.server._http._acceptors
-        places = [each.getsockname()[0] for it in acceptors for each in it.sockets]
+        places = [each.getsockname()[0] for acceptor in acceptors for each in acceptor.sockets]
         self.assertEqual(places, ["127.0.0.1"])
 
     def test_pages_of_other_origins_are_refused_whatever_they_know(self) -> None:
@@ -392,7 +392,7 @@ class Limits(ApiTest):
             client.sendall(head.encode())
         told = [client.recv(4096) for client in clients]
         self.assertEqual(sum(b"HTTP/1.1 200" in each for each in told), 3, told)
-        ((refused, client),) = (it for it in zip(told, clients) if b"HTTP/1.1 503" in it[0])
+        ((refused, client),) = (pair for pair in zip(told, clients) if b"HTTP/1.1 503" in pair[0])
         self.assertIn("this token", said(refused + rest_of(client))["message"])
         for path in ("/sessions", "/tokens"):
             self.assertEqual(self.ask("GET", path, server=another).status, 200)
@@ -770,7 +770,7 @@ class Token(ApiTest):
         variables = {"XDG_CACHE_HOME": self.root, "LOCALAPPDATA": self.root}
         with mock.patch.object(sys, "platform", "linux"):
             found = [state_folder.index_folder(variables, each, []) for each in ("/a", "/b")]
-            self.assertEqual({os.path.dirname(it) for it in found},
+            self.assertEqual({os.path.dirname(path) for path in found},
                              {os.path.join(self.root, "gemini-companion-api-index")})  # fmt: skip
             self.assertEqual(len(set(found)), 2)
             self.assertEqual(state_folder.index_folder(variables, "/a", [self.root]), "")

@@ -78,7 +78,7 @@ class ListingCase(ApiTest):
     def page(self, query: str) -> tuple[list[int], str]:
         reply = self.ask("GET", "/sessions?" + query)
         self.assertEqual(reply.status, 200, reply)
-        numbers = [int(it["sessionId"], 16) for it in reply["sessions"]]
+        numbers = [int(session["sessionId"], 16) for session in reply["sessions"]]
         return numbers, reply.body.get("nextCursor", "")
 
     def pages(self, query: str, change: Any = lambda: None) -> list[int]:
@@ -94,7 +94,7 @@ class ListingCase(ApiTest):
 class Pages(ListingCase):
     def test_who_asks_for_no_page_gets_all_of_them_the_last_used_one_last(self) -> None:
         reply = self.ask("GET", "/sessions")
-        numbers = [int(it["sessionId"], 16) for it in reply["sessions"]]
+        numbers = [int(session["sessionId"], 16) for session in reply["sessions"]]
         self.assertEqual(numbers, list(range(COUNT)))
         self.assertNotIn("nextCursor", reply.body)
 
@@ -127,11 +127,11 @@ class Pages(ListingCase):
 
     def test_the_client_gives_all_of_them_or_those_with_some_words(self) -> None:
         client = Client(self.kept.url, self.kept.token)
-        told = [int(it["sessionId"], 16) for it in client.sessions()]
+        told = [int(session["sessionId"], 16) for session in client.sessions()]
         self.assertEqual(told, list(range(COUNT - 1, -1, -1)))
         with mock.patch.object(listing, "MAX_READ", 1):
-            found = [it["title"] for it in client.sessions("zerteilt-2")]
-        self.assertEqual(found, [f"Title {it}" for it in (*range(24, 19, -1), 2)])
+            found = [session["title"] for session in client.sessions("zerteilt-2")]
+        self.assertEqual(found, [f"Title {number}" for number in (*range(24, 19, -1), 2)])
 
 
 class Changing(ListingCase):
@@ -146,7 +146,7 @@ class Changing(ListingCase):
         index = self.kept.agent.conversations.index
         before = dict(index.summaries)
         used, gone = set[int](), set[int]()
-        later = max(it.last_used for it in before.values())
+        later = max(entry.last_used for entry in before.values())
 
         def change() -> None:
             nonlocal later
@@ -163,7 +163,9 @@ class Changing(ListingCase):
         found = self.pages(f"limit={chance.randrange(1, 9)}", change)
         self.assertEqual(set(range(COUNT)) - set(found) - gone, set())
         still = set(range(COUNT)) - used - gone
-        self.assertEqual([it for it in found if it in still], sorted(still, reverse=True))
+        self.assertEqual(
+            [number for number in found if number in still], sorted(still, reverse=True)
+        )
         index.summaries.clear()
         index.summaries.update(before)
 
@@ -190,7 +192,7 @@ class Search(ListingCase):
 
     def test_a_place_where_the_words_were_said_is_shown(self) -> None:
         reply = self.ask("GET", f"/sessions?q={quote('zerteilt-20')}")
-        self.assertEqual([it["excerpt"] for it in reply["sessions"]],
+        self.assertEqual([session["excerpt"] for session in reply["sessions"]],
                          ["Die Antwort ist süß und 'zerteilt-20'."])  # fmt: skip
         self.assertNotIn("excerpt", self.ask("GET", "/sessions?q=title+20")["sessions"][0])
 
@@ -269,11 +271,11 @@ class Fork(ListingCase):
         self.kept.agent.conversations.index.put_summary(summary)
         id = self.fork(50)["sessionId"]
         found = self.ask("GET", f"/sessions/{id}/attachments")["attachments"]
-        self.assertEqual([it["attachmentId"] for it in found], [one.id])
+        self.assertEqual([attachment["attachmentId"] for attachment in found], [one.id])
         self.assertEqual(self.ask("GET", f"/sessions/{id}/attachments/{one.id}").data, PNG)
         self.assertEqual(self.ask("GET", f"/sessions/{id}/turns/turn/files")["files"], [])
         listed = self.ask("GET", f"/sessions/{id_of(50)}/attachments")["attachments"]
-        self.assertEqual({it["attachmentId"] for it in listed}, {one.id, other.id})
+        self.assertEqual({attachment["attachmentId"] for attachment in listed}, {one.id, other.id})
 
     def test_there_has_to_be_such_a_turn_that_is_over(self) -> None:
         self.refused(self.fork(7, turnId="third"), 404, "TURN_NOT_FOUND")
@@ -324,7 +326,7 @@ class Compressing(ListingCase):
                 self.assertIn("Accept-Encoding", reply.headers["Vary"])
                 self.assertLess(len(reply.data), len(plain.data))
                 texts = gzip.decompress(reply.data), plain.data
-                self.assertEqual(*(re.sub(rb'"timestamp":"[^"]*"}$', b"", it) for it in texts))
+                self.assertEqual(*(re.sub(rb'"timestamp":"[^"]*"}$', b"", body) for body in texts))
 
     def long(self) -> str:
         """The id of a conversation with long texts."""
@@ -349,12 +351,12 @@ class Compressing(ListingCase):
             with self.subTest(path):
                 reply = self.ask(method, path, body, self.ACCEPTED)
                 self.assertNotIn("Content-Encoding", reply.headers)
-        compressing = {it.path for it in routes.API if it.compresses}
+        compressing = {route.path for route in routes.API if route.compresses}
         self.assertEqual(
             compressing,
             {"/sessions", "/sessions/{sessionId}/messages", "/sessions/{sessionId}/export"},
         )
-        self.assertFalse(any(it.streams for it in routes.API if it.compresses))
+        self.assertFalse(any(route.streams for route in routes.API if route.compresses))
 
     def raw(self, path: str) -> Reply:
         """The answer as it came."""
@@ -374,10 +376,12 @@ class Deleting(ListingCase):
         wanted = [id_of(number) for number in (1, 2, 3, 3)] + ["nobody"]
         reply = self.ask("POST", "/sessions/delete", {"sessionIds": wanted})
         self.assertEqual(reply["removed"], [id_of(1), id_of(3)])
-        self.assertEqual([(it["sessionId"], it["code"]) for it in reply["failed"]],
+        self.assertEqual([(failure["sessionId"], failure["code"]) for failure in reply["failed"]],
                          [(id_of(2), "SESSION_BUSY"), ("nobody", "SESSION_NOT_FOUND")])  # fmt: skip
-        self.assertEqual(self.pages("limit=100"),
-                         [it for it in range(COUNT - 1, -1, -1) if it not in (1, 3)])  # fmt: skip
+        self.assertEqual(
+            self.pages("limit=100"),
+            [index for index in range(COUNT - 1, -1, -1) if index not in (1, 3)],
+        )
         self.assertFalse(os.path.exists(self.transcripts.file_of(id_of(1)).path))
         for ids in ([], ["x"] * 1001):
             reply = self.ask("POST", "/sessions/delete", {"sessionIds": ids})

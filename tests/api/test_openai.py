@@ -236,7 +236,9 @@ class Responses(unittest.TestCase):
         with mock.patch.object(responses, "MAX_KEPT", 2):
             for id in ("a", "b", "c"):
                 kept.keep_response("one", id, [{"role": "assistant", "content": id}])
-        self.assertEqual([it["content"] for it in kept.find_messages("one", "c", "x")], ["c"])
+        self.assertEqual(
+            [message["content"] for message in kept.find_messages("one", "c", "x")], ["c"]
+        )
         for owner, id in (("one", "a"), ("other", "c")):
             with self.assertRaises(Refusal):
                 kept.find_messages(owner, id, "x")
@@ -256,7 +258,9 @@ class Responses(unittest.TestCase):
         ]
         fields = {"model": "m", "input": items, "instructions": "short"}
         chat = responses.as_chat(fields, found)
-        self.assertEqual([it["role"] for it in chat["messages"]], ["system", "assistant", "user"])
+        self.assertEqual(
+            [message["role"] for message in chat["messages"]], ["system", "assistant", "user"]
+        )
         asked = read_request(chat, ("gemini",))
         self.assertEqual(len(asked.message_files(False)), 1)
         for wrong, field in (

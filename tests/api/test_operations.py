@@ -107,8 +107,10 @@ class Figures(ApiTest):
         reply = self.ask("GET", "/metrics", server=server)
         self.assertEqual(reply.status, 200, reply)
         self.assertRegex(reply.headers["Content-Type"], "^text/plain; version=")
-        lines = [it for it in reply.data.decode().splitlines() if not it.startswith("#")]
-        return {name: float(value) for name, _blank, value in (it.rpartition(" ") for it in lines)}
+        lines = [line for line in reply.data.decode().splitlines() if not line.startswith("#")]
+        return {
+            name: float(value) for name, _blank, value in (line.rpartition(" ") for line in lines)
+        }
 
     def test_requests_are_counted_by_route_and_status(self) -> None:
         server = self.another_server()
@@ -129,9 +131,9 @@ class Figures(ApiTest):
         server = self.another_server()
         for method, path in (("GET", "/made-up"), ("BREW", "/status"), ("GET", "/a/b/c")):
             self.ask(method, path, server=server)
-        known = [it for it in self.figures(server) if 'status="40' in it]
+        known = [figure for figure in self.figures(server) if 'status="40' in figure]
         self.assertEqual(len(known), 2, known)
-        self.assertTrue(all('method="other",route="other"' in it for it in known), known)
+        self.assertTrue(all('method="other",route="other"' in figure for figure in known), known)
 
     def test_turns_and_tokens_are_counted_from_their_events(self) -> None:
         server = self.another_server()
@@ -220,7 +222,7 @@ class Log(ApiTest):
         ids = []
         for given in ("", "x" * 65, "two words", "a", "\u00e4"):
             ids.append(self.ask("GET", "/status", headers={"X-Request-Id": given}).headers)
-        told = [it["X-Request-Id"] for it in ids]
+        told = [headers["X-Request-Id"] for headers in ids]
         self.assertEqual(told[3], "a")
         self.assertEqual(len(set(told)), len(told))
         for id in (*told[:3], told[4]):

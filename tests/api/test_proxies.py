@@ -81,7 +81,7 @@ class Behind(ApiTest):
         path = os.path.join(cls.root, cls.file)
         with open(path, "w", encoding="utf-8") as new:
             new.write(cls.whole(text))
-        cls.start_proxy([path if it == "PATH" else it for it in cls.command])
+        cls.start_proxy([path if word == "PATH" else word for word in cls.command])
 
     @classmethod
     def instead(cls) -> dict[str, str]:
@@ -232,7 +232,7 @@ class Silent(ApiTest):
         path = os.path.join(self.root, f"{made.port}.conf")
         with open(path, "w", encoding="utf-8") as new:
             new.write(made.whole(text))
-        made.start_proxy([path if it == "PATH" else it for it in made.command])
+        made.start_proxy([path if word == "PATH" else word for word in made.command])
         self.addCleanup(made.doClassCleanups)
         self.port = made.port
 

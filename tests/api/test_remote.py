@@ -92,7 +92,7 @@ class Elsewhere(ApiTest):
 
     def test_it_listens_at_the_address_that_was_named(self) -> None:
         acceptors = self.server._http._acceptors
-        places = [each.getsockname()[0] for it in acceptors for each in it.sockets]
+        places = [each.getsockname()[0] for acceptor in acceptors for each in acceptor.sockets]
         self.assertEqual(places, ["0.0.0.0"])
         self.assertEqual(self.server.url, f"http://127.0.0.1:{self.server.port}")
         self.assertEqual(self.ask("GET", "/status").status, 200)
@@ -294,7 +294,7 @@ class ReadOnly(ApiTest):
         return self.ask(method, path, body, {"Authorization": f"Bearer {self.token}"})
 
     def test_it_opens_what_tells_of_conversations_events_and_status_and_no_more(self) -> None:
-        opened = {f"{it.method} {it.path}" for it in routes.API if it.scope == READ}
+        opened = {f"{route.method} {route.path}" for route in routes.API if route.scope == READ}
         self.assertEqual(
             opened,
             {
@@ -503,7 +503,7 @@ class Audited(ApiTest):
         self.ask("PUT", "/nowhere/" + "x" * 300)
         lines = self.lines(4)
         self.assertEqual(
-            [(it["token"], it["method"], it["route"], it["status"]) for it in lines],
+            [(line["token"], line["method"], line["route"], line["status"]) for line in lines],
             [
                 (None, "GET", "/sessions", 401),
                 ("full", "GET", "/sessions", 403),
@@ -599,14 +599,14 @@ class Audited(ApiTest):
                 with self.assertLogs(logger, "ERROR"):
                     answers.set()
                     self.on_loop(audit.write_all())
-        routes_told = [it["route"] for it in self.lines(3)]
+        routes_told = [line["route"] for line in self.lines(3)]
         self.assertEqual(routes_told, ["other", "/tool-confirmations", "/agents"])
 
     def test_what_was_done_last_is_written_before_the_server_ends(self) -> None:
         self.server = self.another_server(access=Access(audit_log=self.log))
         self.ask("GET", "/sessions")
         self.on_loop(self.server.stop())
-        self.assertEqual([json.loads(it)["route"] for it in self.written()], ["/sessions"])
+        self.assertEqual([json.loads(line)["route"] for line in self.written()], ["/sessions"])
 
     def test_who_comes_too_often_has_one_line_for_that(self) -> None:
         access = Access(audit_log=self.log, rate_limit=2)
@@ -616,7 +616,7 @@ class Audited(ApiTest):
         self.addCleanup(clock.stop)
         for _ in range(6):
             self.ask("GET", "/sessions")
-        self.assertEqual([it["status"] for it in self.lines(3)], [200, 200, 429])
+        self.assertEqual([line["status"] for line in self.lines(3)], [200, 200, 429])
 
 
 class Options(unittest.TestCase):

@@ -61,7 +61,9 @@ class Listing(FilesTest):
         self.assertEqual((reply.status, reply["path"]), (200, self.folder), reply)
         names = [item["name"] for item in reply["items"]]
         self.assertEqual(names, [".hidden", "A.txt", "b.txt", "sub", "ü ü.txt"])
-        self.assertEqual({it["name"]: it["type"] for it in reply["items"]}["sub"], "directory")
+        self.assertEqual(
+            {item["name"]: item["type"] for item in reply["items"]}["sub"], "directory"
+        )
         self.assertEqual(reply["items"][0]["path"], self.path(".hidden"))
 
     def test_without_a_path_it_is_the_workspace(self) -> None:
@@ -77,7 +79,7 @@ class Listing(FilesTest):
         os.mkdir(self.path("real"))
         os.symlink(self.path("real"), self.path("link"))
         os.symlink(self.path("nowhere"), self.path("broken"))
-        kinds = {it["name"]: it["type"] for it in self.list_over(self.folder)["items"]}
+        kinds = {item["name"]: item["type"] for item in self.list_over(self.folder)["items"]}
         self.assertEqual(kinds, {"real": "directory", "link": "directory", "broken": "file"})
 
     @unittest.skipUnless(sys.platform.startswith("linux"), "other systems keep names in Unicode")
@@ -227,7 +229,7 @@ class Writing(FilesTest):
         self.write_over(self.path("new"))
         mask = os.umask(0)
         os.umask(mask)
-        modes = [stat.S_IMODE(os.stat(self.path(it)).st_mode) for it in ("script", "new")]
+        modes = [stat.S_IMODE(os.stat(self.path(name)).st_mode) for name in ("script", "new")]
         self.assertEqual(modes, [0o751, 0o666 & ~mask])
 
     @unittest.skipUnless(hasattr(os, "getuid") and os.getuid() == 0, "only root gives files away")

@@ -193,7 +193,8 @@ class Keeping(TokenCase):
         token = self.give("phone", "decide", "read")
         told = self.ask("GET", "/tokens")
         self.assertEqual(
-            [(it["name"], it["scopes"]) for it in told["tokens"]], [("phone", ["read", "decide"])]
+            [(each["name"], each["scopes"]) for each in told["tokens"]],
+            [("phone", ["read", "decide"])],
         )
         folder = os.path.dirname(self.server.token_file)
         kept = b""
@@ -403,7 +404,7 @@ class OfServersWithOneFolder(TokenCase):
         self.give("shared", "read", server=other)
         with mock.patch.object(tokens, "MOMENT", 0):
             listed = self.ask("GET", "/tokens")["tokens"]
-        self.assertEqual([it["name"] for it in listed], ["shared"])
+        self.assertEqual([token["name"] for token in listed], ["shared"])
 
     def test_what_one_gives_is_withdrawn_at_the_other_which_knows_of_none(self) -> None:
         other = self.another_server(os.path.dirname(self.server.token_file))
@@ -448,10 +449,10 @@ class OfOneFile(unittest.IsolatedAsyncioTestCase):
         self.addCleanup(answers.set)
         stat = tokens.Tokens._file_state
 
-        def slow(it: tokens.Tokens) -> Any:
-            asked.append(it)
+        def slow(file: tokens.Tokens) -> Any:
+            asked.append(file)
             answers.wait(PATIENCE)
-            return stat(it)
+            return stat(file)
 
         await self.first.withdraw_token("shared", lambda: None)
         with mock.patch.object(tokens, "LOOKING", 0.01):

@@ -197,7 +197,7 @@ class Talk(ApiTest):
     def test_only_at_the_editor_is_an_agent_given_the_own_login_of_its_user(self) -> None:
         server = self.another_server(others=("claude", "opencode", "codex"))
         told = self.ask("GET", "/agents", server=server)["agents"]
-        self.assertNotIn("own-login", [kind for it in told for kind in it["authTypes"]])
+        self.assertNotIn("own-login", [kind for schemes in told for kind in schemes["authTypes"]])
         for id in ("claude", "opencode", "codex", "gemini"):
             body = {"authType": "own-login", "agent": id}
             reply = self.ask("POST", "/auth/config", body, server=server)
@@ -355,7 +355,7 @@ class Texts(unittest.TestCase):
     def test_both_languages_fill_in_the_same_values(self) -> None:
         for key, (chinese, english) in TEXTS.items():
             with self.subTest(key):
-                there, here = (set(re.findall(r"\{(\w+)\}", it)) for it in (chinese, english))
+                there, here = (set(re.findall(r"\{(\w+)\}", text)) for text in (chinese, english))
                 if key not in ("UNAUTHORIZED",):
                     self.assertLessEqual(there - {"reason"}, here | {"reason"})
                     self.assertLessEqual(here, there)

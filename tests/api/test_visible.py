@@ -40,7 +40,7 @@ class Hidden(ApiTest):
 
     def listed(self, server: Server, query: str = "") -> list[str]:
         reply = self.ask("GET", "/sessions" + query, server=server)
-        return sorted(it["sessionId"] for it in reply["sessions"])
+        return sorted(session["sessionId"] for session in reply["sessions"])
 
     def test_a_chat_is_hidden_unless_the_operator_wants_it_shown(self) -> None:
         for shows_chats, expected in ((False, [OURS]), (True, [OURS, CHATS])):
@@ -52,7 +52,7 @@ class Hidden(ApiTest):
     def test_a_page_is_full_although_chats_are_hidden(self) -> None:
         server = self.another_server(self.folder)
         reply = self.ask("GET", "/sessions?limit=1", server=server)
-        self.assertEqual([it["sessionId"] for it in reply["sessions"]], [OURS])
+        self.assertEqual([session["sessionId"] for session in reply["sessions"]], [OURS])
         self.assertNotIn("nextCursor", reply.body)
 
     def test_for_a_client_that_knows_its_id_a_hidden_one_does_not_exist(self) -> None:

@@ -42,10 +42,10 @@ def drawn(text: str, parts: tuple[Part, ...]) -> str:
 
 
 def edited(text: str, found: Typed, file: str) -> str:
-    for it in found.edits:
-        if it.file == file:
-            assert text[it.start : it.start + len(it.old)] == it.old
-            text = text[: it.start] + it.new + text[it.start + len(it.old) :]
+    for edit in found.edits:
+        if edit.file == file:
+            assert text[edit.start : edit.start + len(edit.old)] == edit.old
+            text = text[: edit.start] + edit.new + text[edit.start + len(edit.old) :]
     return text
 
 
@@ -54,7 +54,7 @@ class Shown(unittest.TestCase):
         return section_of(file_of(old, new)).text.splitlines()
 
     def test_a_file_has_a_heading_with_counts_and_its_changes_with_three_rows_around(self) -> None:
-        old = "".join(f"{it}\n" for it in range(1, 31))
+        old = "".join(f"{number}\n" for number in range(1, 31))
         new = old.replace("10\n", "ten\n").replace("20\n", "")
         expected = [
             "## a.py  +1 -2",
@@ -84,7 +84,7 @@ class Shown(unittest.TestCase):
     def test_rows_know_their_lines(self) -> None:
         sheet = sheet_of(("a\nb\nc\n", "a\nB\nc\n"))
         places = [sheet.place_of(row) for row in range(sheet.rows[-1])]
-        found = [(it.run.kind, it.row) for it in places[2:] if it.run.kind != "blank"]
+        found = [(place.run.kind, place.row) for place in places[2:] if place.run.kind != "blank"]
         expected = [(HEADING, 0), ("place", 0), (EQUAL, 0), (REMOVED, 1), (ADDED, 1), (EQUAL, 2)]
         self.assertEqual(found, expected)
         self.assertEqual(sheet.place_of(sheet.rows[-1] + 5).section, 1)
@@ -100,7 +100,7 @@ class Typing(unittest.TestCase):
     def test_an_added_row_without_line_end_stays_without(self) -> None:
         found = self.typed("y\n", "why\n")
         self.assertEqual(edited("y", found, "1"), "why")
-        self.assertEqual([it.kind for it in found.sheet.sections[2].runs][-2:], [NO_END, "blank"])
+        self.assertEqual([run.kind for run in found.sheet.sections[2].runs][-2:], [NO_END, "blank"])
 
     def test_all_added_rows_can_be_deleted_and_typed_again(self) -> None:
         found = self.typed("B\n", "")
@@ -205,8 +205,8 @@ class Random(unittest.TestCase):
                     self.assertEqual(result.sheet.text, text)
                     expected = list(texts)
                     point = run.point + start
-                    it = expected[number - 1]
-                    expected[number - 1] = it[:point] + words + it[run.point + end :]
+                    changed = expected[number - 1]
+                    expected[number - 1] = changed[:point] + words + changed[run.point + end :]
                     for each in range(len(texts)):
                         self.assertEqual(edited(texts[each], result, str(each)), expected[each])
                     sheet, texts = result.sheet, expected
@@ -236,8 +236,8 @@ class Random(unittest.TestCase):
             chance = random.Random(seed)
             present = list(sheet_of(*random_pairs(chance)).sections)
             wanted = list(sheet_of(*random_pairs(chance)).sections)
-            wanted = [chance.choice([it, *present]) for it in wanted]
-            wanted = list({it.file.id: it for it in wanted}.values())
+            wanted = [chance.choice([own, *present]) for own in wanted]
+            wanted = list({section.file.id: section for section in wanted}.values())
             chance.shuffle(wanted)
             sheet, limit = Sheet(tuple(present)), chance.choice((1, 30, 1000))
             text, steps = sheet.text, 0

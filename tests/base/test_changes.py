@@ -53,7 +53,7 @@ class Exactness(unittest.TestCase):
         self, old: str, new: str, data: st.DataObject
     ) -> None:
         before, after, changes = apart(old, new)
-        chosen = [it for it in changes if data.draw(st.booleans())]
+        chosen = [change for change in changes if data.draw(st.booleans())]
         rows, at = [], 0
         for change in changes:
             rows += before[at : change.old_start]
@@ -111,7 +111,7 @@ class Sense(unittest.TestCase):
             "def f():\n    one\n\n    two\n\ndef h():\n    new\n\n    old\n\ndef g():\n    three\n"
         )
         before, after, changes = apart(old, new + "\n    four\n")
-        self.assertEqual([it.removed for it in changes], [0])
+        self.assertEqual([change.removed for change in changes], [0])
         self.assertEqual(count_rows(changes), (5, 0))
 
     def test_a_new_file_is_one_change_and_so_is_one_that_was_emptied(self) -> None:

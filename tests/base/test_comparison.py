@@ -17,7 +17,7 @@ def heights(rows: int, fillers: list[Filler]) -> list[int]:
     """At which height each row stands, and the end."""
     found, height = [], 0
     for row in range(rows + 1):
-        height += sum(it.rows for it in fillers if it.above == row)
+        height += sum(filler.rows for filler in fillers if filler.above == row)
         found.append(height)
         height += 1
     return found

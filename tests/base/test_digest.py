@@ -54,11 +54,17 @@ class Digests(unittest.TestCase):
         found, _ = Digest(whole, digest_comparison(whole)).without_changes(dropped)
         for side, its in ((found.old, whole.old), (found.new, whole.new)):
             self.assertEqual(len(side.numbers), len(side.rows))
-            numbered = [(row, it) for row, it in zip(side.rows, side.numbers) if it is not None]
-            self.assertEqual([row for row, _ in numbered], [its.rows[it] for _, it in numbered])
-            self.assertEqual([it for _, it in numbered], sorted({it for _, it in numbered}))
-        ours = {row for it in found.changes for row in range(it.new_start, it.new_end)}
-        bare = [row for row, it in enumerate(found.new.numbers) if it is None]
+            numbered = [
+                (row, number) for row, number in zip(side.rows, side.numbers) if number is not None
+            ]
+            self.assertEqual(
+                [row for row, _ in numbered], [its.rows[number] for _, number in numbered]
+            )
+            self.assertEqual(
+                [number for _, number in numbered], sorted({number for _, number in numbered})
+            )
+        ours = {row for change in found.changes for row in range(change.new_start, change.new_end)}
+        bare = [row for row, number in enumerate(found.new.numbers) if number is None]
         for row in bare:
             # A dropped one is of the old text.
             self.assertTrue(found.new.rows[row].startswith("... ") or (dropped and row in ours))

@@ -45,13 +45,13 @@ class FileLocks(unittest.TestCase):
         self.assertTrue(second.acquire())
 
     def test_its_file_stays_until_it_is_removed(self) -> None:
-        it = self.lock()
-        it.acquire()
-        it.release()
+        lock = self.lock()
+        lock.acquire()
+        lock.release()
         self.assertTrue(os.path.exists(self.path))
-        it.acquire()
-        it.remove_file()
-        it.release()
+        lock.acquire()
+        lock.remove_file()
+        lock.release()
         self.assertFalse(os.path.exists(self.path))
 
     def test_a_killed_process_holds_nothing(self) -> None:

@@ -52,7 +52,7 @@ class Life(LoopThreadTestCase):
         states = [made.state]
         made.start()
         states.append(made.state)
-        (thread,) = (it for it in threading.enumerate() if it.name == NAME)
+        (thread,) = (each for each in threading.enumerate() if each.name == NAME)
         self.assertTrue(thread.daemon, "it keeps an editor from quitting")
         held = threading.Event()
         made.post(lambda end: held.wait(PATIENCE) and None)

@@ -34,14 +34,14 @@ def _edited(rows: list[str], who: str) -> st.SearchStrategy[list[str]]:
 class Merge(unittest.TestCase):
     @given(TEXTS, TEXTS)
     def test_a_side_that_changed_nothing_leaves_the_other_as_it_is(
-        self, base: str, it: str
+        self, base: str, side: str
     ) -> None:
-        self.assertEqual(merge_texts(base, it, base), Merged(it, ()))
-        self.assertEqual(merge_texts(base, base, it), Merged(it, ()))
+        self.assertEqual(merge_texts(base, side, base), Merged(side, ()))
+        self.assertEqual(merge_texts(base, base, side), Merged(side, ()))
 
     @given(TEXTS, TEXTS)
-    def test_what_both_changed_in_the_same_way_is_taken_once(self, base: str, it: str) -> None:
-        self.assertEqual(merge_texts(base, it, it), Merged(it, ()))
+    def test_what_both_changed_in_the_same_way_is_taken_once(self, base: str, changed: str) -> None:
+        self.assertEqual(merge_texts(base, changed, changed), Merged(changed, ()))
 
     @given(TEXTS, TEXTS, TEXTS)
     def test_every_row_that_a_side_brought_is_in_the_text(

@@ -101,7 +101,7 @@ class Lasting(unittest.TestCase):
         for _ in range(2):
             private_files.make_parents(path)
         made = [os.path.join(top, "one"), os.path.join(top, "one", "two")]
-        modes = [stat.S_IMODE(os.stat(it).st_mode) for it in (*made, top)]
+        modes = [stat.S_IMODE(os.stat(made_path).st_mode) for made_path in (*made, top)]
         self.assertEqual(modes, [0o700, 0o700, 0o755])
         self.assertFalse(os.path.exists(path))
 

@@ -138,7 +138,7 @@ class Attacks(unittest.TestCase):
                 self.assertEqual(shown_line(f"a{letter}{letter}b"), f"a<U+{code} ×2>b")
 
     def test_letters_of_a_flag_that_no_font_draws_are_spelled_out(self) -> None:
-        hidden = "".join(chr(0xE0000 + ord(it)) for it in "rmrf\x7f")
+        hidden = "".join(chr(0xE0000 + ord(letter)) for letter in "rmrf\x7f")
         self.assertEqual(show_hidden("🏴" + hidden[0]), "🏴<U+E0072>")
         self.assertTrue(show_hidden("🏴" + hidden).startswith("🏴<U+E0072>"))
 
@@ -210,10 +210,12 @@ class Prose(unittest.TestCase):
             )
             left |= set(rest)
             lost |= set(letters) - set(rest)
-        self.assertEqual({ascii(it) for it in left - {"\n", "\t"} if is_ignorable(it)}, set())
+        self.assertEqual(
+            {ascii(letter) for letter in left - {"\n", "\t"} if is_ignorable(letter)}, set()
+        )
         # Of single scripts, and what this Python does not know.
-        lost = {it for it in lost if unicodedata.category(it) not in ("Cf", "Cn")}
-        self.assertEqual({ascii(it) for it in lost if not is_ignorable(it)}, set())
+        lost = {letter for letter in lost if unicodedata.category(letter) not in ("Cf", "Cn")}
+        self.assertEqual({ascii(letter) for letter in lost if not is_ignorable(letter)}, set())
 
 
 class Properties(unittest.TestCase):

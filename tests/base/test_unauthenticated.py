@@ -27,9 +27,9 @@ class Unauthenticated(unittest.IsolatedAsyncioTestCase):
 
     async def test_as_many_as_the_limit_wait_and_one_more_ends_the_oldest(self) -> None:
         aborted = [transport.abort for _, _, transport in (self.connect(), self.connect())]
-        self.assertEqual([it.call_count for it in aborted], [0, 0])
+        self.assertEqual([call.call_count for call in aborted], [0, 0])
         self.connect()
-        self.assertEqual([it.call_count for it in aborted], [1, 0])
+        self.assertEqual([call.call_count for call in aborted], [1, 0])
         self.assertEqual(len(self.connections), 2)
 
     async def test_one_that_shows_the_token_makes_room(self) -> None:

@@ -31,8 +31,8 @@ class Kept(unittest.TestCase):
 
     def texts(self, group: str) -> list[tuple[bytes | None, bytes | None]]:
         store = self.store()
-        edits = [it for it in store.edits() if it.group == group]
-        return [(store.text(it.before), store.text(it.after)) for it in edits]
+        edits = [edit for edit in store.edits() if edit.group == group]
+        return [(store.text(edit.before), store.text(edit.after)) for edit in edits]
 
     def test_both_texts_and_what_was_said_of_an_edit_outlive_the_program(self) -> None:
         store = self.store()
@@ -54,7 +54,7 @@ class Kept(unittest.TestCase):
 
         with mock.patch.object(os, "fsync", sync):
             self.store().add_edit("turn", "/a", ONE, THREE)
-        paths = [os.path.join(self.folder, it) for it in (undo_store.LIST, *self.names())]
+        paths = [os.path.join(self.folder, name) for name in (undo_store.LIST, *self.names())]
         for status in map(os.stat, paths):
             self.assertEqual(synced.get(status.st_ino), status.st_size)
         self.assertEqual(len(paths), 3)
@@ -90,7 +90,7 @@ class Kept(unittest.TestCase):
             file.write(damaged)
         self.store().add_edit("second", "/a", TWO, ONE)
         with self.assertLogs("GeminiCompanion", "WARNING") as logs:
-            found = [it.group for it in self.store().edits()]
+            found = [edit.group for edit in self.store().edits()]
         self.assertEqual((found, len(logs.output)), (["first", "second"], 1))
         self.store().keep_edits(lambda edit: True)
         with open(os.path.join(self.folder, undo_store.LIST), "rb") as file:
@@ -117,7 +117,7 @@ class Kept(unittest.TestCase):
             store.add_edit(name, "/a", before, after)
         # A text of several edits counts once.
         store.keep_edits(lambda edit: True)
-        found = [self.texts(it)[0] for it in ("1", "2", "3")]
+        found = [self.texts(name)[0] for name in ("1", "2", "3")]
         self.assertEqual(found, [(ONE, None), (many, FOUR), (FOUR, many)])
 
     def test_of_a_text_that_is_too_large_the_digest_is_known(self) -> None:
@@ -134,10 +134,10 @@ class Kept(unittest.TestCase):
             with open(os.path.join(self.folder, name), "wb"):
                 pass
         store.keep_edits(lambda edit: edit.path != "/secret")
-        self.assertEqual([it.group for it in self.store().edits()], ["stays"])
+        self.assertEqual([edit.group for edit in self.store().edits()], ["stays"])
         self.assertEqual(self.names(), {digest_of(ONE), digest_of(TWO)})
         store.add_edit("more", "/a", TWO, ONE)
-        self.assertEqual([it.group for it in self.store().edits()], ["stays", "more"])
+        self.assertEqual([edit.group for edit in self.store().edits()], ["stays", "more"])
 
     def test_on_a_full_disk_the_texts_that_are_not_to_be_kept_go_as_well(self) -> None:
         store = self.store()
@@ -174,5 +174,5 @@ class Kept(unittest.TestCase):
         store.add_edit("gone", "/a", TWO, ONE)
         store.keep_edits(lambda edit: edit.group == "turn")
         for folder, _folders, names in os.walk(os.path.dirname(self.folder)):
-            for path in (folder, *(os.path.join(folder, it) for it in names)):
+            for path in (folder, *(os.path.join(folder, name) for name in names)):
                 self.assertEqual(stat.S_IMODE(os.stat(path).st_mode) & 0o077, 0, path)

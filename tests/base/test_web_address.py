@@ -119,13 +119,13 @@ class Addresses(unittest.TestCase):
     @unittest.skipUnless(shutil.which("node"), "needs Node.js")
     def test_no_host_differs_from_that_of_a_browsers_parser(self) -> None:
         texts = [text for text, _host in ADDRESSES.values()] + generated(1, 3000)
-        found = [web_address(it) for it in texts]
+        found = [web_address(text) for text in texts]
         for text, ours, theirs in zip(texts, found, hosts(texts)):
             if ours is not None:
                 self.assertEqual(ours.host, theirs, ascii(text))
-        urls = [it.url for it in found if it is not None]
+        urls = [address.url for address in found if address is not None]
         self.assertGreater(len(urls), 200)
-        self.assertEqual(hosts(urls), [it.host for it in found if it is not None])
+        self.assertEqual(hosts(urls), [address.host for address in found if address is not None])
 
 
 if __name__ == "__main__":

@@ -58,11 +58,13 @@ class Order(unittest.TestCase):
 
         wait_for = threading.Condition.wait_for
 
-        def wait(it: threading.Condition, is_over: Callable[[], bool], *limit: float) -> bool:
+        def wait(
+            condition: threading.Condition, is_over: Callable[[], bool], *limit: float
+        ) -> bool:
             if is_over():
                 done.append("the end")
             may_go_on.set()
-            return wait_for(it, is_over, *limit)
+            return wait_for(condition, is_over, *limit)
 
         writer = WriteBehind()
         writer.do_soon(slow)

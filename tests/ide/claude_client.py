@@ -117,7 +117,9 @@ class ClaudeClient:
 
     def notification(self, method: str) -> dict[str, Any]:
         """The params of the next notification with the method."""
-        found: dict[str, Any] = self._take(lambda it: it.get("method") == method)["params"]
+        found: dict[str, Any] = self._take(lambda message: message.get("method") == method)[
+            "params"
+        ]
         return found
 
     def _take(self, is_wanted: Any) -> dict[str, Any]:
@@ -143,7 +145,7 @@ class ClaudeClient:
         self.answer(self.begin("initialize", **params, clientInfo=client))
         self.send({"method": "notifications/initialized"})
         self.send({"method": "ide_connected", "params": {"pid": pid}})
-        asked = self._take(lambda it: it.get("method") == "roots/list")
+        asked = self._take(lambda message: message.get("method") == "roots/list")
         self.send({"id": asked["id"], "result": {"roots": [{"uri": f"file://{folder}"}]}})
 
     def open_diff(self, path: str, text: str, tab: str = "tab") -> int:

@@ -57,7 +57,7 @@ class Knowledge(CodeKnowledge):
     async def look_up(self, window_id: int, query: Query) -> Findings:
         paths: tuple[str, ...] = getattr(query, "paths", ())
         self.asked.append((window_id, paths))
-        return Findings(tuple(FoundCode(it, 2, 3, "odd", "warning") for it in paths), "us")
+        return Findings(tuple(FoundCode(path, 2, 3, "odd", "warning") for path in paths), "us")
 
 
 class ClaudeCase(WindowsTestCase):
@@ -96,7 +96,9 @@ class ClaudeCase(WindowsTestCase):
 
     def open_windows(self, **folders: str) -> None:
         """Windows by `w1`, `w2`, each with its folder."""
-        found = {int(name[1:]): (os.path.join(self.temp, it),) for name, it in folders.items()}
+        found = {
+            int(name[1:]): (os.path.join(self.temp, folder),) for name, folder in folders.items()
+        }
         self.tell(WindowsChanged(found))
         wait_for(lambda: len(self.lock().get("workspaceFolders", ())) == len(set(folders.values())))
 
@@ -120,12 +122,14 @@ class ClaudeCase(WindowsTestCase):
 
     def shown(self) -> list[tuple[int, str, str]]:
         """Window, name and text of each diff."""
-        return [(it[0], os.path.basename(it[2]), text) for it, text in self.editor.diffs.items()]
+        return [
+            (diff[0], os.path.basename(diff[2]), text) for diff, text in self.editor.diffs.items()
+        ]
 
     def decide(self, name: str, text: str | None, window_id: int = 1) -> None:
         """The user decides on the one diff of that file in the window."""
         [(_, session, path)] = [
-            it for it in self.editor.diffs if it[0] == window_id and it[2].endswith(name)
+            diff for diff in self.editor.diffs if diff[0] == window_id and diff[2].endswith(name)
         ]
         del self.editor.diffs[window_id, session, path]
         event = (
@@ -152,7 +156,9 @@ class ClaudeCase(WindowsTestCase):
         found: list[str] = []
         self.background.call(
             lambda: found.extend(
-                it.text for each in self.windows for it in each.delivery.unwritten_texts()
+                unwritten.text
+                for each in self.windows
+                for unwritten in each.delivery.unwritten_texts()
             )
         )
         return found
@@ -326,7 +332,7 @@ class Lock(ClaudeCase):
         self.background = type(self.background)(self.running)
         self.addCleanup(self.background.stop)
         with mock.patch(
-            "GeminiCompanion.companion.base.socket_handover.take_socket", lambda it: None
+            "GeminiCompanion.companion.base.socket_handover.take_socket", lambda _: None
         ):
             self.background.start()
             self.open_windows(w1="project")
@@ -375,7 +381,7 @@ class Lock(ClaudeCase):
     def test_a_file_that_cannot_be_written_is_told_until_it_can(self) -> None:
         with mock.patch.object(lock_file.private_files, "write_file", _refuse):
             self.tell(WindowsChanged({1: (self.path(""),)}))
-            wait_for(lambda: any("Claude Code" in it for it in self.editor.told))
+            wait_for(lambda: any("Claude Code" in sentence for sentence in self.editor.told))
         self.background.call(self.windows.claude.look_after)
         self.assertEqual(len(os.listdir(self.locks)), 1)
         self.assertIn("claude code", self.editor.withdrawn)
@@ -544,7 +550,7 @@ class Diffs(ClaudeCase):
         self.open_windows(w1="project", w2=inner, w3="other")
         self.cli.open_diff(self.path("a.py", inner), "new\n", "t")
         wait_for(lambda: self.shown() == [(2, "a.py", "new\n")])
-        self.tell(WindowsChanged({it: (self.path("", "project"),) for it in (1, 2, 3)}))
+        self.tell(WindowsChanged({number: (self.path("", "project"),) for number in (1, 2, 3)}))
         self.tell(FileFocused(3, self.file(9, "x.py")))
         self.cli.open_diff(self.path("b.py"), "new\n", "u")
         wait_for(lambda: (3, "b.py", "new\n") in self.shown())
@@ -605,7 +611,10 @@ class Homes(ClaudeCase):
         self.look_at("b.py", "other", 2)
         self.tell(WindowSettingsChanged(1, WindowSettings(claude_code=False)))
         wait_for(
-            lambda: [it for it in (1, 2) if "CLAUDE_CODE_SSE_PORT" in self.told[-1][it]] == [2]
+            lambda: (
+                [number for number in (1, 2) if "CLAUDE_CODE_SSE_PORT" in self.told[-1][number]]
+                == [2]
+            )
         )
         cli = self.connect()
         id = cli.open_diff(self.path("a.py"), "new\n", "t")
@@ -685,7 +694,7 @@ class Turns(unittest.IsolatedAsyncioTestCase):
         await self.diffs.open_diff(call)
 
     def shown(self) -> list[str]:
-        return [it.args[2] for it in self.workspace.diffs.open_diff.call_args_list]
+        return [call.args[2] for call in self.workspace.diffs.open_diff.call_args_list]
 
     async def begin_next(self) -> None:
         while self.begun:
@@ -901,7 +910,7 @@ class Telling(ClaudeCase):
         uri = f"file://{self.path('a b%20#é.py')}"
         for arguments in ({"uri": uri}, {}):
             [found] = texts(self.cli.call("getDiagnostics", **arguments))
-            self.assertEqual([it["uri"] for it in json.loads(found)], [uri])
+            self.assertEqual([problem["uri"] for problem in json.loads(found)], [uri])
 
     def test_a_bad_folder_does_not_end_the_connection(self) -> None:
         self.cli.send({"id": "roots", "result": {"roots": [{"uri": "file://["}]}})

@@ -72,7 +72,7 @@ class ServiceTestCase(unittest.TestCase):
 
     def start(self, *windows: int) -> None:
         self.companion.start(self.editor)
-        self.companion.post(WindowsChanged({it: (f"/{it}",) for it in windows}))
+        self.companion.post(WindowsChanged({window: (f"/{window}",) for window in windows}))
         wait_for(lambda: set(self.companion.environments) == set(windows))
 
     def files(self) -> list[str]:
@@ -86,7 +86,7 @@ class ServiceTestCase(unittest.TestCase):
         return client
 
     def threads(self) -> list[str]:
-        return [it.name for it in threading.enumerate() if it.name == "GeminiCompanion"]
+        return [thread.name for thread in threading.enumerate() if thread.name == "GeminiCompanion"]
 
     def file(self, view_id: int, name: str) -> OpenFile:
         path = os.path.join(self.temp, name)

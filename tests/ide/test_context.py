@@ -115,7 +115,9 @@ class Context(unittest.TestCase):
 
     @word("(.+) are (focused|added|selected in)")
     def happens(self, views: str, what: str) -> None:
-        for each in [f"{it}=/{it}" for it in range(15)] if "fifteen" in views else views.split():
+        for each in (
+            [f"{number}=/{number}" for number in range(15)] if "fifteen" in views else views.split()
+        ):
             view_id, _, file = each.partition("=")
             path, *more = file.split(":")
             self.now += 10 * (what == "focused")

@@ -39,7 +39,7 @@ class BookTestCase(unittest.TestCase):
         return number
 
     def texts(self, state: str) -> list[str | None]:
-        return [self.book[it].text for it in self.book.numbers_in(state)]
+        return [self.book[number].text for number in self.book.numbers_in(state)]
 
 
 class Waiting(BookTestCase):

@@ -102,7 +102,7 @@ class InAWindow(WithoutServer):
     seen = {
         r"(\w+) is called": lambda t, name: t.workspace.sessions.session_label(t.by_name[name]),
         "it waits as the last event of c:": lambda t: (
-            [it.event_id for it in t.workspace.saved_workspace(0.0).proposals]
+            [proposal.event_id for proposal in t.workspace.saved_workspace(0.0).proposals]
             == [t.by_name["c"].saved_session().last_id]
         ),
         "the diff of c is open:": lambda t: t.id_of("c") in [id for _, id, _ in t.editor.diffs],
@@ -187,26 +187,28 @@ class Alone(InLoop):
         self.assertEqual(self.book.numbers_in(DECIDED), [])
         assert session.stream is not None
         self.sessions.detach_stream(session, session.stream)
-        self.assertEqual([self.book[it].path for it in self.book.numbers_in(DECIDED)], paths)
+        self.assertEqual(
+            [self.book[number].path for number in self.book.numbers_in(DECIDED)], paths
+        )
         reader = Reader(session)
         await self.clock.advance(0)
-        told = [it["filePath"] for it in reader.received("ide/diffRejected")]
+        told = [message["filePath"] for message in reader.received("ide/diffRejected")]
         self.assertEqual(told, paths)
 
     async def test_after_a_restart_each_decision_is_told_once_under_an_id_of_its_own(self) -> None:
         # In their queue; under an id that was never given; under that of another; under none.
         event_ids = [3, 9, 3, 0]
-        numbers = [self.decide("saved", path=f"/{it}") for it in range(len(event_ids))]
+        numbers = [self.decide("saved", path=f"/{number}") for number in range(len(event_ids))]
         waiting = dict(zip(numbers, event_ids))
         self.delivery.restore_sessions([SavedSession("saved", VERSION, 5)], waiting)
         found = [self.book[number].event_id for number in numbers]
         self.assertEqual(found[0], 3)
-        self.assertEqual(found[1:], [5 + LEAP + it for it in (1, 2, 3)])
+        self.assertEqual(found[1:], [5 + LEAP + number for number in (1, 2, 3)])
         session = self.sessions.find_session("saved")
         assert session is not None
         reader = Reader(session)
         await self.clock.advance(0)
-        told = [it["filePath"] for it in reader.received("ide/diffRejected")]
+        told = [message["filePath"] for message in reader.received("ide/diffRejected")]
         self.assertEqual(told, ["/0", "/1", "/2", "/3"])
 
     async def test_a_cli_that_asks_is_given_what_was_decided_last(self) -> None:

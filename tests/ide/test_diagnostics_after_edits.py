@@ -97,7 +97,7 @@ class Case(InLoop):
     seen = {
         # Below the line that names the file.
         "the model reads": lambda t: t.read.splitlines()[1:],
-        "looks": lambda t: ["the last" if it else "one" for it in t.editor.asked],
+        "looks": lambda t: ["the last" if is_last else "one" for is_last in t.editor.asked],
     }
 
 

@@ -188,7 +188,7 @@ class WhoMayReadIt(DiscoveryTestCase):
         path = place.path(advertisement)
         self.assertEqual(data, advertisement.encode(place.cli, place.form))
         self.assertEqual(beside_it, server_file.encode_server_file(1, "/a", ""))
-        names = [os.path.basename(it) for it in (beside(path, DEAD, 1), path)]
+        names = [os.path.basename(each) for each in (beside(path, DEAD, 1), path)]
         self.assertEqual(sorted(os.listdir(self.folder)), names)
 
     @unittest.skipUnless(POSIX, "permissions of Unix")
@@ -273,11 +273,15 @@ class SeveralFolders(DiscoveryTestCase):
 
     def test_one_folder_under_two_names_holds_one_file(self) -> None:
         with mock.patch.object(discovery, "SHARED_TMPDIR", os.path.join(self.temp, ".")):
-            self.assertEqual([it.folder for it in discovery.discovery_folders()], [self.folder])
+            self.assertEqual(
+                [place.folder for place in discovery.discovery_folders()], [self.folder]
+            )
 
     def test_a_second_folder_that_is_not_there_is_not_made(self) -> None:
         with mock.patch.object(discovery, "SHARED_TMPDIR", os.path.join(self.temp, "none")):
-            self.assertEqual([it.folder for it in discovery.discovery_folders()], [self.folder])
+            self.assertEqual(
+                [place.folder for place in discovery.discovery_folders()], [self.folder]
+            )
 
     def test_what_is_wrong_with_the_second_folder_does_not_alarm_the_user(self) -> None:
         open(os.path.join(self.shared, "gemini"), "w").close()
@@ -591,10 +595,13 @@ class TheSweep(DiscoveryTestCase):
             (path,) = Publication(Advertisement(os.getpid(), port, "t")).paths
         left = [path, beside(path, os.getpid(), port)]
         removed = discovery.sweep_files(os.getppid())
-        self.assertEqual([os.path.exists(it) for it in left], [it not in removed for it in left])
-        for it in left:
-            if os.path.exists(it):
-                os.unlink(it)
+        self.assertEqual(
+            [os.path.exists(left_path) for left_path in left],
+            [left_path not in removed for left_path in left],
+        )
+        for left_path in left:
+            if os.path.exists(left_path):
+                os.unlink(left_path)
         return removed
 
     def test_what_a_dead_editor_left_goes_though_a_stranger_listens_on_its_port(self) -> None:

@@ -147,7 +147,7 @@ class WhatIsOnDisk(DiskCheckTestCase):
         "the book is saved and restored": restart,
     }
     seen = {
-        "the texts are": lambda t: [str(it).strip() for it in t.texts()],
+        "the texts are": lambda t: [str(text).strip() for text in t.texts()],
         "told of:": lambda t: len(t.said),
         "missing:": lambda t: len(t.check.missing),
         "the sentence tells the file and the command:": lambda t: (
@@ -208,7 +208,7 @@ class WhatIsOnDisk(DiskCheckTestCase):
 
     def delivery(self) -> Delivery:
         sessions = Sessions(lambda session: None)
-        return Delivery(self.book, sessions, FakeEditor(), lambda it: None, lambda: None)
+        return Delivery(self.book, sessions, FakeEditor(), lambda _: None, lambda: None)
 
     async def test_a_disk_that_never_answers_holds_up_no_other_text(self) -> None:
         self.accept("new\n", self.long_ago)
@@ -296,8 +296,8 @@ class WhatComesBack(DiskCheckTestCase):
         "it is looked again": lambda t: t.check.check_files(),
     }
     seen = {
-        "back are": lambda t: [str(it).strip() for it in t.returned],
-        "the texts are": lambda t: [str(it).strip() for it in t.texts()],
+        "back are": lambda t: [str(text).strip() for text in t.returned],
+        "the texts are": lambda t: [str(text).strip() for text in t.texts()],
         "told of:": lambda t: len(t.said),
     }
 

@@ -149,7 +149,7 @@ class Gathering(unittest.TestCase):
                 answering = threading.Thread(target=self.answer, args=(server, answer))
                 answering.start()
                 self.write(f"gemini/ide/gemini-ide-server-7-{port}.json", {"port": port})
-                (file,) = (it for it in self.gather().files if it.port == port)
+                (file,) = (each for each in self.gather().files if each.port == port)
                 self.assertEqual((file.answers, file.is_editor), (True, is_editor))
                 answering.join()
 

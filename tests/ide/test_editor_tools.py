@@ -110,7 +110,7 @@ class Server(EditorToolsCase):
 
     async def test_all_its_tools_but_one_only_read(self) -> None:
         tools = (await self.asked("tools/list", {}))["result"]["tools"]
-        writing = [it["name"] for it in tools if "annotations" not in it]
+        writing = [tool["name"] for tool in tools if "annotations" not in tool]
         self.assertEqual(writing, ["show"])
         self.assertEqual(len(tools), 7)
 

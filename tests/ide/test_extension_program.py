@@ -220,7 +220,7 @@ class Program(Hooks):
         for window in windows:
             window.is_connected = False
         self.hook(GEMINI_CLI_IDE_SERVER_PORT=str(windows[1].server_address[1]))
-        self.assertEqual([len(it.done) for it in windows], [0, 1, 0])
+        self.assertEqual([len(window.done) for window in windows], [0, 1, 0])
 
     def test_a_window_that_is_late_or_fails_may_have_done_it_so_no_other_is_asked(self) -> None:
         self.limit_hooks(2000)
@@ -229,7 +229,7 @@ class Program(Hooks):
             for window in windows:
                 window.is_late = late
             self.assertEqual(self.hook(), "{}")
-            self.assertEqual(sorted(len(it.done) for it in windows), [0, 1])
+            self.assertEqual(sorted(len(window.done) for window in windows), [0, 1])
             for window in windows:
                 window.goes_on.set()
                 window.shutdown()
@@ -468,7 +468,9 @@ class TwoWindows(Installed):
     def heard_in(self) -> list[int]:
         found: list[int] = []
         self.background.call(
-            lambda: found.extend(it.window_id for it in self.windows if it.hooks.live.all())
+            lambda: found.extend(
+                window.window_id for window in self.windows if window.hooks.live.all()
+            )
         )
         return found
 
@@ -509,7 +511,7 @@ class ToolServer(Installed):
         with open(os.path.join(self.place, "gemini-extension.json"), encoding="utf-8") as file:
             server = json.load(file)["mcpServers"]["editor"]
         self.process = subprocess.Popen(
-            [it.replace("${extensionPath}", self.place) for it in self.command(server)],
+            [part.replace("${extensionPath}", self.place) for part in self.command(server)],
             cwd=self.work,
             env={"TMPDIR": self.root, "PATH": self.path},
             stdin=subprocess.PIPE,

@@ -52,8 +52,10 @@ class GitFiles(unittest.TestCase):
         """By name; None for a file that was not there."""
         found = git_files.changed_files(tree).items()
         return {
-            os.path.relpath(path, self.folder).replace(os.sep, "/"): it.text if it.exists else None
-            for path, it in found
+            os.path.relpath(path, self.folder).replace(os.sep, "/"): file.text
+            if file.exists
+            else None
+            for path, file in found
         }
 
     def test_a_changed_file_is_known_as_it_was_and_a_new_one_as_missing(self) -> None:
@@ -89,7 +91,7 @@ class GitFiles(unittest.TestCase):
         os.remove(self.at(f".git/objects/{path[:2]}/{path[2:]}"))
         self.write("a.txt", b"1\n", THEN + 9)
         # As with a git that does not know the variable.
-        quiet = {it: git_files.QUIET[it] for it in git_files.QUIET if "LAZY" not in it}
+        quiet = {name: git_files.QUIET[name] for name in git_files.QUIET if "LAZY" not in name}
         with mock.patch.object(git_files, "QUIET", quiet):
             self.assertEqual(self.texts(tree), {})
         self.assertFalse(os.path.exists(self.at("ran")))

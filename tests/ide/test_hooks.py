@@ -95,7 +95,9 @@ class Answers(unittest.TestCase):
         settled: list[tuple[str, bool]] = []
 
         def answer(text: str) -> HookAnswer:
-            return HookAnswer(context=text, settle=(lambda it: settled.append((text[0], it)),))
+            return HookAnswer(
+                context=text, settle=(lambda is_settled: settled.append((text[0], is_settled)),)
+            )
 
         long = "b" * (MAX_CONTEXT - 10)
         whole = answer("a much longer text").with_more(answer(long)).with_more(answer("c"))
@@ -152,8 +154,10 @@ class Desk(InLoop):
             running.remove(7)
             with mock.patch.object(hook_desk, "in_thread", in_thread_slowly):
                 ended = await self.desk.forget_ended()
-        self.assertEqual([it.cli_session_id for it in ended], ["s2"])
-        self.assertEqual([(it.cli_session_id, it.pid) for it in self.desk.live.all()], [("s", 8)])
+        self.assertEqual([session.cli_session_id for session in ended], ["s2"])
+        self.assertEqual(
+            [(session.cli_session_id, session.pid) for session in self.desk.live.all()], [("s", 8)]
+        )
 
     async def test_the_last_hook_of_a_cli_that_is_forgotten_does_not_bring_it_back(self) -> None:
         process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
@@ -193,7 +197,7 @@ class Desk(InLoop):
             goes_on.set()
             await first
             await self.desk.answer_hook(GEMINI_CLI, body("BeforeAgent", prompt="x"))
-        found = {it.cli_session_id: it.mcp_session for it in self.desk.live.all()}
+        found = {session.cli_session_id: session.mcp_session for session in self.desk.live.all()}
         self.assertEqual(found, {"s": "its", "s2": ""})
 
     async def test_a_hook_for_the_window_of_its_cli_changes_nothing_in_another(self) -> None:
@@ -206,7 +210,7 @@ class Desk(InLoop):
         # No window had it: then it is heard here after all, and stays.
         await self.desk.answer_hook(GEMINI_CLI, body("BeforeAgent", prompt="x"))
         await self.desk.forget_ended()
-        self.assertEqual([it.activity for it in self.desk.live.all()], [WORKING])
+        self.assertEqual([session.activity for session in self.desk.live.all()], [WORKING])
 
     async def test_a_cli_whose_hooks_another_window_gets_is_forgotten(self) -> None:
         await self.desk.answer_hook(GEMINI_CLI, body("BeforeAgent", prompt="x"))
@@ -233,7 +237,10 @@ class Desk(InLoop):
                     GEMINI_CLI, body("BeforeAgent", session, shell, prompt="x")
                 )
                 await self.desk.forget_ended()
-        found = {it.cli_session_id: (it.pid, it.mcp_session) for it in self.desk.live.all()}
+        found = {
+            session.cli_session_id: (session.pid, session.mcp_session)
+            for session in self.desk.live.all()
+        }
         self.assertEqual(found, {"s": (os.getpid(), its.id), "unknown": (0, "")})
 
     async def test_a_process_of_another_system_is_none_of_ours(self) -> None:
@@ -278,7 +285,7 @@ class Desk(InLoop):
             told = {**body("BeforeAgent", name, prompt="x"), "pid_namespace": "pid:[1]"}
             await self.desk.answer_hook(GEMINI_CLI, told)
             await self.desk.forget_ended()
-            self.assertEqual([it.cli_session_id for it in self.desk.live.all()], [name])
+            self.assertEqual([session.cli_session_id for session in self.desk.live.all()], [name])
             await clock.advance(ABSENT + 1)
             await self.desk.forget_ended()
             self.assertEqual(len(self.desk.live.all()), name == "not connected")
@@ -347,12 +354,12 @@ class Live(unittest.TestCase):
         self.hear(body("SessionStart", "new", pid=7, source="clear"))
         self.hear(body("SessionStart", "elsewhere", pid=0, source="clear"))
         names = ["another", "unknown", "new", "elsewhere"]
-        self.assertEqual([it.cli_session_id for it in self.live.all()], names)
+        self.assertEqual([session.cli_session_id for session in self.live.all()], names)
 
     def test_a_session_that_starts_beside_others_leaves_them(self) -> None:
         self.hear(body("BeforeAgent", "one", prompt="x"))
         self.hear(body("SessionStart", "two", source="startup"))
-        self.assertEqual([it.cli_session_id for it in self.live.all()], ["one", "two"])
+        self.assertEqual([session.cli_session_id for session in self.live.all()], ["one", "two"])
 
     def test_qwen_code_asks_by_an_event_of_its_own(self) -> None:
         self.hear(

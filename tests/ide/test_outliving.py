@@ -41,7 +41,7 @@ def texts_of(saved: SavedWorkspace) -> list[str | None]:
 
 def texts(windows: Windows, window_id: int) -> tuple[tuple[str, str], ...]:
     """Path and text of what no CLI could be told of yet."""
-    return tuple(it[:2] for it in UnwrittenTexts(window_id).find_answer(windows))
+    return tuple(unwritten[:2] for unwritten in UnwrittenTexts(window_id).find_answer(windows))
 
 
 def is_free(lock: FolderLock) -> bool:
@@ -89,7 +89,10 @@ class OutlivingTestCase(InLoop):
         return {each.folders: each for each in found}
 
     def ports(self) -> dict[int, str]:
-        return {id: it["GEMINI_CLI_IDE_SERVER_PORT"] for id, it in self.environments.items()}
+        return {
+            id: environment["GEMINI_CLI_IDE_SERVER_PORT"]
+            for id, environment in self.environments.items()
+        }
 
 
 class StopsAndStarts(OutlivingTestCase):
@@ -144,7 +147,10 @@ class StopsAndStarts(OutlivingTestCase):
             await until(lambda: len(self.environments) == 2)
 
         self.run_with(step)
-        tokens = {id: it["GEMINI_CLI_IDE_AUTH_TOKEN"] for id, it in self.environments.items()}
+        tokens = {
+            id: environment["GEMINI_CLI_IDE_AUTH_TOKEN"]
+            for id, environment in self.environments.items()
+        }
         self.assertEqual(tokens, {2: "token-2", 3: "token-1"})
 
     def test_a_cli_that_found_the_earlier_one_could_find_this_one_at_whatever_port(self) -> None:
@@ -152,7 +158,7 @@ class StopsAndStarts(OutlivingTestCase):
 
         async def step(windows: Windows) -> None:
             windows.set_windows({1: ("/a",), 2: ("/new",)})
-            await until(lambda: all(it.port for it in windows.statuses()))
+            await until(lambda: all(status.port for status in windows.statuses()))
             found.extend(workspace.since for workspace in windows)
 
         found: list[float] = []
@@ -195,7 +201,7 @@ class StopsAndStarts(OutlivingTestCase):
         async def step(windows: Windows) -> None:
             with mock.patch("os.replace", side_effect=OSError(28, "No space")):
                 windows.set_windows({1: ("/a",)})
-                await until(lambda: any("No space" in it for it in self.editor.told))
+                await until(lambda: any("No space" in sentence for sentence in self.editor.told))
                 # From here on nothing changes any more.
                 await until(lambda: self.environments)
                 await until(lambda: windows.saving._timer is None)
@@ -297,7 +303,7 @@ class TwoEditors(OutlivingTestCase):
                     self.assertEqual(texts(second, 2), ())
                     (told,) = self.other.told
                     self.assertRegex(told, "uses the state folder .* not saved")
-                    self.assertEqual([it.unsaved for it in second.statuses()], [told])
+                    self.assertEqual([status.unsaved for status in second.statuses()], [told])
                     self.assertIn("Not saved for a restart", second.statuses()[0].text())
                     DiffAccepted(2, "session", "/a/b", "second\n").apply(second)
             DiffAccepted(1, "session", "/a/c", "first again\n").apply(first)
@@ -382,7 +388,7 @@ class TwoEditors(OutlivingTestCase):
             await saving.finish()
             begins.set()
             await until(ended.is_set)
-        self.assertEqual([it.id for it in self.load()[("/a",)].sessions], ["came"])
+        self.assertEqual([session.id for session in self.load()[("/a",)].sessions], ["came"])
 
     async def test_a_try_to_take_over_that_fails_is_not_the_last(self) -> None:
         with self.assertLogs("GeminiCompanion", "ERROR") as said:
@@ -442,7 +448,7 @@ class OtherWindows(OutlivingTestCase):
             second = windows.workspaces.get(2)
             asking = second and second.delivery._asking
             paths = ("/a/here", "/b/closed", "/a/other")
-            found = [asking and asking(it) for it in paths]
+            found = [asking and asking(path) for path in paths]
             self.assertEqual(found, [{"away"}, {"away"}, set()])
 
         self.run_with(step)
@@ -502,7 +508,9 @@ class WordsForAModel(OutlivingTestCase):
 
     def waiting(self, windows: Windows, window_id: int) -> list[str]:
         workspace = windows.workspaces.get(window_id)
-        return [it.text for it in workspace.words.saved_words()] if workspace is not None else []
+        return (
+            [word.text for word in workspace.words.saved_words()] if workspace is not None else []
+        )
 
     def test_it_waits_for_the_cli_in_the_same_window_after_a_restart(self) -> None:
         self.run_with(self.begin_and_take)
@@ -515,7 +523,7 @@ class WordsForAModel(OutlivingTestCase):
 
         self.run_with(step)
         self.assertEqual(self.editor.returned, [])
-        self.assertEqual([it.text for it in self.load()[("/a",)].words], ["No."])
+        self.assertEqual([word.text for word in self.load()[("/a",)].words], ["No."])
 
     def test_a_window_that_closes_as_the_editor_ends_loses_neither_it_nor_a_decision(self) -> None:
         async def step(windows: Windows) -> None:
@@ -526,7 +534,9 @@ class WordsForAModel(OutlivingTestCase):
         self.run_with(step)
         left = self.load().get(("/a",))
         assert left is not None
-        self.assertEqual(([it.text for it in left.words], texts_of(left)), (["No."], ["mine\n"]))
+        self.assertEqual(
+            ([word.text for word in left.words], texts_of(left)), (["No."], ["mine\n"])
+        )
 
     def test_another_window_gives_it_back_if_the_cli_is_not_heard_of(self) -> None:
         async def close(windows: Windows) -> None:
@@ -541,7 +551,7 @@ class WordsForAModel(OutlivingTestCase):
         later = time.time() + 2 * words_for_model.RETURN
         self.run_with(close)
         self.assertEqual(self.editor.returned, [(2, "/a/b", "No.")])
-        self.assertFalse(any(it.words for it in self.load().values()))
+        self.assertFalse(any(saved.words for saved in self.load().values()))
 
     def test_nothing_is_taken_that_would_not_outlive_a_stop(self) -> None:
         self.path = ""

@@ -98,9 +98,9 @@ class Windows(unittest.TestCase):
             ntpath, "isdir", lambda path: path == folder
         ):
             paths = [
-                it.path(Advertisement(1, 2, "t"))
-                for it in discovery_folders(folder)
-                if it.root == folder
+                place.path(Advertisement(1, 2, "t"))
+                for place in discovery_folders(folder)
+                if place.root == folder
             ]
         self.assertEqual(paths, [folder + "\\gemini\\ide\\gemini-ide-server-1-2.json"])
 
@@ -173,8 +173,10 @@ class Mapped(WithoutServer):
         self.map("TEMP=/app")
 
     def map(self, maps: str, **more: Any) -> None:
-        pairs = [it.replace("TEMP", self.temp).split("=") for it in maps.split() if "=" in it]
-        settings = WindowSettings(path_maps=PathMaps(tuple(PathMap(*it) for it in pairs)), **more)
+        pairs = [pair.replace("TEMP", self.temp).split("=") for pair in maps.split() if "=" in pair]
+        settings = WindowSettings(
+            path_maps=PathMaps(tuple(PathMap(*pair) for pair in pairs)), **more
+        )
         WindowSettingsChanged(1, settings).apply_to(self.workspace)
 
     @word(r"c asks (openDiff|closeDiff) for (.+)")
@@ -198,15 +200,17 @@ class Mapped(WithoutServer):
     @word("changes are looked at")
     def look_at_changes(self) -> None:
         self.changes: list[str] = []
-        name, it = "GEMINI_CLI_IDE_WORKSPACE_PATH", self.workspace
-        it._on_change = lambda: self.changes.append(it.advertisement.environment()[name])
+        name, workspace = "GEMINI_CLI_IDE_WORKSPACE_PATH", self.workspace
+        workspace._on_change = lambda: self.changes.append(
+            workspace.advertisement.environment()[name]
+        )
 
     def got(self, name: str) -> list[str]:
         (reader,) = self.readers[name]
         return [
-            f"{it['params']['filePath']} {it['method'][len('ide/diff') :].lower()}"
-            for it in reader.messages
-            if "filePath" in it["params"]
+            f"{message['params']['filePath']} {message['method'][len('ide/diff') :].lower()}"
+            for message in reader.messages
+            if "filePath" in message["params"]
         ]
 
     def files(self, name: str) -> list[str]:
@@ -235,8 +239,8 @@ class Mapped(WithoutServer):
         "it is an error:": lambda t: t.answer["isError"],
         "told texts:": lambda t: len(t.workspace.book.numbers_in(TOLD)),
         "saved are": lambda t: [
-            f"{it.path[len(t.temp) :]} as {it.sent_path}"
-            for it in t.workspace.saved_workspace(1.0).proposals
+            f"{proposal.path[len(t.temp) :]} as {proposal.sent_path}"
+            for proposal in t.workspace.saved_workspace(1.0).proposals
         ],
         "the folders at the changes are": lambda t: t.changes,
     }

@@ -130,7 +130,7 @@ class RestoredDiffs(WithoutServer):
     words = {"the marks are wiped off": lambda t: t.editor.orphaned.clear()}
     seen = {
         "what the editor was given of the file is": lambda t: t.editor.saved[PATH],
-        "edited are": lambda t: [it.is_edited for it in t.workspace.book.entries()],
-        "the events are": lambda t: [it.event_id for it in t.workspace.book.entries()],
+        "edited are": lambda t: [entry.is_edited for entry in t.workspace.book.entries()],
+        "the events are": lambda t: [entry.event_id for entry in t.workspace.book.entries()],
         "c is known:": lambda t: t.workspace.sessions.find_session(t.id_of("c")) is not None,
     }

@@ -367,14 +367,14 @@ class StateFile(unittest.TestCase):
 class Split(unittest.TestCase):
     def test_what_goes_elsewhere_knows_no_order_of_sessions(self) -> None:
         decided = DECISION._replace(after_session=3)
-        rest, wanted = replace(WORKSPACE, proposals=(decided,)).split(lambda it: True)
+        rest, wanted = replace(WORKSPACE, proposals=(decided,)).split(lambda _: True)
         self.assertEqual(rest.proposals, ())
         self.assertEqual(wanted, (decided._replace(after_session=0),))
 
     def test_an_open_proposal_stays_and_what_was_typed_into_it_comes_back(self) -> None:
         typed = entry("/a", OPEN, "mine", proposed="another", after_session=3)
         plain = typed._replace(path="/b", proposed=text_digest("mine"))
-        rest, (back,) = replace(WORKSPACE, proposals=(typed, plain)).split(lambda it: True)
+        rest, (back,) = replace(WORKSPACE, proposals=(typed, plain)).split(lambda _: True)
         self.assertEqual(rest.proposals, (typed._replace(text=None), plain))
         self.assertEqual(
             (back.path, back.state, back.text, back.comes_back, back.after_session),

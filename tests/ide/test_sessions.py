@@ -56,7 +56,7 @@ def number_of(name: str) -> int:
 
 
 def names_of(numbers: list[int]) -> str:
-    return ", ".join(str(it) if it < 10 else chr(it) for it in numbers) or "none"
+    return ", ".join(str(number) if number < 10 else chr(number) for number in numbers) or "none"
 
 
 def name_of(event: StreamEvent | None) -> str:
@@ -87,7 +87,7 @@ def picture(session: Session) -> tuple[SavedSession, list[StreamEvent]]:
     while event is not None:
         events.append(event)
         event = session.event_after(event.id)
-    return session.saved_session(), [it for it in events if it.number in untold(session)]
+    return session.saved_session(), [each for each in events if each.number in untold(session)]
 
 
 def restored_from(saved: tuple[SavedSession, list[StreamEvent]]) -> Session:
@@ -232,10 +232,10 @@ class OneSession(InLoop):
     }
     seen = {
         "as the stream breaks off it may have lost": lambda t: names_of(
-            [it.number for it in t.session.lose_stream(in_order=False)]
+            [event.number for event in t.session.lose_stream(in_order=False)]
         ),
         "unconfirmed are": lambda t: names_of(
-            [it.number for it in t.session.unconfirmed_decisions()]
+            [event.number for event in t.session.unconfirmed_decisions()]
         ),
         "untold are": lambda t: names_of(untold(t.session)),
         "told are": lambda t: names_of(t.told),
@@ -245,7 +245,7 @@ class OneSession(InLoop):
     async def test_events_come_in_order_with_ids_that_count_from_one(self) -> None:
         stream = self.session.attach_stream(None)
         self.are_sent("a, b, c")
-        events = [(it.id, name_of(it)) for it in await rest_of(stream)]
+        events = [(event.id, name_of(event)) for event in await rest_of(stream)]
         self.assertEqual(events, [(1, "a"), (2, "b"), (3, "c")])
 
     async def test_a_waiting_stream_wakes_when_something_is_sent_and_when_it_is_ended(self) -> None:
@@ -276,7 +276,7 @@ class OneSession(InLoop):
             send(self.session, message)
         for last, expected in ((None, messages), (1, messages[-MAX_REPLAY:])):
             found = await rest_of(self.session.attach_stream(last))
-            self.assertEqual([name_of(it) for it in found], expected)
+            self.assertEqual([name_of(event) for event in found], expected)
 
     async def test_ids_grow_over_every_crash(self) -> None:
         seen = 0
@@ -441,8 +441,8 @@ class Grace(InLoop):
         "([A-Z0-9 +*-]+) s pass": lambda t, span: t.clock.advance(eval(span, SPANS)),
     }
     seen = {
-        "ended are": lambda t: ["s" if it is t.session else it for it in t.ended],
-        "absent are": lambda t: ["s" if it is t.session else it for it in t.absent],
+        "ended are": lambda t: ["s" if session is t.session else session for session in t.ended],
+        "absent are": lambda t: ["s" if session is t.session else session for session in t.absent],
         "its stream is number": lambda t: t.streams.index(t.session.stream) + 1,
         "sessions that are open:": lambda t: len(t.sessions),
     }
@@ -466,7 +466,9 @@ class Grace(InLoop):
             for _ in range(100):
                 self.sessions.detach_stream(session, session.attach_stream(None))
             await self.clock.advance(ABSENT + 1)
-            waiting = [it for it in timers if not it.cancelled() and it.when() > loop.time()]
+            waiting = [
+                timer for timer in timers if not timer.cancelled() and timer.when() > loop.time()
+            ]
             self.assertEqual(len(waiting), 1)
             self.sessions.end_session(session.id)
             self.assertTrue(waiting[0].cancelled())

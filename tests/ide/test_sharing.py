@@ -154,7 +154,7 @@ class BadPatterns(unittest.TestCase):
                 self.assertEqual(problem_of(good), "")
 
     def test_with_one_among_them_nothing_is_told_whatever_the_others_let_through(self) -> None:
-        for bad in filter(lambda it: isinstance(it, str), self.BAD):
+        for bad in filter(lambda value: isinstance(value, str), self.BAD):
             with self.subTest(bad):
                 self.assertEqual(reason("/a.py", str(bad), "!*.py", "!**"), EXCLUDED)
 

@@ -333,7 +333,7 @@ class WhoMayTalk(TransportTestCase):
         origins = ["http://evil.example", "null", "", f"https://127.0.0.1:{self.port}"]
         origins += ["http://127.0.0.1", f"http://127.0.0.1:{self.port}.evil.example", "file://"]
         asked = [("POST", origin) for origin in origins]
-        for method, origin in (*asked, *((it, "null") for it in ("GET", "DELETE", "OPTIONS"))):
+        for method, origin in (*asked, *((name, "null") for name in ("GET", "DELETE", "OPTIONS"))):
             with self.subTest(method=method, origin=origin):
                 answer = self.client.request(method, Origin=origin)
                 self.assert_refused(answer, 403, "Origin")
@@ -1029,7 +1029,7 @@ class Streams(TransportTestCase):
                 # The next stream is as ever.
                 with self.client.stream() as stream:
                     stream.next()
-        self.assertEqual([it for it in recent.lines() if "ERROR" in it], [])
+        self.assertEqual([line for line in recent.lines() if "ERROR" in line], [])
 
     def test_a_reader_that_stalls_loses_its_stream_and_nothing_else(self) -> None:
         huge = "x" * 10_000_000
@@ -1091,9 +1091,9 @@ class TheEnd(TransportTestCase):
     def test_a_port_that_is_taken_is_said_by_an_error(self) -> None:
         @contextlib.asynccontextmanager
         async def again() -> AsyncIterator[int]:
-            sessions = Sessions(lambda it: None)
+            sessions = Sessions(lambda _: None)
             endpoint = Endpoint(
-                TOKEN, sessions, self.desk, hooks(sessions), tools(), lambda it: None
+                TOKEN, sessions, self.desk, hooks(sessions), tools(), lambda _: None
             )
             with self.assertRaises(OSError):
                 async with endpoint.listen_on(self.port):

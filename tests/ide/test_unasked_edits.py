@@ -146,8 +146,9 @@ class Hearing(InLoop):
 
     def edits(self) -> list[str]:
         return [
-            f"{os.path.relpath(it.path, self.folder)} from {_said(it.before)} to {_said(it.after)}"
-            for it in self.shown
+            f"{os.path.relpath(edit.path, self.folder)} from {_said(edit.before)}"
+            f" to {_said(edit.after)}"
+            for edit in self.shown
         ]
 
     def set(self, name: str, value: Any) -> None:
@@ -169,8 +170,8 @@ class Hearing(InLoop):
     }
     seen = {
         "shown are": lambda t: t.edits(),
-        "the turns are": lambda t: len({it.turn for it in t.shown}),
-        "the prompts are": lambda t: [it.prompt for it in t.shown],
+        "the turns are": lambda t: len({edit.turn for edit in t.shown}),
+        "the prompts are": lambda t: [edit.prompt for edit in t.shown],
         "it asks:": lambda t: t.answer.asks,
         "the model hears": lambda t: t.answer.context.replace(t.folder + os.sep, ""),
     }
@@ -323,7 +324,7 @@ class Shown(Hearing):
             await self.prompted("again")
             heard.append(self.answer.context)
             self.assertLessEqual(len(heard[-1]), MAX_CONTEXT)
-        self.assertEqual([sum(it in each for each in heard) for it in paths], [1] * 100)
+        self.assertEqual([sum(path in each for each in heard) for path in paths], [1] * 100)
 
     async def test_of_very_many_tools_without_an_end_the_newest_are_remembered(self) -> None:
         for number in range(unasked_edits.MAX_TOOLS + 1):
@@ -351,7 +352,7 @@ class Shown(Hearing):
         old, unknown = "x" * 10, unasked_edits.NOT_KNOWN
         expected = [unknown, unknown, old, old]
         self.assertEqual(
-            self.edits(), [f"{it} from {was} to new" for it, was in zip(names, expected)]
+            self.edits(), [f"{name} from {was} to new" for name, was in zip(names, expected)]
         )
 
     async def test_of_very_many_files_of_a_turn_the_newest_are_compared(self) -> None:
@@ -363,14 +364,14 @@ class Shown(Hearing):
             for name in "abc":
                 self.hold(name, "new")
             await self.tool("run", "cmd", "ends")
-        self.assertEqual(sorted(it[0] for it in self.edits()), ["b", "c"])
+        self.assertEqual(sorted(edit[0] for edit in self.edits()), ["b", "c"])
 
     async def test_a_command_is_known_by_its_beginning(self) -> None:
         self.hold("a.py", "old")
         self.open("a.py")
         command = "x" * hook_events.MAX_SUBJECT
         await self.tool("run", command + "1", "begins")
-        ((running,),) = ([*it.before] for it in self.unasked._turns.values())
+        ((running,),) = ([*turn.before] for turn in self.unasked._turns.values())
         self.assertEqual(running, command)
         self.hold("a.py", "new")
         await self.tool("run", command + "1", "ends")
@@ -387,8 +388,8 @@ class Shown(Hearing):
         for name in ("known", "mine", "new"):
             self.hold(name, "two")
         await self.tool("run", "cmd", "ends")
-        found = {os.path.basename(it.path): it.before for it in self.shown}
-        texts = {name: it.text if it.exists else None for name, it in found.items()}
+        found = {os.path.basename(edit.path): edit.before for edit in self.shown}
+        texts = {name: before.text if before.exists else None for name, before in found.items()}
         self.assertEqual(texts, {"known": "one", "mine": "mine", "new": None})
 
     async def test_a_path_of_the_cli_is_shown_as_the_editors(self) -> None:

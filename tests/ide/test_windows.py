@@ -80,7 +80,7 @@ class WindowsTestCase(unittest.TestCase):
 
     def set_windows(self, *windows: int, **more: Any) -> None:
         """These windows, each with one folder, once all of them can be found."""
-        self.tell(WindowsChanged({it: (f"/{it}",) for it in windows}))
+        self.tell(WindowsChanged({window: (f"/{window}",) for window in windows}))
         wait_for(lambda: set(self.told[-1]) == set(windows))
         wait_for(lambda: len(self.workspaces()) == len(windows))
 
@@ -94,7 +94,7 @@ class WindowsTestCase(unittest.TestCase):
 
     def workspaces(self) -> list[str]:
         """What the discovery files say."""
-        return sorted(it["workspacePath"] for it in discovery_files(self.folder).values())
+        return sorted(file["workspacePath"] for file in discovery_files(self.folder).values())
 
     def client(self, window_id: int) -> Client:
         environment = self.told[-1][window_id]
@@ -140,7 +140,7 @@ class Lifetime(WindowsTestCase):
                 body = {"pid": os.getpid(), "version": "1", "input": told}
                 answer = ExtensionClient(client.port, key).post("/hooks", body)
                 self.assertEqual((answer.status, answer.is_signed), (200, True))
-            wait_for(lambda: [it.activity.value for it in self.live()] == ["done"])
+            wait_for(lambda: [session.activity.value for session in self.live()] == ["done"])
         saves.assert_not_called()
 
     def live(self) -> tuple[LiveCli, ...]:
@@ -152,7 +152,7 @@ class Lifetime(WindowsTestCase):
         self.set_windows(1, 2)
         environments = self.told[-1]
         for name in ("GEMINI_CLI_IDE_SERVER_PORT", "GEMINI_CLI_IDE_AUTH_TOKEN"):
-            self.assertEqual(len({it[name] for it in environments.values()}), 2)
+            self.assertEqual(len({environment[name] for environment in environments.values()}), 2)
         self.assertEqual(self.workspaces(), ["/1", "/2"])
         self.assertEqual(environments[2]["GEMINI_CLI_IDE_WORKSPACE_PATH"], "/2")
 
@@ -292,8 +292,8 @@ class Events(WindowsTestCase):
 
     def test_the_status_has_every_window(self) -> None:
         statuses = self.statuses()
-        self.assertEqual([it.window_id for it in statuses], [1, 2])
-        self.assertEqual([it.folders for it in statuses], [("/1",), ("/2",)])
+        self.assertEqual([status.window_id for status in statuses], [1, 2])
+        self.assertEqual([status.folders for status in statuses], [("/1",), ("/2",)])
 
 
 class StartAndFailure(WindowsTestCase):
@@ -399,14 +399,14 @@ class ADiskThatRefuses(unittest.TestCase):
         path = os.path.join(obstacle, "GeminiCompanion", "state.json")
 
         async def run() -> None:
-            it = Windows(editor, PID, lambda environments: None, path)
-            running = asyncio.ensure_future(it.run(lambda: it.set_windows({1: ("/1",)})))
+            windows = Windows(editor, PID, lambda environments: None, path)
+            running = asyncio.ensure_future(windows.run(lambda: windows.set_windows({1: ("/1",)})))
             await until(lambda: editor.told)
-            it.set_windows({1: ("/2",)})
-            it._note_change()
-            saving = it.saving
+            windows.set_windows({1: ("/2",)})
+            windows._note_change()
+            saving = windows.saving
             await until(lambda: not saving._timer and saving._writing and saving._writing.done())
-            it.stop()
+            windows.stop()
             await running
 
         with mock.patch("GeminiCompanion.companion.ide.saving.SAVE_DELAY", 0.01):
@@ -422,13 +422,13 @@ class ADiskThatRefuses(unittest.TestCase):
         path = os.path.join(obstacle, "state.json")
 
         async def run() -> None:
-            it = Windows(editor, PID, lambda environments: None, path)
-            running = asyncio.ensure_future(it.run(lambda: it.set_windows({1: ("/1",)})))
+            windows = Windows(editor, PID, lambda environments: None, path)
+            running = asyncio.ensure_future(windows.run(lambda: windows.set_windows({1: ("/1",)})))
             await until(lambda: editor.told)
             os.remove(obstacle)
             # Nothing changes meanwhile that would be saved for its own sake.
             await until(lambda: os.path.exists(path))
-            it.stop()
+            windows.stop()
             await running
 
         with mock.patch("GeminiCompanion.companion.ide.saving.SAVE_DELAY", 0.01):

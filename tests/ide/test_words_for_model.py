@@ -109,7 +109,7 @@ class WordsCase(InLoop):
 
     words = {
         r"(\w) is killed": lambda t, name: (
-            t.live.forget([it for it in t.live.all() if it.pid == PIDS[name]]),
+            t.live.forget([session for session in t.live.all() if session.pid == PIDS[name]]),
             t.running.discard(PIDS[name]),
         ),
         "no turn is known": lambda t: setattr(t, "knows_turns", False),
@@ -123,7 +123,7 @@ class WordsCase(InLoop):
         "given back is": lambda t: [
             f"{text} for {os.path.basename(path)}" for _, path, text in t.editor.returned
         ],
-        "what waits is": lambda t: [it.text for it in t.words_for_model.saved_words()],
+        "what waits is": lambda t: [each.text for each in t.words_for_model.saved_words()],
         "they are taken:": lambda t: t.taken,
     }
 
@@ -230,7 +230,7 @@ class Bounds(WordsCase):
         for expected in (["a", "b"], ["c"], []):
             await self.prompted("c", None)
             self.assertLessEqual(len(self.read), MAX_CONTEXT)
-            self.assertEqual([it for it in "abc" if it * 3900 in self.read], expected)
+            self.assertEqual([letter for letter in "abc" if letter * 3900 in self.read], expected)
 
     async def test_too_many_for_one_cli_stay_with_the_user(self) -> None:
         await self.lives("c", "begins")
@@ -271,7 +271,7 @@ class Bounds(WordsCase):
 
         with mock.patch.object(self.editor, "return_text", slow):
             await self.look(None)
-        self.assertEqual([it[2] for it in self.editor.returned], ["one"])
+        self.assertEqual([entry[2] for entry in self.editor.returned], ["one"])
         self.assertIn("two", answers[0].context)
         self.assertNotIn("one", answers[0].context)
 

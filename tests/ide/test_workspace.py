@@ -88,14 +88,14 @@ class Context(WithoutServer):
 
     def states(self, name: str) -> list[Any]:
         (reader,) = self.readers[name]
-        return [it["workspaceState"] for it in reader.received("ide/contextUpdate")]
+        return [message["workspaceState"] for message in reader.received("ide/contextUpdate")]
 
     def look_at_clients(self) -> None:
         self.clients = tuple(client.name for client in self.workspace.status().clients)
 
     words = {
         "file ([ab]) has the focus": lambda t, name: t.focus(ord(name), name),
-        "files a to z have the focus": lambda t: [t.focus(1, it) for it in ascii_lowercase],
+        "files a to z have the focus": lambda t: [t.focus(1, letter) for letter in ascii_lowercase],
         "file ([ab]) is closed": lambda t, name: t.close_file(ord(name)),
         "something changed": lambda t: t.workspace.updates.schedule_update(),
         "the user pauses the sharing": lambda t: WindowSettingsChanged(
@@ -301,7 +301,9 @@ class Decisions(WithoutServer):
         "open sessions:": lambda t: len(t.workspace.sessions),
         r"the stream of (\w) has ended:": lambda t, name: t.readers[name][-1].ended,
         "the texts of the book are": lambda t: [
-            it.text for it in t.workspace.saved_workspace(0.0).proposals if it.text
+            proposal.text
+            for proposal in t.workspace.saved_workspace(0.0).proposals
+            if proposal.text
         ],
         "at most two decisions wait for c and d:": lambda t: (
             sum(len(untold(t.by_name[name])) for name in "cd") <= 2
@@ -348,7 +350,8 @@ class Decisions(WithoutServer):
             await self.clock.advance(0)
             self.assertEqual(len(reader.received("ide/diffAccepted")), 1)
             self.assertEqual(
-                [it[:2] for it in self.workspace.delivery.unwritten_texts()], [(path, "mine\n")]
+                [unwritten[:2] for unwritten in self.workspace.delivery.unwritten_texts()],
+                [(path, "mine\n")],
             )
             # Nobody has looked yet whether it is in its file.
             self.assertFalse(self.workspace.status().unwritten[0].is_missing)
@@ -411,7 +414,7 @@ class Decisions(WithoutServer):
         await self.clock.advance(0)
         write(path, "one\n")
         self.workspace.diffs.decide(session.id, path, "two\n")
-        await until(lambda: [it.text for it in self.workspace.book.entries()] == ["two\n"])
+        await until(lambda: [entry.text for entry in self.workspace.book.entries()] == ["two\n"])
 
     async def test_each_proposal_has_its_moment_and_the_name_of_its_cli(self) -> None:
         session = self.workspace.sessions.open_session(VERSION, "a CLI 1.0")
@@ -436,7 +439,7 @@ class Decisions(WithoutServer):
         with mock.patch.object(self.editor, "open_diff", show):
             await self.workspace.diffs.open_diff(session, PATH, "whole")
             await self.workspace.diffs.open_diff(session, PATH, TruncatedString("part"))
-        self.assertEqual([it.is_whole for it in shown], [True, False])
+        self.assertEqual([proposal.is_whole for proposal in shown], [True, False])
         (entry,) = self.workspace.saved_workspace(time.time()).proposals
         self.assertIsNone(entry.text)
 
@@ -756,7 +759,9 @@ class DiscoveryFile(Served):
         self.assertIn("should be a folder", self.editor.told[0])
         self.assertEqual(self.workspace.status().discovery_paths, ())
         environment = self.workspace.advertisement.environment()
-        port, token = (environment["GEMINI_CLI_IDE_" + it] for it in ("SERVER_PORT", "AUTH_TOKEN"))
+        port, token = (
+            environment["GEMINI_CLI_IDE_" + name] for name in ("SERVER_PORT", "AUTH_TOKEN")
+        )
         client = Client(int(port), token)
         client.initialize()
         self.assertEqual(client.call("ping")["result"], {})
@@ -815,7 +820,7 @@ class TheWholeWay(Served):
             status = self.background.call(self.workspace.status)
         self.assertEqual((status.window_id, status.port), (WINDOW, client.port))
         self.assertEqual((status.folders, status.connected, status.waiting), (("/one",), 1, 1))
-        self.assertEqual([os.path.dirname(it) for it in status.discovery_paths], [self.folder])
+        self.assertEqual([os.path.dirname(path) for path in status.discovery_paths], [self.folder])
 
 
 class TheEnd(Served):

@@ -65,7 +65,7 @@ class Reader:
         ]
 
     def received(self, method: str) -> list[Any]:
-        return [it["params"] for it in self.messages if it["method"] == method]
+        return [message["params"] for message in self.messages if message["method"] == method]
 
     async def _read(self) -> None:
         try:
@@ -82,14 +82,14 @@ class Reader:
 def decisions(messages: list[Any]) -> str:
     """What was heard, in the words of the tables."""
     found = []
-    for it in messages:
-        if it["method"] in ("ide/diffAccepted", "ide/diffRejected"):
-            params = dict(it["params"])
+    for message in messages:
+        if message["method"] in ("ide/diffAccepted", "ide/diffRejected"):
+            params = dict(message["params"])
             path, text = params.pop("filePath"), params.pop("content", None)
             heard = ["rejected" if text is None else f"accepted {text or 'nothing'}"]
             heard += [] if path == PATH else [f"for {os.path.basename(path)}"]
-            is_as_told = not params and (text is None) == (it["method"] == "ide/diffRejected")
-            found.append(" ".join(heard) if is_as_told else repr(it))
+            is_as_told = not params and (text is None) == (message["method"] == "ide/diffRejected")
+            found.append(" ".join(heard) if is_as_told else repr(message))
     return " and ".join(found) or "nothing"
 
 
@@ -190,7 +190,7 @@ class WithoutServer(FilesTestCase):
             self.by_name[name] = self.workspace.sessions.find_session(session.id) or session
 
     def name_of(self, id: str) -> str:
-        return next((name for name, it in self.by_name.items() if it.id == id), id)
+        return next((name for name, session in self.by_name.items() if session.id == id), id)
 
     def id_of(self, name: str) -> str:
         """That of a session; of one that nobody knows it is the name itself."""
@@ -198,14 +198,14 @@ class WithoutServer(FilesTestCase):
 
     @word(r"(\w+) opens a session(?: as (\w+))?")
     def opens(self, name: str, kind: str | None = None) -> None:
-        cli = next((it for it in CONNECTING_CLIS if it.id == kind), GEMINI_CLI)
+        cli = next((each for each in CONNECTING_CLIS if each.id == kind), GEMINI_CLI)
         self.by_name[name] = self.workspace.sessions.open_session(VERSION, cli=cli)
 
     @word(r"(\w+) returns(?: with (-?\d+) events unread)?")
     def returns(self, name: str, unread: str | None = None) -> None:
         """It says what it has read; or nothing."""
         known = self.readers.setdefault(name, [])
-        last = None if unread is None else max(it.last_id for it in known) - int(unread)
+        last = None if unread is None else max(reader.last_id for reader in known) - int(unread)
         known.append(self.read(self.by_name[name], last))
 
     @word(r"(\w+) proposes(?: (\w+))?(?: for (\S+))?")
@@ -280,24 +280,25 @@ class WithoutServer(FilesTestCase):
         "all are looked after": lambda t: t.workspace.check_for_changes(),
         "a moment passes": lambda t: t.clock.advance(0),
         r"the user heard (\d) sentences?(?: of (.+))?": lambda t, count, part: t.assertEqual(
-            [part in it if part else True for it in t.editor.told], [True] * int(count)
+            [part in sentence if part else True for sentence in t.editor.told], [True] * int(count)
         ),
     }
     seen: dict[str, Callable[..., Any]] = {
         # Decisions.
         r"(\w+) heard": lambda t, name: decisions(
-            [it for reader in t.readers[name] for it in reader.messages]
+            [message for reader in t.readers[name] for message in reader.messages]
         ),
         # The open files of each context, several with a +; `-` for none.
         r"(\w+) was shown": lambda t, name: [
-            "+".join(it) or "-" for reader in t.readers[name] for it in reader.contexts()
+            "+".join(paths) or "-" for reader in t.readers[name] for paths in reader.contexts()
         ],
         "the book holds": lambda t: list(map(entry_words, t.workspace.book.entries())),
         "unwritten are": lambda t: [
-            it.text if it.path == PATH else it.path for it in t.workspace.delivery.unwritten_texts()
+            unwritten.text if unwritten.path == PATH else unwritten.path
+            for unwritten in t.workspace.delivery.unwritten_texts()
         ],
         "what counts as unwritten is": lambda t: sum(
-            it.is_missing for it in t.workspace.unwritten_texts()
+            unwritten.is_missing for unwritten in t.workspace.unwritten_texts()
         ),
         # Each as text of CLI, in the order in which they came.
         "the diffs are": lambda t: [

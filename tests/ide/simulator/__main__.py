@@ -64,7 +64,7 @@ def _some(seeds: range) -> tuple[Counter[str], list[Any]]:
         for seed in seeds:
             ledger = harness.run(seed).ledger
             counts.update(ledger.counts)
-            found += [[seed, *it] for it in ledger.violations]
+            found += [[seed, *violation] for violation in ledger.violations]
     return counts, found
 
 
@@ -72,8 +72,13 @@ def _side_by_side(seeds: range, jobs: int) -> tuple[Counter[str], list[Any]]:
     """The same, in several processes."""
     command = [sys.executable, "-m", "tests.ide.simulator", "--json"]
     parts = [seeds[start::jobs] for start in range(jobs)]
-    options = [["--from", str(it[0]), "--step", str(jobs), "--seeds", str(len(it))] for it in parts]
-    children = [subprocess.Popen(command + it, stdout=subprocess.PIPE) for it in options]
+    options = [
+        ["--from", str(part_seeds[0]), "--step", str(jobs), "--seeds", str(len(part_seeds))]
+        for part_seeds in parts
+    ]
+    children = [
+        subprocess.Popen(command + arguments, stdout=subprocess.PIPE) for arguments in options
+    ]
     counts: Counter[str] = Counter()
     found: list[Any] = []
     for child in children:

@@ -133,7 +133,7 @@ class Ledger:
         elif content:
             self._accepted(note, content)
         elif waiter is not None:
-            if any(self._is_for_another_session(note, it) for it in self.proposals):
+            if any(self._is_for_another_session(note, proposal) for proposal in self.proposals):
                 self.counts["mixed up by the CLI"] += 1
             else:
                 self._rejected(cli, waiter.proposal)
@@ -243,8 +243,8 @@ class Ledger:
         else:
             wire_now = note.wire if note is not None else None
             sure = [
-                it
-                for at, it, wire in before
+                how_before
+                for at, how_before, wire in before
                 if not (wire and _may_be_lost(wire, how) or self.is_excused(at))
                 and not self._came_back(self.origin[text], at, wire_now)
             ]
@@ -279,13 +279,17 @@ class Ledger:
     def _check_waiter(self, cli: Any, proposal: Proposal) -> None:
         if _is_open(self.world, proposal) or cli.client.token != proposal.token:
             return
-        is_same = any(it.session_id == proposal.session_id for it in cli.clients if it.is_streaming)
+        is_same = any(
+            client.session_id == proposal.session_id
+            for client in cli.clients
+            if client.is_streaming
+        )
         moments = [at for at, _ in proposal.decisions] + [proposal.at]
         if any(self.is_excused(at) for at in moments):
             self.counts["excused"] += 1
             return
         detail = f"{cli} waits on {proposal.text!r} of {proposal.path}"
-        others = {it for it, token in self.known if token == proposal.token} - {cli.number}
+        others = {number for number, token in self.known if token == proposal.token} - {cli.number}
         if others and not is_same:
             # Which of several CLIs has come back, nobody can know.
             self.counts["nobody knows whose"] += 1
@@ -316,7 +320,7 @@ class Ledger:
 
     def _is_waiting(self, proposal: Proposal) -> bool:
         text = proposal.decisions[-1][1] if proposal.decisions else None
-        ways = [it for (_, each), found in self._handed.items() if each == text for it in found]
+        ways = [way for (_, each), found in self._handed.items() if each == text for way in found]
         return bool(text) and all(wire and _may_be_lost(wire, how) for _, how, wire in ways)
 
     def check_texts(self) -> None:
@@ -356,7 +360,9 @@ class Ledger:
     def _is_set_aside(self, text: str) -> bool:
         """Whether a clock that was set far ahead made it too old, and its file is kept."""
         files = self.world.disk.files.items()
-        return any(it.endswith(".unread") and text.strip() in str(file.data) for it, file in files)
+        return any(
+            path.endswith(".unread") and text.strip() in str(file.data) for path, file in files
+        )
 
     def is_excused(self, at: float) -> bool:
         """Whether a kill came too soon afterwards, or before the disk took anything again."""
@@ -409,4 +415,4 @@ def _is_overtaken(proposal: Proposal, older: Proposal, text: str | None) -> bool
 
 
 def _is_open(world: World, proposal: Proposal) -> bool:
-    return any(world.ledger.origin.get(it.text) is proposal for it in world.scene.diffs())
+    return any(world.ledger.origin.get(diff.text) is proposal for diff in world.scene.diffs())

@@ -236,7 +236,7 @@ class VirtualOs:
     remove = unlink
 
     def scandir(self, folder: str) -> Iterator[Any]:
-        names = [it for it in self._disk().files if os.path.dirname(it) == folder]
+        names = [file for file in self._disk().files if os.path.dirname(file) == folder]
         for path in names:
             yield SimpleNamespace(
                 path=path, name=os.path.basename(path), stat=lambda path=path, **_: self.stat(path)

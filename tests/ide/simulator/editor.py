@@ -366,7 +366,7 @@ class Scene:
             companion.post(events.DiffEdited(*where, diff.text))
 
     def _is_here(self, diff: Diff) -> bool:
-        return any(diff is it for it in self.diffs())
+        return any(diff is each for each in self.diffs())
 
     def decide(self, diff: Diff, how: str) -> None:
         """`how` is accept, reject or close (the tab)."""
@@ -444,7 +444,9 @@ class Companion:
         """Path and text of what the user finds kept."""
         if self.windows is None or self.is_over:
             return ()
-        return tuple(it[:2] for it in UnwrittenTexts(window_id).find_answer(self.windows))
+        return tuple(
+            unwritten[:2] for unwritten in UnwrittenTexts(window_id).find_answer(self.windows)
+        )
 
     def withdraw(self, window_id: int, path: str, text: str) -> bool:
         if self.windows is None or self.is_over:

@@ -64,7 +64,7 @@ class Faults:
             what.cut()
         if self.happens("CLI dies at a point"):
             process = what.client if isinstance(what, Wire) else what.process
-            self._soon(next(it for it in self.world.clis if it.process == process).die)
+            self._soon(next(cli for cli in self.world.clis if cli.process == process).die)
         if self.happens("killed at a point"):
             self._soon(self.world.crash)
 

@@ -88,16 +88,22 @@ class Harness:
         """The core's modules see the present world as long as the block runs."""
         os_here = VirtualOs(lambda: self.world.disk, self._pid, self._runs)
         stand_ins: dict[str, Callable[[Any], Any]] = {
-            "time": lambda it: self._time if it is time else it,
-            "os": lambda it: os_here if it is os else it,
-            "in_thread": lambda it: self._in_thread if it is background.in_thread else it,
-            "FolderLock": lambda it: partial(
+            "time": lambda genuine: self._time if genuine is time else genuine,
+            "os": lambda genuine: os_here if genuine is os else genuine,
+            "in_thread": lambda genuine: (
+                self._in_thread if genuine is background.in_thread else genuine
+            ),
+            "FolderLock": lambda _genuine: partial(
                 Lock, lambda: self.world.disk, lambda: self.world.loop.dead
             ),
-            "Endpoint": lambda it: Endpoint,
-            "Publication": lambda it: _Publication,
-            "uuid": lambda it: SimpleNamespace(uuid4=lambda: SimpleNamespace(hex=self._token(16))),
-            "secrets": lambda it: SimpleNamespace(token_urlsafe=self._token, token_hex=self._token),
+            "Endpoint": lambda _genuine: Endpoint,
+            "Publication": lambda _genuine: _Publication,
+            "uuid": lambda _genuine: SimpleNamespace(
+                uuid4=lambda: SimpleNamespace(hex=self._token(16))
+            ),
+            "secrets": lambda _genuine: SimpleNamespace(
+                token_urlsafe=self._token, token_hex=self._token
+            ),
         }
         here = (context._now_in_milliseconds, os_here.path.isfile, str)
         patches: list[Any] = [

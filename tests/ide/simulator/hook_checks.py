@@ -137,7 +137,7 @@ class HookLedger:
         self.world.count("noted")
 
     def has_words_for(self, process: int) -> bool:
-        return any(it.process == process and not it.told for it in self._notes.values())
+        return any(note.process == process and not note.told for note in self._notes.values())
 
     def answered(self, wire: Wire, body: Mapping[str, Any], answer: Any, begin: Begin) -> None:
         """A hook's answer goes out, unless the connection has ended."""

@@ -122,7 +122,9 @@ class Endpoint:
 
     def has_stream_of(self, process: int) -> bool:
         wires = self.world.network.wires
-        return any(it.is_stream and (it.client, it.endpoint) == (process, self) for it in wires)
+        return any(
+            wire.is_stream and (wire.client, wire.endpoint) == (process, self) for wire in wires
+        )
 
     async def stream(self, wire: Wire, session_id: str, last_event_id: int | None) -> None:
         try:
@@ -306,7 +308,7 @@ class Network:
         """Whoever was connected with it notices. The whole editor has gone with it."""
         for port in list(self.kept):
             self._let_go(self.kept.pop(port))
-        for port in [it for it, each in self.listeners.items() if each.process == process]:
+        for port in [number for number, each in self.listeners.items() if each.process == process]:
             del self.listeners[port]
         for wire in list(self.wires):
             if process in (wire.client, wire.endpoint.process):
@@ -349,8 +351,8 @@ class Network:
 
     def ports_to(self, process: int, port: int) -> frozenset[int]:
         """What the system says of a process's connections."""
-        wires = [it for it in self.wires if it.is_stream and it.client == process]
-        return frozenset(it.port for it in wires if it.endpoint.port == port)
+        wires = [wire for wire in self.wires if wire.is_stream and wire.client == process]
+        return frozenset(wire.port for wire in wires if wire.endpoint.port == port)
 
     async def open_stream(
         self, client: int, port: int, token: str, session_id: str, last_event_id: int | None

@@ -39,9 +39,9 @@ class Sentences:
 
     def decided(self, proposal: Proposal, text: str | None) -> None:
         wires = tuple(
-            it
-            for it in self.world.network.wires
-            if it.is_stream and it.session_id == proposal.session_id
+            wire
+            for wire in self.world.network.wires
+            if wire.is_stream and wire.session_id == proposal.session_id
         )
         companion = self.world.scene.companion
         process = companion.process if companion is not None else 0
@@ -64,7 +64,7 @@ class Sentences:
 
     def _lost_at(self, made: Made) -> float | None:
         """When the last of the session's streams was over; None if one is not."""
-        moments = [it.over_at for it in made.wires]
+        moments = [wire.over_at for wire in made.wires]
         return None if None in moments else max([made.at, *moments])  # type: ignore[type-var]
 
     def _is_settled(self, made: Made) -> bool:
@@ -74,9 +74,13 @@ class Sentences:
         asked = proposal.session_id, proposal.path
         return (
             ledger.was_told(proposal, made.at)
-            or (made.text is None and any(asked in it.carried for it in made.wires))
+            or (made.text is None and any(asked in wire.carried for wire in made.wires))
             or proposal.token in ledger.closed
-            or any(it.at > proposal.at for it in ledger.proposals if _is_for_same(it, proposal))
+            or any(
+                other.at > proposal.at
+                for other in ledger.proposals
+                if _is_for_same(other, proposal)
+            )
         )
 
     def _check_said(self, made: Made, lost: float) -> None:

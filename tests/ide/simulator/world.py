@@ -144,7 +144,7 @@ class World:
         # Not everything happens in every run.
         for action in (self._crash_soon, self._reload, self._quit, self._close_window):
             if self.random.random() < 0.5:
-                actions = [it for it in actions if it != action]
+                actions = [other for other in actions if other != action]
         for _ in range(count):
             await asyncio.sleep(self.random.choice((0.003, 0.1, 0.4, 1.0, 2.0)))
             if self.haste.random() < self.holds:
@@ -208,7 +208,7 @@ class World:
                 self.loop.later(0, self.haste.random() * 0.005, proposal.cli.die)
                 self.loop.later(0, self.haste.random() * 0.003, self.loop.hold_up, 0.02)
                 await asyncio.sleep(self.haste.random() * 0.003)
-                if not any(diff is it for it in self.scene.diffs()):
+                if not any(diff is each for each in self.scene.diffs()):
                     return
             if how != "close":
                 self.say(diff, how == "accept")
@@ -234,7 +234,7 @@ class World:
         """The user undoes an edit that was made without asking."""
         companion, found = (
             self.scene.companion,
-            [it for it in sorted(self.disk.files) if "/own" in it],
+            [name for name in sorted(self.disk.files) if "/own" in name],
         )
         if companion is None or self.scene.is_gone or not found:
             return
@@ -348,7 +348,11 @@ class World:
         companion = self.scene.companion
         if companion is None:
             return
-        found = [(id, *it) for id in self.scene.windows for it in sorted(companion.undelivered(id))]
+        found = [
+            (id, *unread)
+            for id in self.scene.windows
+            for unread in sorted(companion.undelivered(id))
+        ]
         if found and not self.scene.is_gone:
             window_id, path, text = self.random.choice(found)
             if self.random.random() < 0.5:
