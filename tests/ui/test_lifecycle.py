@@ -106,8 +106,7 @@ class Lifecycle(AdapterTestCase):
         plugin.plugin_unloaded()
         yield cli.stream_ended.is_set
         plugin.plugin_loaded()
-        yield lambda: plugin._host.environment_of(self.window)
-        self.assertEqual(plugin._host.environment_of(self.window), before)
+        yield lambda: plugin._host.environment_of(self.window) == before
         cli.resume()
         yield cli.connected
         right.run_command("append", {"characters": "mine\n"})
