@@ -10,11 +10,12 @@ from ...edits.ledger import EditLedger
 from ..review.accepting import Accepting, about_diff
 from ..review.actions import Actions
 from ..review.conflicts import Conflicts
-from ..review.diff_decisions import DiffDecisions, MadeEditDecider, ProposalDecider
+from ..review.diff_decisions import DiffDecisions
+from ..review.diff_kinds import CHAT, GIVEN_BACK, SESSION, kind_of
 from ..review.history import EditHistory, open_windows
 from ..review.notes import Notes
 from ..review.open_diffs import asked_edits
-from ..review.owners import CliSessions, Owner, Owners, WordsToClis
+from ..review.owners import CliSessions, Owner, WordsToClis
 from ..review.queue import ReviewQueue
 from ..review.record import DiffRecord
 from ..review.returned import Returned
@@ -51,12 +52,12 @@ class ReviewParts:
         )
         self.returned = Returned(stories, messages, base.keyboard, reviews, self.words)
         sessions = CliSessions(companion, self.words)
-        self.owners = Owners(sessions, chat_edits, self.returned)
-        self.actions = Actions(companion, messages, base.keyboard, reviews, self.owners)
+        self._owners = {SESSION: sessions, CHAT: chat_edits, GIVEN_BACK: self.returned}
+        self.actions = Actions(companion, messages, base.keyboard, reviews, self._owners)
         self.accepting = Accepting(reviews, self.actions, self.conflicts, ledger, *told)
-        proposals = ProposalDecider(self.accepting, self.actions)
-        made = MadeEditDecider(self.written)
-        self.decisions = DiffDecisions(reviews, messages, proposals, made)
+        self.decisions = DiffDecisions(
+            reviews, messages, self.accepting, self.actions, self.written
+        )
         self.single_changes = SingleChanges(reviews, tell, self.decisions.reject_diff)
         self.queue = ReviewQueue(ledger, reviews, tell)
         self.unasked = Unasked(ledger, self.written, self.queue, tell)
@@ -79,8 +80,11 @@ class ReviewParts:
         self.decisions.handle_close(view)
 
     def save_typed(self, record: DiffRecord, text: str) -> None:
-        """Keep what the user has typed into a proposal."""
-        self.owners.owner_of(record).hear_typing(record, text)
+        """Keep what the user has typed into a diff; of an edit that is made already, its view does
+        so."""
+        owner = self._owners.get(kind_of(record))
+        if owner is not None:
+            owner.hear_typing(record, text)
 
     async def _load_history(self) -> None:
         await self.history.load_edits()

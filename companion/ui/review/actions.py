@@ -14,6 +14,7 @@ from .. import queues, settings
 from ..keyboard import Keyboard
 from ..user_messages import UserMessages
 from . import comments, ending, pair
+from .diff_kinds import kind_of
 from .ending import ClaimedDiff
 from .open_diffs import partner_view
 from .owners import Owners
@@ -73,7 +74,7 @@ class Actions:
         claimed = self._claim_diff(view)
         if claimed is None:
             return
-        self._owners.owner_of(claimed.record).hear_rejection(claimed, words)
+        self._owners[kind_of(claimed.record)].hear_rejection(claimed, words)
         keyboard = self._keyboard.in_window(claimed.window)
         queues.on_ui_thread(partial(ending.release_diff, claimed, keyboard))
 
@@ -101,7 +102,7 @@ class Actions:
         claimed = self._claim_diff(view) if self.can_decide() else None
         if claimed is None:
             return None
-        owner = self._owners.owner_of(claimed.record)
+        owner = self._owners[kind_of(claimed.record)]
         if accept:
             if review is not None and review.text is not None:
                 claimed = replace(claimed, text=review.text)

@@ -1,12 +1,12 @@
-"""The kinds of diffs, and all that the user reads of one that is not the same for every kind: the
-proposal of a CLI's session, the edit that a chat asks about, a proposal for which nobody waits any
-more, and an edit that is made already. A new kind is one class here, and its owner (`owners`)."""
+"""The table of the kinds of diffs, with all that differs between them: the proposal of a CLI's
+session, the edit that a chat asks about, a proposal for which nobody waits any more, and an edit
+that is made already. A new kind is a row here, and its owner (`owners`) in `parts/review_parts`."""
 
 from __future__ import annotations
 
 import time
-from abc import ABC, abstractmethod
 from dataclasses import replace
+from typing import Callable, NamedTuple
 
 import sublime
 
@@ -36,110 +36,106 @@ TAB_MERGED = (
 SAVED_TOO = "The file has unsaved changes of yours: this shows them as well, and they are saved."
 
 
-class DiffKind(ABC):
-    """What counts for a proposal, unless its kind says otherwise."""
+def _session_state(record: DiffRecord) -> str:
+    if record.is_orphaned:
+        cli = by_label(record.proposer)
+        lasts = cli is None or cli.keeps_edits
+        return (GONE if lasts else LOST).format(cli=record.proposer)
+    if not record.opened_at:
+        return f"{record.proposer} is waiting."
+    return f"{record.proposer} has been waiting since {opened_at(record)}."
 
-    # Whether its file has the edit already.
-    is_made = False
+
+def _chat_state(record: DiffRecord) -> str:
+    return ASKS_IN_CHAT.format(record.proposer, opened_at(record))
+
+
+def _returned_state(record: DiffRecord) -> str:
+    return (CUT_OFF if record.chat else RETURNED).format(record.proposer)
+
+
+def _made_state(record: DiffRecord) -> str:
+    said = WRITTEN if record.opened_at else OF_TURN
+    return said.format(record.proposer, opened_at(record))
+
+
+def _proposed_in_tab(record: DiffRecord) -> str:
+    # Only the names of several connected CLIs have a number.
+    is_usual = record.proposer == GEMINI_CLI.name
+    return "proposed" if is_usual else f"proposed by {record.client}"
+
+
+def _session_in_tab(record: DiffRecord) -> str:
+    return "proposed, CLI gone" if record.is_orphaned else _proposed_in_tab(record)
+
+
+def _proposed_in_sheet(record: DiffRecord) -> str:
+    return f"proposed by {record.proposer}"
+
+
+def _returned_in_sheet(record: DiffRecord) -> str:
+    since = "its turn has ended" if record.chat else "rejected once"
+    return f"{_proposed_in_sheet(record)}, {since}"
+
+
+def _made_by(record: DiffRecord) -> str:
+    return f"written by {record.proposer}"
+
+
+class DiffKind(NamedTuple):
+    """What counts for a proposal, unless its row says otherwise."""
+
+    # Who waits for the decision, or what it does, below the first line of the review.
+    state_sentence: Callable[[DiffRecord], str]
+    # What the name of the tab says of it, and who made the changes, in a sheet.
+    tab_state: Callable[[DiffRecord], str] = _proposed_in_tab
+    sheet_state: Callable[[DiffRecord], str] = _proposed_in_sheet
+    # Whether its file has the edit already: what is decided is done to the file, and nobody waits.
+    is_made: bool = False
     # Whether it can be released: a CLI that was interrupted tells nobody (docs/protocol.md 1.7).
-    can_be_released = False
+    can_be_released: bool = False
     # Whether whoever proposed it takes an empty text for its own one (docs/protocol.md 1.4).
-    has_no_empty_text = False
+    has_no_empty_text: bool = False
     # Whether whoever proposed it writes over the file in UTF-8.
-    writes_utf_8 = True
+    writes_utf_8: bool = True
     # Whether it is written through the file's tab.
-    is_written_in_tab = False
+    is_written_in_tab: bool = False
     # The link that refuses it; what is offered where no change is left, and what that does.
-    refusal = REJECT
-    offer = ("Reject the proposal", "{} is told that the file stays as it is.")
+    refusal: str = REJECT
+    offer: tuple[str, str] = (
+        "Reject the proposal",
+        "{} is told that the file stays as it is.",
+    )
     # What a sheet says then, and what the left side is.
-    all_dropped = "You have dropped all changes: Accept all rejects this."
-    left_side = "on disk"
+    all_dropped: str = "You have dropped all changes: Accept all rejects this."
+    left_side: str = "on disk"
     # What is said of a file that is another by now, and of one that is gone.
-    file_changed, file_gone = FILE_CHANGED, FILE_GONE
+    file_changed: str = FILE_CHANGED
+    file_gone: str = FILE_GONE
     # What is said of unsaved changes that it was made of.
-    unsaved_shown = TAB_MERGED
-
-    @abstractmethod
-    def state_sentence(self, record: DiffRecord) -> str:
-        """Who waits for the decision, or what it does, below the first line."""
-
-    def tab_state(self, record: DiffRecord) -> str:
-        """What the name of the tab says of it."""
-        # Only the names of several connected CLIs have a number.
-        is_usual = record.proposer == GEMINI_CLI.name
-        return "proposed" if is_usual else f"proposed by {record.client}"
-
-    def sheet_state(self, record: DiffRecord) -> str:
-        """Who made the changes, in a sheet."""
-        return f"proposed by {record.proposer}"
+    unsaved_shown: str = TAB_MERGED
 
 
-class SessionDiff(DiffKind):
-    """The proposal of a CLI's session, which the companion knows."""
-
-    can_be_released = True
-    has_no_empty_text = True
-
-    def state_sentence(self, record: DiffRecord) -> str:
-        if record.is_orphaned:
-            cli = by_label(record.proposer)
-            lasts = cli is None or cli.keeps_edits
-            return (GONE if lasts else LOST).format(cli=record.proposer)
-        if not record.opened_at:
-            return f"{record.proposer} is waiting."
-        return f"{record.proposer} has been waiting since {opened_at(record)}."
-
-    def tab_state(self, record: DiffRecord) -> str:
-        return "proposed, CLI gone" if record.is_orphaned else super().tab_state(record)
-
-
-class ChatDiff(DiffKind):
-    """The edit for which the agent of a chat asks permission. It writes through the file's tab."""
-
-    is_written_in_tab = True
-    unsaved_shown = SAVED_TOO
-
-    def state_sentence(self, record: DiffRecord) -> str:
-        return ASKS_IN_CHAT.format(record.proposer, opened_at(record))
-
-
-class ReturnedDiff(DiffKind):
-    """A proposal for which nobody waits any more: it was rejected, and that was taken back; or the
-    editor ended before the chat's turn did. It is written here."""
-
-    writes_utf_8 = False
-
-    def state_sentence(self, record: DiffRecord) -> str:
-        return (CUT_OFF if record.chat else RETURNED).format(record.proposer)
-
-    def sheet_state(self, record: DiffRecord) -> str:
-        since = "its turn has ended" if record.chat else "rejected once"
-        return f"{super().sheet_state(record)}, {since}"
-
-
-class MadeDiff(DiffKind):
-    """An edit that is made already: refusing it undoes it, and closing it decides nothing."""
-
-    is_made = True
-    refusal = UNDO
-    offer = ("Undo the edit", "The file becomes what it was before.")
-    all_dropped = "You have dropped all changes: Accept undoes the edit."
-    left_side = "before the edit"
-    file_changed, file_gone = CHANGED_SINCE, GONE_SINCE
-
-    def state_sentence(self, record: DiffRecord) -> str:
-        said = WRITTEN if record.opened_at else OF_TURN
-        return said.format(record.proposer, opened_at(record))
-
-    def tab_state(self, record: DiffRecord) -> str:
-        return self.sheet_state(record)
-
-    def sheet_state(self, record: DiffRecord) -> str:
-        return f"written by {record.proposer}"
-
-
-SESSION, CHAT, GIVEN_BACK, MADE = SessionDiff(), ChatDiff(), ReturnedDiff(), MadeDiff()
+# The proposal of a CLI's session, which the companion knows.
+SESSION = DiffKind(_session_state, _session_in_tab, can_be_released=True, has_no_empty_text=True)
+# The edit for which the agent of a chat asks permission. It writes through the file's tab.
+CHAT = DiffKind(_chat_state, is_written_in_tab=True, unsaved_shown=SAVED_TOO)
+# A proposal for which nobody waits any more: it was rejected, and that was taken back; or the
+# editor ended before the chat's turn did. It is written here.
+GIVEN_BACK = DiffKind(_returned_state, sheet_state=_returned_in_sheet, writes_utf_8=False)
+# An edit that is made already: refusing it undoes it, and closing it decides nothing.
+MADE = DiffKind(
+    _made_state,
+    tab_state=_made_by,
+    sheet_state=_made_by,
+    is_made=True,
+    refusal=UNDO,
+    offer=("Undo the edit", "The file becomes what it was before."),
+    all_dropped="You have dropped all changes: Accept undoes the edit.",
+    left_side="before the edit",
+    file_changed=CHANGED_SINCE,
+    file_gone=GONE_SINCE,
+)
 
 
 def kind_of(record: DiffRecord) -> DiffKind:

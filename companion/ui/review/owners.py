@@ -1,5 +1,6 @@
-"""Whoever proposed an edit, as the review knows it, a session of a CLI or the agent of a chat, or
-nobody; what they hear of the user's decision, and of the user's words about it. UI thread only.
+"""The owners of proposals: the session of a CLI, the agent of a chat, or whoever writes it where
+nobody waits any more; what they hear of the user's decision, and of the user's words about it. UI
+thread only.
 
 A CLI accepts no words with a decision. If it has our extension, they go along with what it sends
 its model next. Otherwise they go into its prompt without being sent, if it runs in Terminus, else
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from contextlib import suppress
-from typing import Callable
+from typing import Callable, Mapping
 
 import sublime
 
@@ -22,7 +23,7 @@ from ...ide.questions import WordsForCli, WordsOnUnasked
 from .. import application
 from ..stories import Stories, sleep
 from ..terminals.cli_terminals import TextTarget, hand_over, open_terminals, where_to
-from .diff_kinds import CHAT, GIVEN_BACK, MADE, SESSION, DiffKind, kind_of
+from .diff_kinds import DiffKind
 from .ending import ClaimedDiff
 from .record import DiffRecord
 
@@ -138,30 +139,5 @@ class CliSessions(Owner):
             self._companion.post(DiffEdited(record.window_id, record.session_id, record.path, text))
 
 
-class Nobody(Owner):
-    """The owner of an edit that is made already: what is decided is done to the file, by
-    `written_reviews`."""
-
-    def hear_acceptance(self, claimed: ClaimedDiff, words: str, before: str | None) -> None:
-        """The file has it."""
-
-    def hear_rejection(self, claimed: ClaimedDiff, words: str) -> None:
-        """It is undone in the file."""
-
-    def hear_typing(self, record: DiffRecord, text: str) -> None:
-        """The view alone has it, also after a restart."""
-
-
-class Owners:
-    """Finds the owner of a diff."""
-
-    def __init__(self, sessions: CliSessions, chats: Owner, returned: Owner) -> None:
-        self._owners: dict[DiffKind, Owner] = {
-            SESSION: sessions,
-            CHAT: chats,
-            GIVEN_BACK: returned,
-            MADE: Nobody(),
-        }
-
-    def owner_of(self, record: DiffRecord) -> Owner:
-        return self._owners[kind_of(record)]
+# The owners of proposals. What is decided on an edit that is made already is done to its file.
+Owners = Mapping[DiffKind, Owner]
