@@ -89,7 +89,7 @@ class PlainAgent:
     def opened(self, method: str, params: Any) -> dict[str, Any]:
         names = [self.mode, "default", "read-only"]
         modes = {
-            "availableModes": [{"id": it, "name": it} for it in names],
+            "availableModes": [{"id": name, "name": name} for name in names],
             "currentModeId": names[0],
         }
         told = {"modes": modes} if self.mode else {}
@@ -125,7 +125,9 @@ class PlainAgent:
 
     def initialized(self) -> dict[str, Any]:
         version = 2 if "--version-2" in self.options else 1
-        can: dict[str, Any] = {it: {} for it in ("resume", "list") if f"--{it}" in self.options}
+        can: dict[str, Any] = {
+            name: {} for name in ("resume", "list") if f"--{name}" in self.options
+        }
         return {
             "protocolVersion": version,
             "agentCapabilities": {

@@ -86,7 +86,7 @@ class Stage:
 
     def statuses(self, call_id: str) -> list[str]:
         told = self.of(events.ToolExecution)
-        return [it.status for it in told if it.call_id == call_id]
+        return [execution.status for execution in told if execution.call_id == call_id]
 
 
 def shell(id: str = "1", status: str = "", text: str = "") -> messages.ToolCallUpdate:

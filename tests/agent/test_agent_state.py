@@ -117,7 +117,7 @@ class Read(unittest.TestCase):
 
     def test_of_an_agent_with_both_the_config_option_counts(self) -> None:
         options = opened(**OLD, configOptions=[MODE])
-        found = [(it.id, it.is_made) for it in options.options]
+        found = [(option.id, option.is_made) for option in options.options]
         self.assertEqual(found, [("m", False), ("model", True)])
 
     def test_an_option_is_chosen_as_the_agent_has_it(self) -> None:
@@ -126,7 +126,7 @@ class Read(unittest.TestCase):
         pairs = zip(options.options, values)
         asked = [messages.set_option_request("s", each, value) for each, value in pairs]
         self.assertEqual(
-            [(it.method, {**it.params, "sessionId": ""}) for it in asked],
+            [(request.method, {**request.params, "sessionId": ""}) for request in asked],
             [
                 (
                     "session/set_config_option",
@@ -175,13 +175,13 @@ class Fields(unittest.TestCase):
         ):
             field = self.of(**told)
             with self.subTest(told):
-                self.assertEqual([it for it in takes if not field.takes_value(it)], [])
-                self.assertEqual([it for it in refuses if field.takes_value(it)], [])
+                self.assertEqual([value for value in takes if not field.takes_value(value)], [])
+                self.assertEqual([value for value in refuses if field.takes_value(value)], [])
 
     def test_a_choice_says_what_it_means(self) -> None:
         titled = [{"const": "a", "title": "A", "description": "The first."}, {"const": "b"}]
         field = self.of(type="string", oneOf=titled)
-        self.assertEqual([it.name for it in field.choices], ["A — The first.", "b"])
+        self.assertEqual([choice.name for choice in field.choices], ["A — The first.", "b"])
 
     def test_a_default_counts_where_the_field_takes_it(self) -> None:
         for told, default in (

@@ -27,7 +27,7 @@ from .test_lasting_answers import Case, command, of_server
 
 class Rules(Case):
     def decided(self, call: Call, **rules: Any) -> str:
-        given = AgentRules(**{name: tuple(it) for name, it in rules.items()})
+        given = AgentRules(**{name: tuple(listed) for name, listed in rules.items()})
         coverage = coverage_of(call, (self.folder,))
         return verdict_of(call, given, (self.folder,), coverage).decision
 
@@ -136,7 +136,7 @@ class Rules(Case):
             self.assertEqual(self.decided(call, deny=["edit:src/key", "command:x"]), "", path)
 
     def written(self, *running: Call, **rules: Any) -> str:
-        given = AgentRules(**{name: tuple(it) for name, it in rules.items()})
+        given = AgentRules(**{name: tuple(listed) for name, listed in rules.items()})
         return verdict_of_write(self.path("a"), running, given, (self.folder,)).decision
 
     def test_a_write_without_a_question_is_that_of_the_tool_that_runs_for_its_file(self) -> None:

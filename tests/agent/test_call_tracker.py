@@ -129,7 +129,9 @@ class Calls(unittest.IsolatedAsyncioTestCase):
     async def test_an_allowed_call_is_answered_and_runs(self) -> None:
         tracker = self.tracker()
         await tracker.take_permission_request(self.stage.asked(shell()))
-        self.assertEqual([it.call_id for it in self.stage.of(ToolConfirmation)], [SHELL])
+        self.assertEqual(
+            [confirmation.call_id for confirmation in self.stage.of(ToolConfirmation)], [SHELL]
+        )
         self.assertEqual(len(tracker.confirmations), 1)
         self.assertEqual(self.session.told, [])
         tracker.confirm_call(SHELL, CallDecision("proceed_once"))
@@ -221,7 +223,7 @@ class Calls(unittest.IsolatedAsyncioTestCase):
         (event,) = tracker.confirmations
         assert isinstance(event.body, ToolConfirmation)
         self.assertEqual(event.body.call_id, "run_shell_command__2")
-        self.assertEqual([it.call_id for it in self.results()], [SHELL])
+        self.assertEqual([result.call_id for result in self.results()], [SHELL])
 
     async def test_a_call_that_changes_while_it_waits_is_asked_about_anew(self) -> None:
         tracker = self.tracker()
@@ -330,7 +332,7 @@ class Calls(unittest.IsolatedAsyncioTestCase):
         await self.end(tracker, told)
         withdrawn, done = self.results()
         self.assertEqual((withdrawn.success, done.success), (False, True))
-        self.assertEqual([it.path for it in done.unasked], [path])
+        self.assertEqual([unasked.path for unasked in done.unasked], [path])
 
     async def test_where_nobody_can_be_asked_it_is_rejected_at_once(self) -> None:
         tracker = self.tracker(None)
@@ -353,7 +355,7 @@ class Calls(unittest.IsolatedAsyncioTestCase):
         tracker.confirm_call(SHELL, CallDecision("proceed_once"))
         await tracker.take_permission_request(self.stage.asked(shell("2")))
         await until(self.results)
-        self.assertEqual([it.call_id for it in self.results()], ["run_shell_command__2"])
+        self.assertEqual([result.call_id for result in self.results()], ["run_shell_command__2"])
 
     async def test_what_was_approved_for_good_is_not_asked_again(self) -> None:
         tracker = self.tracker()
@@ -378,7 +380,9 @@ class Calls(unittest.IsolatedAsyncioTestCase):
                     await tracker.take_permission_request(self.stage.asked(ask("1")))
                     tracker.confirm_call(self.stage.of(ToolConfirmation)[0].call_id, ALWAYS)
                     await tracker.take_permission_request(self.stage.asked(ask("2")))
-                    once = next(id for id, it in cli.options.items() if it == "proceed_once")
+                    once = next(
+                        id for id, outcome in cli.options.items() if outcome == "proceed_once"
+                    )
                     self.assertEqual(self.stage.session.told, [(1, once), (2, once)])
 
     async def test_after_an_approval_of_all_edits_guarded_files_are_asked_about(self) -> None:
@@ -391,10 +395,10 @@ class Calls(unittest.IsolatedAsyncioTestCase):
         for number, name in enumerate(names, 2):
             path = os.path.join(self.folder, *name.split("/"))
             await tracker.take_permission_request(self.stage.asked(edit(path, str(number))))
-        asked = [it.call_id for it in self.stage.of(ToolConfirmation)]
-        self.assertEqual(asked, [f"write_file__{it}" for it in (1, 3, 4, 6)])
+        asked = [confirmation.call_id for confirmation in self.stage.of(ToolConfirmation)]
+        self.assertEqual(asked, [f"write_file__{number}" for number in (1, 3, 4, 6)])
         once = ["proceed_once", "cancel", MODIFY]
-        outcomes = [it.outcome for it in self.stage.of(ToolConfirmation)[1].options]
+        outcomes = [option.outcome for option in self.stage.of(ToolConfirmation)[1].options]
         self.assertEqual(outcomes, once)
         with self.assertRaises(AgentError):
             tracker.confirm_call("write_file__4", ALWAYS)
@@ -408,13 +412,13 @@ class Calls(unittest.IsolatedAsyncioTestCase):
 
         self.stage.agent.cli.open_files = Rules()
         tracker = self.tracker()
-        paths = [os.path.join(self.folder, it) for it in ("a", "b", "c")]
+        paths = [os.path.join(self.folder, name) for name in ("a", "b", "c")]
         excluded.add(paths[1])
         await tracker.take_permission_request(self.stage.asked(edit(paths[0])))
         tracker.confirm_call(WRITE, CallDecision("proceed_always_tool"))
         for number, path in enumerate(paths[1:], 2):
             await tracker.take_permission_request(self.stage.asked(edit(path, str(number))))
-        asked = [it.call_id for it in self.stage.of(ToolConfirmation)]
+        asked = [confirmation.call_id for confirmation in self.stage.of(ToolConfirmation)]
         self.assertEqual(asked, [WRITE, "write_file__2"])
 
     async def test_where_nobody_knows_what_is_excluded_nothing_is_approved_for_good(self) -> None:
@@ -424,7 +428,9 @@ class Calls(unittest.IsolatedAsyncioTestCase):
                 self.stage.asked(edit(os.path.join(self.folder, "a")))
             )
         (asked,) = self.stage.of(ToolConfirmation)
-        self.assertEqual([it.outcome for it in asked.options], ["proceed_once", "cancel", MODIFY])
+        self.assertEqual(
+            [option.outcome for option in asked.options], ["proceed_once", "cancel", MODIFY]
+        )
 
     async def test_one_approved_for_good_does_not_run_in_a_turn_that_was_just_cancelled(
         self,
@@ -484,7 +490,7 @@ class Calls(unittest.IsolatedAsyncioTestCase):
         tracker.cancel_calls()
         await tracker.take_permission_request(self.stage.asked(shell("2")))
         self.assertEqual(self.session.told, [(1, None), (2, None)])
-        self.assertEqual([it.call_id for it in self.results()], [SHELL])
+        self.assertEqual([result.call_id for result in self.results()], [SHELL])
         await tracker.write_file(messages.WriteTextFile("session", 9, path, "new\n"))
         self.assertFalse(os.path.exists(path))
         self.assertIn("cancelled", str(self.session.told[-1][1]))
@@ -501,7 +507,7 @@ class Calls(unittest.IsolatedAsyncioTestCase):
         await tracker.take_update(shell(status="in_progress"))
         await tracker.take_permission_request(self.stage.asked(shell("2")))
         tracker.close()
-        ended = {it.call_id: it.rejected for it in self.results()}
+        ended = {result.call_id: result.rejected for result in self.results()}
         self.assertEqual(ended, {SHELL: False, "run_shell_command__2": True})
         self.assertTrue(tracker.is_idle)
         self.assertEqual(tracker.confirmations, ())
@@ -523,7 +529,7 @@ class ByRules(Calls):
 
     def setUp(self) -> None:
         super().setUp()
-        patch = mock.patch.object(OpenFiles, "agent_rules", lambda it: self.given())
+        patch = mock.patch.object(OpenFiles, "agent_rules", lambda _: self.given())
         patch.start()
         self.addCleanup(patch.stop)
 
@@ -548,7 +554,7 @@ class ByRules(Calls):
         await (tracker := self.tracker()).take_permission_request(self.stage.asked(shell()))
         (asked,) = tracker.confirmations
         gate: asyncio.Future[AgentRules] = asyncio.get_running_loop().create_future()
-        with mock.patch.object(OpenFiles, "agent_rules", lambda it: gate):
+        with mock.patch.object(OpenFiles, "agent_rules", lambda _: gate):
             change = asyncio.ensure_future(tracker.take_update(replace(shell(), title="curl a")))
             await asyncio.sleep(0)
             for revision in (asked.id, ""):
@@ -567,7 +573,9 @@ class ByRules(Calls):
         await self.tracker().take_permission_request(self.stage.asked(shell()))
         self.assertEqual(self.session.told, [(1, "proceed_once")])
         self.assertEqual(self.stage.of(ToolConfirmation), [])
-        self.assertEqual([it.rule for it in self.stage.of(ToolExecution)], ["command:ls"])
+        self.assertEqual(
+            [execution.rule for execution in self.stage.of(ToolExecution)], ["command:ls"]
+        )
 
     async def test_what_a_rule_asks_about_is_asked_each_time_whatever_was_allowed(self) -> None:
         tracker = self.tracker()
@@ -580,7 +588,9 @@ class ByRules(Calls):
         )
         asked = self.stage.of(ToolConfirmation)[-1]
         self.assertEqual(asked.call_id, "write_file__2")
-        self.assertEqual([it.outcome for it in asked.options], ["proceed_once", "cancel", MODIFY])
+        self.assertEqual(
+            [option.outcome for option in asked.options], ["proceed_once", "cancel", MODIFY]
+        )
 
     async def test_a_write_without_a_question_is_refused_where_a_rule_denies_it(self) -> None:
         self.rules = AgentRules(deny=("edit:*.lock",))
@@ -617,4 +627,4 @@ class ByRules(Calls):
         with mock.patch.object(OpenFiles, "agent_rules", mock.AsyncMock(side_effect=NotSaved)):
             await self.tracker().take_permission_request(self.stage.asked(shell()))
         (asked,) = self.stage.of(ToolConfirmation)
-        self.assertEqual([it.outcome for it in asked.options], ["proceed_once", "cancel"])
+        self.assertEqual([option.outcome for option in asked.options], ["proceed_once", "cancel"])

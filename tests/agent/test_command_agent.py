@@ -56,7 +56,11 @@ class Plain(unittest.IsolatedAsyncioTestCase):
 
     async def heard(self, message: str = "Hello") -> list[str]:
         """What the agent says that it was asked."""
-        texts = [it.text for it in await self.told(message) if isinstance(it, events.Content)]
+        texts = [
+            content.text
+            for content in await self.told(message)
+            if isinstance(content, events.Content)
+        ]
         return "".join(texts).split("\n")
 
     async def test_a_command_alone_is_enough(self) -> None:
@@ -70,7 +74,7 @@ class Plain(unittest.IsolatedAsyncioTestCase):
         self.agent()
         path = os.path.join(self.workspace, "a")
         story = await self.told(f"write {path}")
-        (result,) = (it for it in story if isinstance(it, ToolResult))
+        (result,) = (each for each in story if isinstance(each, ToolResult))
         self.assertEqual((result.success, result.unasked), (True, (Diff(path, "", "hers\n"),)))
 
     async def test_a_login_that_it_asks_for_is_the_users_to_do(self) -> None:
@@ -233,8 +237,10 @@ class Plain(unittest.IsolatedAsyncioTestCase):
 
     @staticmethod
     def warnings(story: list[Any]) -> str:
-        thoughts = (it for it in story if isinstance(it, events.Thought))
-        return "\n".join(str(it.description) for it in thoughts if it.subject == events.WARNING)
+        thoughts = (thought for thought in story if isinstance(thought, events.Thought))
+        return "\n".join(
+            str(thought.description) for thought in thoughts if thought.subject == events.WARNING
+        )
 
     async def test_a_conversation_can_be_read_whatever_is_offered_later(self) -> None:
         agent = self.agent()

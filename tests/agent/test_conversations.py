@@ -120,7 +120,7 @@ class WithoutACli(OnDisk):
             await conversation.record.write_to_disk()
         await agent.stop()
         known = (await self.started()).conversations.known_conversation(conversation.id)
-        self.assertEqual([it.text for it in known.queue.messages], ["hello"])
+        self.assertEqual([message.text for message in known.queue.messages], ["hello"])
         self.assertTrue(known.queue.is_held)
         self.assertEqual(known.cli.id, cli.id)
 
@@ -159,7 +159,9 @@ class WithoutACli(OnDisk):
             file.write(b"\0" * 200)
         with self.assertLogs("GeminiCompanion", "WARNING"):
             agent = await self.started()
-        self.assertEqual([(it.id, it.workspace) for it in agent.list_sessions()], [(ID, "")])
+        self.assertEqual(
+            [(session.id, session.workspace) for session in agent.list_sessions()], [(ID, "")]
+        )
         with self.assertRaises(AgentError) as caught:
             await agent.send_message(self.workspace, "hello", session_id=ID)
         self.assertIn("folder of this conversation is no longer known", str(caught.exception))
@@ -172,7 +174,7 @@ class WithoutACli(OnDisk):
         with mock.patch.object(conversations, "MAX_AT_REST", 2):
             for id in ids:
                 agent.conversations.known_conversation(id).record.rename("Title of " + id)
-            self.assertEqual([it.id for it in agent.conversations], ids[-2:])
+            self.assertEqual([conversation.id for conversation in agent.conversations], ids[-2:])
             gc.collect()
             titles = {info.id: info.title for info in agent.list_sessions()}
             self.assertEqual(titles, {id: "Title of " + id for id in ids})
@@ -287,7 +289,7 @@ class WithoutACli(OnDisk):
         os.makedirs(transcript.folder)
         os.makedirs(self.transcripts.file_of("b" * 32).folder)
         await self.started()
-        names = [os.path.basename(it) for it in (transcript.path, transcript.folder)]
+        names = [os.path.basename(path) for path in (transcript.path, transcript.folder)]
         self.assertEqual(sorted(os.listdir(self.folder)), sorted(names))
 
     async def test_two_servers_with_one_folder_know_the_same_conversations(self) -> None:
@@ -413,10 +415,10 @@ class WithoutACli(OnDisk):
             for titles in (["hello"], ["hello", "hello"]):
                 self.written("abc"[len(titles)] * 32)
                 await shared_folder.look_at_all(agent.conversations)
-                self.assertEqual([it.title for it in agent.list_sessions()], titles)
+                self.assertEqual([session.title for session in agent.list_sessions()], titles)
             os.unlink(self.transcripts.file_of("b" * 32).path)
             await shared_folder.look_at_all(agent.conversations)
-            self.assertEqual([it.id for it in agent.list_sessions()], ["c" * 32])
+            self.assertEqual([session.id for session in agent.list_sessions()], ["c" * 32])
 
     async def test_a_list_has_what_others_made_of_conversations_that_were_used_here(self) -> None:
         for id in (ID, "b" * 32):
@@ -429,7 +431,9 @@ class WithoutACli(OnDisk):
             await second.change_session(ID, "second", None, None)
             await second.delete_session("b" * 32)
             await shared_folder.look_at_all(first.conversations)
-            self.assertEqual([(it.id, it.title) for it in first.list_sessions()], [(ID, "second")])
+            self.assertEqual(
+                [(session.id, session.title) for session in first.list_sessions()], [(ID, "second")]
+            )
 
     async def test_one_that_another_server_has_deleted_is_not_the_newest_any_more(self) -> None:
         self.written()
@@ -443,7 +447,7 @@ class WithoutACli(OnDisk):
         agent = await self.started()
         cli = agent.backends[None].cli
         made = [agent.conversations.new_conversation(self.workspace, cli, ID) for _ in range(2)]
-        self.assertEqual([it.id == ID for it in made], [True, False])
+        self.assertEqual([conversation.id == ID for conversation in made], [True, False])
 
     async def test_a_start_or_stop_that_fails_lets_go_of_the_folder(self) -> None:
         agent = self.agent()
@@ -543,9 +547,9 @@ class WithSessions(OnDisk):
         first, second = await self.started(), await self.started()
         asked, open_session = [], session_opener.SessionOpener.open_session
 
-        async def noted(it: Any, client: Any, id: str, last: str, turns: Any) -> Opened:
+        async def noted(opener: Any, client: Any, id: str, last: str, turns: Any) -> Opened:
             asked.append(last)
-            return await open_session(it, client, id, last, turns)
+            return await open_session(opener, client, id, last, turns)
 
         with mock.patch.object(session_opener.SessionOpener, "open_session", noted):
             for agent in (first, second, first):
@@ -560,9 +564,9 @@ class WithSessions(OnDisk):
         first.conversations.known_conversation(ID).session.lend_servers([server])
         open_session = session_opener.SessionOpener.open_session
 
-        async def noted(it: Any, *of: Any) -> Opened:
-            used.append(it.lent)
-            return await open_session(it, *of)
+        async def noted(opener: Any, *of: Any) -> Opened:
+            used.append(opener.lent)
+            return await open_session(opener, *of)
 
         with mock.patch.object(session_opener.SessionOpener, "open_session", noted):
             for agent in (first, second, first):
@@ -577,9 +581,9 @@ class WithSessions(OnDisk):
         session.lend_servers([ToolServer("editor", HTTP, {"url": "http://127.0.0.1:1/"})])
         alone, open_session = [], session_opener.SessionOpener.open_session
 
-        async def noted(it: Any, *of: Any) -> Opened:
+        async def noted(opener: Any, *of: Any) -> Opened:
             alone.append(self.client.opening.locked())
-            return await open_session(it, *of)
+            return await open_session(opener, *of)
 
         with mock.patch.object(session_opener.SessionOpener, "open_session", noted):
             await agent.list_models(self.workspace, ID)

@@ -180,7 +180,7 @@ class WritesByItself(Story):
         self.tracker.confirm_call(WRITE, CallDecision(MODIFY, "mine\n"))
         await self.tracker.take_update(self.told("failed"))
         await self.tracker.finish_writes()
-        self.assertEqual([it.success for it in self.stage.of(ToolResult)], [True])
+        self.assertEqual([result.success for result in self.stage.of(ToolResult)], [True])
 
     async def test_what_the_agent_wrote_meanwhile_is_not_overwritten(self) -> None:
         await self.asked()
@@ -382,7 +382,7 @@ class InPieces(Story):
         for title in ("ls", "pwd"):
             await self.tracker.take_update(ToolCallStart("1", title, "execute", "in_progress"))
             await self.tracker.take_update(ToolCallUpdate("1", status="completed"))
-        self.assertEqual([it.description for it in self.stage.of(ToolCall)], ["ls", "pwd"])
+        self.assertEqual([call.description for call in self.stage.of(ToolCall)], ["ls", "pwd"])
 
     async def test_a_result_that_is_the_tools_own_is_told(self) -> None:
         await self.tracker.take_update(ToolCallStart("1", "ls", "execute", "in_progress"))

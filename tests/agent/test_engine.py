@@ -89,7 +89,7 @@ class EngineTest(unittest.TestCase):
         wait_for(lambda: guest.problems)
 
     def threads(self) -> Sequence[str]:
-        return [it.name for it in threading.enumerate() if it.name == NAME]
+        return [thread.name for thread in threading.enumerate() if thread.name == NAME]
 
 
 class Using(EngineTest):
@@ -183,7 +183,7 @@ class Offering(EngineTest):
         engine.offer_launches([Chosen("mine", ("mine",)).launch, Chosen("gemini").launch])
         backends = guest.agents[0].backends
         wait_for(lambda: backends.usual == "mine")
-        self.assertEqual([it.cli.id for it in backends], ["gemini", "mine"])
+        self.assertEqual([backend.cli.id for backend in backends], ["gemini", "mine"])
 
     def test_where_none_runs_there_is_nothing_to_offer(self) -> None:
         self.make().offer_launches([Chosen("mine", ("mine",)).launch])

@@ -51,8 +51,8 @@ class Following(unittest.IsolatedAsyncioTestCase):
         passing = output("one\n")
         feed.publish_event(passing)
         feed.publish_event(event(1))
-        found = [await asyncio.wait_for(it.__anext__(), PATIENCE) for it in readers]
-        self.assertEqual([it.body for it in found], [passing.body, Content("x")])
+        found = [await asyncio.wait_for(reader.__anext__(), PATIENCE) for reader in readers]
+        self.assertEqual([each.body for each in found], [passing.body, Content("x")])
         with self.assertRaises(Gone):
             feed.follow_events("one", ("turn", 0))
         for reader in readers:

@@ -48,11 +48,11 @@ class Holding(unittest.IsolatedAsyncioTestCase):
         `done`; and what says that it was called."""
         work, called = getattr(kind, name), threading.Event()
 
-        def slow(it: Any) -> Any:
+        def slow(owner: Any) -> Any:
             called.set()
             self.answers.wait(PATIENCE)
             try:
-                return work(it)
+                return work(owner)
             finally:
                 self.done.set()
 

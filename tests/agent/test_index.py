@@ -169,7 +169,7 @@ class Kept(IndexCase):
 
     async def test_only_the_user_can_read_it(self) -> None:
         await self.loaded()
-        modes = [os.stat(it).st_mode & 0o777 for it in (self.cache, self.path())]
+        modes = [os.stat(path).st_mode & 0o777 for path in (self.cache, self.path())]
         self.assertEqual(modes, [0o700, 0o600])
 
     async def test_a_folder_that_cannot_be_written_costs_only_time(self) -> None:
@@ -232,8 +232,8 @@ class Start(IndexCase):
         await self.index.load()
         await self.index.wait_for_all_since(NOW + timedelta(seconds=5.5))
         self.assertEqual(
-            set(self.index.summaries) & {id_of(it) for it in (6, 7, 8)},
-            {id_of(it) for it in (6, 7, 8)},
+            set(self.index.summaries) & {id_of(number) for number in (6, 7, 8)},
+            {id_of(number) for number in (6, 7, 8)},
         )
         self.assertNotIn(id_of(0), self.index.summaries)
 
@@ -308,7 +308,10 @@ class Start(IndexCase):
             number: self.transcripts.file_of(id_of(number)).reader.read_summary()
             for number in (0, 2)
         }
-        for found in (index.summaries, {id_of(number): it for number, it in read.items()}):
+        for found in (
+            index.summaries,
+            {id_of(number): summary for number, summary in read.items()},
+        ):
             used = [found[id_of(number)].last_used for number in (0, 2)]
             self.assertEqual(sorted([ahead, *used]), [ahead, *used])
         history = self.transcripts.file_of(id_of(2)).reader.read_history()

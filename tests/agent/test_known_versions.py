@@ -24,7 +24,7 @@ def pinned(folder: str, package: str) -> set[str]:
     """The version of the package in the folder, as both of its files say; empty if it has none."""
     wanted = read_json(folder, "package.json").get("dependencies", {})
     locked = read_json(folder, "package-lock.json")["packages"].get(f"node_modules/{package}", {})
-    return {it for it in (wanted.get(package), locked.get("version")) if it}
+    return {version for version in (wanted.get(package), locked.get("version")) if version}
 
 
 def all_versions(known: KnownVersions) -> list[str]:

@@ -44,16 +44,16 @@ class Case(unittest.TestCase):
 
     def edit(self, *names: str, places: Sequence[str] = (), **args: Any) -> Call:
         """Of these files, and of other `places` that it names."""
-        paths = [self.path(it) for it in names]
-        diffs = tuple(FileDiff(it, "", "new\n") for it in paths)
-        told = tuple(self.path(it) for it in places)
+        paths = [self.path(name) for name in names]
+        diffs = tuple(FileDiff(path, "", "new\n") for path in paths)
+        told = tuple(self.path(place) for place in places)
         return read_call(
             ToolCallUpdate("1", "w", "edit", diffs=diffs, paths=told, raw_input=args), "write", args
         )
 
     def labels(self, call: Call) -> dict[str, str]:
         coverage = coverage_of(call, (self.folder,))
-        return {outcome: str(it.label) for outcome, it in coverage.answers.items()}
+        return {outcome: str(answer.label) for outcome, answer in coverage.answers.items()}
 
     def approved(self, call: Call, outcome: str = ALWAYS) -> Approvals:
         approvals = Approvals()
@@ -211,7 +211,7 @@ class Guarded(Case):
 
     def test_a_name_that_cannot_be_a_path_is_always_asked_about(self) -> None:
         relative = FileDiff("src/a.py", "", "x"), FileDiff("~/a.py", "", "x")
-        told = [read_call(ToolCallUpdate("1", "w", "edit", diffs=(it,))) for it in relative]
+        told = [read_call(ToolCallUpdate("1", "w", "edit", diffs=(diff,))) for diff in relative]
         self.assert_asked(
             *map(self.edit, ("a\0.py", "a\n.py", "a\u2028.py", "\ufffd/a.py", "a\x1b.py")), *told
         )
@@ -223,7 +223,7 @@ class Guarded(Case):
         self.assert_asked(self.edit("notes.md"))
 
     def test_the_patterns_of_the_list_can_be_read(self) -> None:
-        self.assertEqual([it for it in STARTING if problem_of(it)], [])
+        self.assertEqual([pattern for pattern in STARTING if problem_of(pattern)], [])
 
 
 class Commands(Case):
@@ -249,7 +249,7 @@ class Commands(Case):
         self.approved(command(dir_path="src"))
         places = ({"cwd": self.top}, {"workdir": "/"}, {"dir_path": ".."}, {"directory": "~"})
         self.assert_asked(
-            *(command(**it) for it in places),
+            *(command(**place) for place in places),
             command(cwd=self.path("up")),
             command(directories=[self.folder, self.top]),
             command(cwd=self.path(".git")),
@@ -314,8 +314,8 @@ class Tools(Case):
         kinds = ("delete", "move", "switch_mode")
         self.assert_asked(
             *(
-                read_call(ToolCallUpdate("1", "x", it, paths=(self.path("a.py"),)), "tool_x", {})
-                for it in kinds
+                read_call(ToolCallUpdate("1", "x", kind, paths=(self.path("a.py"),)), "tool_x", {})
+                for kind in kinds
             )
         )
 
@@ -334,7 +334,7 @@ class TwoFolders(Case):
         found = coverage_of(self.edit("../lib/a.py"), self.roots)
         name = os.path.join(self.second, "").replace(os.sep, "/")
         self.assertEqual(
-            {outcome: str(it.label) for outcome, it in found.answers.items()},
+            {outcome: str(answer.label) for outcome, answer in found.answers.items()},
             {
                 ALWAYS: "Allow edits of this file for this conversation",
                 ALWAYS_TOOL: IN_FOLDER.format(name if len(name) <= 31 else "…" + name[-30:]),

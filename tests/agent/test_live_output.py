@@ -49,7 +49,7 @@ class Live(unittest.IsolatedAsyncioTestCase):
         later.add_text("a")
         later.add_text("b")
         await until(lambda: len(self.told) == 3)
-        self.assertEqual([it.call_id for it in self.told], ["call", "later", "later"])
+        self.assertEqual([piece.call_id for piece in self.told], ["call", "later", "later"])
 
     async def test_of_100_megabytes_a_bounded_part_is_kept_and_two_pieces_told(self) -> None:
         self.pause(1_000.0)

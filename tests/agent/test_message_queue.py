@@ -89,8 +89,8 @@ class Queued(unittest.IsolatedAsyncioTestCase):
         self.assertEqual((self.queue.passing, self.cancelled), (two, 0))
         self.assertEqual(await pass_messages(self.conversation), ["The user: second"])
         self.assertEqual(await pass_messages(self.conversation), [])
-        self.assertEqual([it.id for it in self.queue.messages], [one])
-        added = [it for it in self.told if isinstance(it, events.MessageAdded)]
+        self.assertEqual([message.id for message in self.queue.messages], [one])
+        added = [each for each in self.told if isinstance(each, events.MessageAdded)]
         self.assertEqual(added, [events.MessageAdded(two, "second")])
 
     async def test_the_second_time_and_where_there_are_files_the_turn_is_cancelled(self) -> None:
@@ -128,8 +128,8 @@ class Queued(unittest.IsolatedAsyncioTestCase):
         self.assertEqual((self.queue.passing, self.cancelled), (two, 0))
         await until(lambda: len(self.queue.messages) == 1)
         self.assertEqual(given, [[text_block("The user: second")]])
-        self.assertEqual([it.id for it in self.queue.messages], [one])
-        added = [it for it in self.told if isinstance(it, events.MessageAdded)]
+        self.assertEqual([message.id for message in self.queue.messages], [one])
+        added = [each for each in self.told if isinstance(each, events.MessageAdded)]
         self.assertEqual(added, [events.MessageAdded(two, "second")])
         self.assertEqual((self.queue.sending, self.queue.passing), ("", ""))
 
@@ -155,7 +155,7 @@ class Queued(unittest.IsolatedAsyncioTestCase):
         (one,) = self.add("first")
         self.now(one)
         await until(lambda: not self.queue.passing)
-        self.assertEqual([it.id for it in self.queue.messages], [one])
+        self.assertEqual([message.id for message in self.queue.messages], [one])
         self.assertEqual((self.queue.sending, self.queue.is_held), ("", False))
 
     async def test_one_that_is_to_go_while_another_is_being_given_follows_it_once(self) -> None:
@@ -198,7 +198,7 @@ class Queued(unittest.IsolatedAsyncioTestCase):
                 self.now(two)
                 await until(lambda: self.cancelled)
             self.assertEqual((self.queue.urgent, self.queue.sending), (two, ""))
-            self.assertEqual([it.id for it in self.queue.messages], [two, one])
+            self.assertEqual([message.id for message in self.queue.messages], [two, one])
 
     async def test_what_was_too_late_for_the_turn_stops_it_the_second_time(self) -> None:
         given = self.steered(False)
@@ -226,7 +226,7 @@ class Queued(unittest.IsolatedAsyncioTestCase):
         self.over(events.CANCELLED)
         outcome.set_result(True)
         await until(lambda: not self.outbox._sending)
-        self.assertEqual([it.id for it in self.queue.messages], [one])
+        self.assertEqual([message.id for message in self.queue.messages], [one])
         self.assertTrue(self.queue.is_held)
 
     async def test_what_is_sent_while_files_are_being_restored_is_held_no_more(self) -> None:
@@ -251,7 +251,7 @@ class Queued(unittest.IsolatedAsyncioTestCase):
         (one,) = self.add("/init")
         self.now(one)
         self.assertEqual(await pass_messages(self.conversation), [])
-        self.assertEqual([it.id for it in self.queue.messages], [one])
+        self.assertEqual([message.id for message in self.queue.messages], [one])
         self.assertTrue(self.queue.is_held)
 
     async def test_a_turn_that_is_over_gets_nothing(self) -> None:
@@ -259,7 +259,7 @@ class Queued(unittest.IsolatedAsyncioTestCase):
         self.now(one)
         self.log.add_event(events.Complete(events.END_TURN, events.Usage()))
         self.assertEqual(await pass_messages(self.conversation), [])
-        self.assertEqual([it.id for it in self.queue.messages], [one])
+        self.assertEqual([message.id for message in self.queue.messages], [one])
 
     async def test_one_that_is_on_its_way_is_neither_changed_nor_overtaken(self) -> None:
         one, two = self.add("first", "second")
@@ -272,7 +272,7 @@ class Queued(unittest.IsolatedAsyncioTestCase):
                 attempt()
             self.assertEqual(caught.exception.code, failure.SESSION_BUSY)
         self.queue.move_message(two, 0)
-        self.assertEqual([it.id for it in self.queue.messages], [one, two])
+        self.assertEqual([message.id for message in self.queue.messages], [one, two])
         self.now(two)
         self.assertEqual((self.cancelled, self.queue.is_urgent), (0, False))
 
@@ -281,7 +281,9 @@ class Queued(unittest.IsolatedAsyncioTestCase):
         self.conversation.is_busy = False
         self.outbox.is_closed = True
         self.now(one)
-        self.assertEqual(([it.id for it in self.queue.messages], self.queue.is_held), ([one], True))
+        self.assertEqual(
+            ([message.id for message in self.queue.messages], self.queue.is_held), ([one], True)
+        )
 
     async def test_nothing_is_urgent_any_more_once_what_was_to_go_now_is_taken_back(self) -> None:
         self.conversation.cli.asks_for_messages = ""
@@ -289,7 +291,7 @@ class Queued(unittest.IsolatedAsyncioTestCase):
         self.now(one)
         self.queue.remove_message(one)
         self.over(events.CANCELLED)
-        self.assertEqual([it.id for it in self.queue.messages], [two])
+        self.assertEqual([message.id for message in self.queue.messages], [two])
         self.assertEqual((self.queue.is_held, self.queue.sending), (True, ""))
 
     async def test_one_that_is_taken_back_is_not_told_as_passed_in(self) -> None:
@@ -299,7 +301,7 @@ class Queued(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(self.queue.body.passing, "")
 
     def order(self) -> list[str]:
-        return [it.text for it in self.queue.messages]
+        return [message.text for message in self.queue.messages]
 
     async def test_one_is_moved_to_the_place_that_is_said(self) -> None:
         first, _second, third = self.add("first", "second", "third")
@@ -324,7 +326,7 @@ class Queued(unittest.IsolatedAsyncioTestCase):
         self.add("first")
         for problem in ("one", "other", "other"):
             self.queue.hold_back(problem)
-        told = [it.problem for it in self.told if isinstance(it, events.Queue)]
+        told = [queue.problem for queue in self.told if isinstance(queue, events.Queue)]
         self.assertEqual(told[1:], ["one", "other"])
 
     async def test_once_the_agent_got_one_the_rest_is_held_no_more(self) -> None:

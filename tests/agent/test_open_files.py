@@ -322,7 +322,7 @@ class Writing(OpenCase):
         await tracker.take_update(self.update("in_progress", "one\n"))
         writing = self.asks_to_write(tracker)
         asked = await self.question()
-        self.assertEqual([it.outcome for it in asked.options], [ONCE, CANCEL, MODIFY])
+        self.assertEqual([option.outcome for option in asked.options], [ONCE, CANCEL, MODIFY])
         tracker.confirm_call(WRITE, CallDecision(MODIFY, "mine\n"))
         await writing
         self.assertEqual(self.content(), "mine\n")
@@ -379,7 +379,7 @@ class Writing(OpenCase):
         tracker, self.tab.is_held = self.tracker(), True
         for text in ("first\n", "second\n"):
             writing = self.asks_to_write(tracker, text)
-            await until(partial(lambda it: tracker.confirmations or it.done(), writing))
+            await until(partial(lambda task: tracker.confirmations or task.done(), writing))
             self.assertFalse(writing.done())
             asked = await self.question()
             tracker.confirm_call(asked.call_id, CallDecision(ONCE))

@@ -30,7 +30,10 @@ class Offered(unittest.TestCase):
     ) -> dict[str, str]:
         """`cli` is one of which no option is known if it is not named."""
         call = read_call(ToolCallUpdate("a-call", kind=kind))
-        return {it: each.id for it, each in choices_of(options(text), cli.options, call).items()}
+        return {
+            outcome: each.id
+            for outcome, each in choices_of(options(text), cli.options, call).items()
+        }
 
     def test_an_answer_for_good_that_is_not_known_is_not_offered(self) -> None:
         for row in (*CLIS.values(), AgentCli):
@@ -89,7 +92,9 @@ class Offered(unittest.TestCase):
             "0.49": {ONCE: "default", CANCEL: "plan"},
             "0.101": {ONCE: "exit-plan-default", CANCEL: "reject"},
         }
-        found = {it: self.chosen(told, ClaudeAgent, SWITCH) for it, told in offered.items()}
+        found = {
+            version: self.chosen(told, ClaudeAgent, SWITCH) for version, told in offered.items()
+        }
         self.assertEqual(found, expected)
 
     def test_a_plan_of_qwen_is_not_left_for_the_mode_before_it_or_for_fewer_questions(

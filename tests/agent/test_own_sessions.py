@@ -45,7 +45,7 @@ class Listed(unittest.TestCase):
             ({"sessionId": 1}, []),
         ):
             page = request.read({"sessions": [told, "none"], "nextCursor": None})
-            found = [(it.id, it.folder, it.title, it.updated) for it in page.sessions]
+            found = [(each.id, each.folder, each.title, each.updated) for each in page.sessions]
             self.assertEqual((found, page.next), (expected, ""))
         for text in (
             "2026-01-02T03:04:00.000Z",
@@ -68,8 +68,8 @@ class Repeated(unittest.TestCase):
         for id in ids:
             turns.take_update(messages.ToolCallStart(id, "ls", "execute", "in_progress"))
         (turn,) = turns.finish_turns("")
-        calls = [it.body for it in turn.events if isinstance(it.body, events.ToolCall)]
-        self.assertEqual([it.call_id for it in calls], ids)
+        calls = [event.body for event in turn.events if isinstance(event.body, events.ToolCall)]
+        self.assertEqual([call.call_id for call in calls], ids)
 
     def test_what_a_call_has_shown_is_told_between_its_beginning_and_its_end(self) -> None:
         turns = repeated_turns.RepeatedTurns(
@@ -80,7 +80,11 @@ class Repeated(unittest.TestCase):
         turns.take_update(messages.ToolCallStart("1", "Look", "read", "completed", blocks=(block,)))
         (turn,) = turns.finish_turns("")
         found = [event.body for event in turn.events]
-        shown = [(at, it.call_id) for at, it in enumerate(found) if isinstance(it, events.Resource)]
+        shown = [
+            (at, resource.call_id)
+            for at, resource in enumerate(found)
+            if isinstance(resource, events.Resource)
+        ]
         self.assertEqual(shown, [(0, ""), (2, "1")])
         self.assertIsInstance(found[1], events.ToolCall)
 
@@ -115,13 +119,13 @@ class OfTerminal(unittest.IsolatedAsyncioTestCase):
     async def told(self, conversation: Conversation) -> list[list[Any]]:
         """What is known of each turn: what the user said, and the bodies of its events."""
         turns = (await conversation.past.read_history()).turns
-        return [[it.text, *(event.body for event in it.events)] for it in turns]
+        return [[turn.text, *(event.body for event in turn.events)] for turn in turns]
 
     async def test_those_of_the_folder_are_listed_the_last_used_one_first(self) -> None:
         self.agent("--list", "--load")
         found = await self.listed()
         self.assertEqual(
-            [(it.id, it.title) for it in found],
+            [(session.id, session.title) for session in found],
             [("last", "Last one"), ("first", "The word"), ("bare", "")],
         )
 
@@ -134,12 +138,12 @@ class OfTerminal(unittest.IsolatedAsyncioTestCase):
         self.agent("--list", "--load", "--resume")
         taken = await self.take_over((await self.listed())[1])
         first, second = await self.told(taken)
-        made = [type(it) for it in first[1:5]]
+        made = [type(body) for body in first[1:5]]
         self.assertEqual(
             made, [events.Thought, events.ToolCall, events.ToolExecution, events.ToolResult]
         )
         self.assertEqual((first[0], first[4].result), ("The word is plum.", "file.txt"))
-        said = "".join(it.text for it in first if isinstance(it, events.Content))
+        said = "".join(content.text for content in first if isinstance(content, events.Content))
         self.assertEqual(said, "I see.")
         self.assertEqual(second[0], "And now?")
         self.assertEqual(second[-2].description, TAKEN_OVER)
@@ -150,17 +154,19 @@ class OfTerminal(unittest.IsolatedAsyncioTestCase):
         taken = await self.take_over((await self.listed())[1])
         turn = await agent.send_message(self.workspace, "Go on", session_id=taken.id)
         story = [event.body async for event in turn.read_events()]
-        heard = "".join(it.text for it in story if isinstance(it, events.Content)).split("\n")
+        heard = "".join(
+            content.text for content in story if isinstance(content, events.Content)
+        ).split("\n")
         self.assertEqual(heard[-5:], ["session/resume", "session/prompt", "null", "Go on", ""])
         self.assertEqual(taken.record.state.session, "first")
 
     async def test_it_is_known_after_a_restart_and_not_listed_again(self) -> None:
         agent = self.agent("--list", "--load")
         taken = await self.take_over((await self.listed())[1])
-        self.assertEqual([it.id for it in await self.listed()], ["last", "bare"])
+        self.assertEqual([session.id for session in await self.listed()], ["last", "bare"])
         await agent.stop()
         await self.agent("--list", "--load").load_conversations()
-        self.assertEqual([it.id for it in await self.listed()], ["last", "bare"])
+        self.assertEqual([session.id for session in await self.listed()], ["last", "bare"])
         again = self.made.conversations.known_conversation(taken.id)
         self.assertEqual((again.session_info.title, again.session_info.turns), ("The word", 2))
         self.assertEqual(len(await self.told(again)), 2)
@@ -178,17 +184,17 @@ class OfTerminal(unittest.IsolatedAsyncioTestCase):
         session = (await self.listed())[0]
         both = (self.take_over(session) for _ in range(2))
         done = await asyncio.gather(*both, return_exceptions=True)
-        (refused,) = (it for it in done if isinstance(it, AgentError))
+        (refused,) = (error for error in done if isinstance(error, AgentError))
         self.assertEqual(refused.message, own_sessions.TAKEN)
         self.assertEqual(len(agent.list_sessions()), 1)
         kept = os.listdir(os.path.join(self.folder, "state", "conversations"))
-        self.assertEqual(len({os.path.splitext(it)[0] for it in kept}), 1, kept)
+        self.assertEqual(len({os.path.splitext(name)[0] for name in kept}), 1, kept)
 
     async def test_pages_without_a_session_of_the_folder_do_not_end_the_list(self) -> None:
         patched(self, mock.patch.object(own_sessions, "MOST", 2))
         self.agent("--list", "--load")
         # The first page has two, one of which is elsewhere.
-        self.assertEqual([it.id for it in await self.listed()], ["last", "first"])
+        self.assertEqual([session.id for session in await self.listed()], ["last", "first"])
 
     async def test_nothing_is_left_of_one_that_cannot_be_opened(self) -> None:
         agent = self.agent("--list", "--load")
@@ -218,4 +224,7 @@ class OfTerminal(unittest.IsolatedAsyncioTestCase):
         self.agent("--list", "--load")
         ((text, *bodies),) = await self.told(await self.take_over((await self.listed())[0]))
         self.assertEqual(text, "And now?")
-        self.assertIn(OLDER, [it.description for it in bodies if isinstance(it, events.Thought)])
+        self.assertIn(
+            OLDER,
+            [thought.description for thought in bodies if isinstance(thought, events.Thought)],
+        )

@@ -48,7 +48,7 @@ class Recorded(unittest.IsolatedAsyncioTestCase):
         self.call("same", "first", "10:00")
         self.call("same", "second", "10:01")
         found = [await self.recording.find_record("same", 0.0) for _ in range(3)]
-        self.assertEqual([it and it.output for it in found], ["first", "second", None])
+        self.assertEqual([record and record.output for record in found], ["first", "second", None])
 
     async def test_a_call_that_is_written_again_is_told_once(self) -> None:
         for is_new in (True, False):

@@ -87,7 +87,7 @@ class Rows(unittest.TestCase):
             os.makedirs(each)
         claude, _ = self.prepared(ClaudeAgent, ANTHROPIC)
         claude.trusted_folders = (folder,)
-        found = [claude.session_meta(it) == {} for it in (folder, below, beside)]
+        found = [claude.session_meta(place) == {} for place in (folder, below, beside)]
         self.assertEqual(found, [True, True, False])
 
     def test_why_a_tool_of_claude_code_failed_is_told_without_the_tags_for_its_model(self) -> None:

@@ -130,14 +130,14 @@ class Wire(unittest.TestCase):
             for name in spoken:
                 if data.get(name):
                     self.assertFalse(data[name].isascii(), (name, data))
-        self.assertEqual([it["label"] for it in told[2]["options"]], ["允许一次"])
+        self.assertEqual([each["label"] for each in told[2]["options"]], ["允许一次"])
         self.assertEqual(told[3]["error"], "用户已拒绝。")
 
     def test_an_english_one_has_the_labels_of_the_cli(self) -> None:
         option = events.Option("proceed_once", "Allow")
         asked = events.ToolConfirmation("1", "t", "T", "", "t", {}, (option,))
         data = self.told(asked, ENGLISH)
-        self.assertEqual([it["label"] for it in data["options"]], ["Allow"])
+        self.assertEqual([each["label"] for each in data["options"]], ["Allow"])
         self.assertEqual(data["prompt"], "Run the tool t?")
 
     def told(self, body: events.Body, language: str) -> dict[str, Any]:

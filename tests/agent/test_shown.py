@@ -191,7 +191,7 @@ def pending(call: ToolCallUpdate, is_changeable: bool = False) -> PendingPermiss
 
 class Options(unittest.TestCase):
     def outcomes(self, asked: PendingPermission) -> list[str]:
-        return [it["outcome"] for it in told(asked.body)["options"]]
+        return [option["outcome"] for option in told(asked.body)["options"]]
 
     def test_those_that_the_agent_offers_are_told_where_the_api_knows_them(self) -> None:
         asked = pending(tool("run_shell_command", title="ls"))

@@ -235,7 +235,7 @@ class Terminals(unittest.IsolatedAsyncioTestCase):
         self.assertNotIn(body.call_id, [result.call_id for result in self.stage.of(ToolResult)])
         await self.use(KILL, terminal)
         await until(lambda: self.stage.statuses(body.call_id)[-1] == FAILED)
-        result = next(it for it in self.stage.of(ToolResult) if it.call_id == body.call_id)
+        result = next(each for each in self.stage.of(ToolResult) if each.call_id == body.call_id)
         self.assertEqual((result.args, str(result.error)), ({"command": "sleep 600"}, KILLED))
 
     async def test_commands_that_wait_for_the_user_count_among_the_terminals(self) -> None:

@@ -172,9 +172,9 @@ class Files(unittest.TestCase):
                 self.assertEqual(self.ids(turns), ["one", "two", "three"])
                 assert turns is not None
                 self.assertEqual(
-                    [it.is_whole for it in turns.turns], [it != lost for it in range(3)]
+                    [turn.is_whole for turn in turns.turns], [index != lost for index in range(3)]
                 )
-                self.assertEqual([len(it.events) for it in turns.turns], [2, 2, 2])
+                self.assertEqual([len(turn.events) for turn in turns.turns], [2, 2, 2])
                 self.assertEqual(turns.turns[lost].text, "")
                 summary = transcript.reader.read_summary()
                 assert summary is not None
@@ -188,7 +188,7 @@ class Files(unittest.TestCase):
         with self.assertLogs("GeminiCompanion", "WARNING"):
             turns = self.history().turns
         self.assertEqual(
-            [(it.id, it.is_whole, len(it.events)) for it in turns][0], ("one", False, 1)
+            [(turn.id, turn.is_whole, len(turn.events)) for turn in turns][0], ("one", False, 1)
         )
 
     def test_what_the_disk_refuses_is_told_once_and_written_when_it_takes_it(self) -> None:

@@ -127,8 +127,8 @@ class Turns(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(self.stage.images.read_data(shown.image), PNG)
         self.assertEqual((link.kind, link.uri, link.name), ("link", "file:///p/a.py#L3", "a.py"))
         told = "".join(
-            getattr(it, "text", "") if isinstance(it, events.Content) else "|"
-            for it in self.stage.story[:-1]
+            getattr(body, "text", "") if isinstance(body, events.Content) else "|"
+            for body in self.stage.story[:-1]
         )
         self.assertEqual(told, "Look|Look|")
 
@@ -139,7 +139,7 @@ class Turns(unittest.IsolatedAsyncioTestCase):
             turn.take_update(replace(shell(status=status), blocks=(block, block)))
         self.end()
         await self.over(turn)
-        kinds = [type(it) for it in self.stage.story]
+        kinds = [type(body) for body in self.stage.story]
         (shown,) = self.stage.of(events.Resource)
         self.assertEqual(kinds[:2], [events.ToolCall, events.Resource])
         self.assertEqual(len(self.stage.of(events.ToolCall)), 1)
@@ -174,9 +174,9 @@ class Turns(unittest.IsolatedAsyncioTestCase):
         turn.take_update(messages.AgentMessageChunk("Late.", meta))
         self.end()
         await self.over(turn)
-        parents = [(it.call_id, it.parent) for it in self.stage.of(events.ToolCall)]
+        parents = [(call.call_id, call.parent) for call in self.stage.of(events.ToolCall)]
         self.assertEqual(parents, [("task", ""), ("1", "task")])
-        said = "".join(it.text for it in self.stage.of(events.Content))
+        said = "".join(content.text for content in self.stage.of(events.Content))
         self.assertEqual(said, "Done.Late.")
         self.assertEqual(self.stage.of(events.ToolResult)[-1].result, "It is empty.")
 
@@ -198,8 +198,8 @@ class Turns(unittest.IsolatedAsyncioTestCase):
             turn.take_update(messages.AgentThoughtChunk(text))
         self.end()
         await self.over(turn)
-        told = [(it.subject, it.description) for it in self.stage.of(events.Thought)]
-        pieces = [("", it) for it in ("I lo", "ok", "\n\n", " around")]
+        told = [(thought.subject, thought.description) for thought in self.stage.of(events.Thought)]
+        pieces = [("", piece) for piece in ("I lo", "ok", "\n\n", " around")]
         self.assertEqual(told, [*pieces, ("Then", "I go")])
 
     async def test_tokens_are_those_of_the_protocol_where_the_cli_has_no_way_of_its_own(
@@ -220,8 +220,8 @@ class Turns(unittest.IsolatedAsyncioTestCase):
         turn.take_update(messages.AgentMessageChunk("Hello"))
         names = {MODE: "Plan mode", MODEL: "Flash"}
         told = [
-            ConfigOption(it, it, "", it, SELECT, "v", (OptionChoice("v", name),))
-            for it, name in names.items()
+            ConfigOption(id, id, "", id, SELECT, "v", (OptionChoice("v", name),))
+            for id, name in names.items()
         ]
         self.stage.agent.state.take_update(ConfigOptions(tuple(told)))
         self.end()
@@ -233,7 +233,9 @@ class Turns(unittest.IsolatedAsyncioTestCase):
         turn.take_update(messages.AgentMessageChunk("Hello"))
         self.end()
         await self.over(turn)
-        self.assertEqual("".join(it.text for it in self.stage.of(events.Content)), "Hello")
+        self.assertEqual(
+            "".join(content.text for content in self.stage.of(events.Content)), "Hello"
+        )
 
     async def test_an_end_without_an_answer_says_so(self) -> None:
         turn = self.started()
@@ -467,7 +469,7 @@ class Turns(unittest.IsolatedAsyncioTestCase):
         self.end()
         await self.over(turn)
         turn.report_retry(4, "503")
-        told = [str(it.description) for it in self.stage.of(events.Thought)]
+        told = [str(thought.description) for thought in self.stage.of(events.Thought)]
         self.assertEqual(len(told), 1)
         self.assertIn("attempt 2", told[0])
 

@@ -49,10 +49,10 @@ class Undoing(unittest.TestCase):
 
     def undone(self, turn: str = TURN) -> dict[str, tuple[str, str]]:
         found = self.edits.undo_turn(turn)
-        return {os.path.basename(it.path): (it.change, it.state) for it in found}
+        return {os.path.basename(edit.path): (edit.change, edit.state) for edit in found}
 
     def redone(self, turn: str = TURN) -> dict[str, str]:
-        return {os.path.basename(it.path): it.state for it in self.edits.redo_turn(turn)}
+        return {os.path.basename(edit.path): edit.state for edit in self.edits.redo_turn(turn)}
 
     def test_an_undone_turn_is_made_again_also_by_another_process(self) -> None:
         self.put("old.txt", b"one\r\n")
@@ -92,7 +92,10 @@ class Undoing(unittest.TestCase):
         self.writes("old.txt", "two")
         self.writes("old.txt", "three")
         self.writes("new.txt", "new")
-        found = {os.path.basename(it.change.path): it for it in self.edits.changed_texts(TURN)}
+        found = {
+            os.path.basename(changed.change.path): changed
+            for changed in self.edits.changed_texts(TURN)
+        }
         old, new = found["old.txt"], found["new.txt"]
         self.assertEqual((old.before, old.after, old.is_whole), (b"one", b"three", True))
         self.assertEqual((new.before, new.after, new.is_whole), (None, b"new", True))
@@ -103,7 +106,7 @@ class Undoing(unittest.TestCase):
         self.writes("old.txt", "two")
         self.writes("old.txt", "three")
         self.writes("new.txt", "new")
-        told = {os.path.basename(it.path): it.state for it in self.edits.changed_files(TURN)}
+        told = {os.path.basename(file.path): file.state for file in self.edits.changed_files(TURN)}
         self.assertEqual(told, {"old.txt": AS_LEFT, "new.txt": AS_LEFT})
         undone = {"old.txt": (CHANGED, UNDONE), "new.txt": (CREATED, UNDONE)}
         self.assertEqual(self.undone(), undone)

@@ -23,12 +23,14 @@ class Drawing:
         return sorted(self._items, key=repr)
 
     def links(self, action: str) -> list[Link]:
-        return [it for it in self._items if isinstance(it, Link) and it.action == action]
+        return [item for item in self._items if isinstance(item, Link) and item.action == action]
 
     def marked(self, kind: str) -> list[str]:
         """The texts with these marks, in their order."""
-        found = [it for it in self._items if isinstance(it, Mark) and it.kind == kind]
-        return [self.text[it.start : it.end] for it in sorted(found, key=lambda it: it.start)]
+        found = [item for item in self._items if isinstance(item, Mark) and item.kind == kind]
+        return [
+            self.text[mark.start : mark.end] for mark in sorted(found, key=lambda mark: mark.start)
+        ]
 
     def apply(self, patches: Iterable[Patch]) -> None:
         for patch in patches:
@@ -40,14 +42,14 @@ class Drawing:
         assert not new.text or new.text.endswith("\n"), patch
         self._keep_to_its_block(patch)
         kept = []
-        for it in self._items:
-            if it.end <= start:
-                kept.append(it)
-            elif it.start >= end:
-                kept.append(moved(it, len(new.text) - (end - start)))
+        for item in self._items:
+            if item.end <= start:
+                kept.append(item)
+            elif item.start >= end:
+                kept.append(moved(item, len(new.text) - (end - start)))
             else:
-                assert start <= it.start and it.end <= end, (patch, it)
-        self._items = kept + [moved(it, start) for it in checked(new)]
+                assert start <= item.start and item.end <= end, (patch, item)
+        self._items = kept + [moved(item, start) for item in checked(new)]
         self.text = self.text[:start] + new.text + self.text[end:]
 
     def _keep_to_its_block(self, patch: Patch) -> None:
@@ -80,7 +82,7 @@ def checked(rendered: Rendered) -> list[Any]:
         *rendered.links,
         *rendered.pictures,
     ]
-    for it in items:
-        assert 0 <= it.start < it.end <= len(rendered.text), it
-    assert {it.kind for it in rendered.marks} <= set(MARKS)
+    for item in items:
+        assert 0 <= item.start < item.end <= len(rendered.text), item
+    assert {mark.kind for mark in rendered.marks} <= set(MARKS)
     return items

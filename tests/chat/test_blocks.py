@@ -87,7 +87,7 @@ def unfolded(drawing: Drawing) -> str:
     """What is seen of that while the folds are closed."""
     text = drawing.text
     for fold in sorted(
-        (it for it in drawing.items if isinstance(it, Fold)), key=lambda it: -it.end
+        (each for each in drawing.items if isinstance(each, Fold)), key=lambda each: -each.end
     ):
         text = f"{text[: fold.start]}…{text[fold.end :]}"
     return text[len(HELLO) :].lstrip("\n")
@@ -101,8 +101,8 @@ def told(drawing: Drawing, link: Link) -> tuple[str, Any]:
 
 
 def links(drawing: Drawing, action: str) -> list[tuple[str, Any]]:
-    found = sorted(drawing.links(action), key=lambda it: it.start)
-    return [told(drawing, it) for it in found]
+    found = sorted(drawing.links(action), key=lambda link: link.start)
+    return [told(drawing, link) for link in found]
 
 
 def message(text: str, **more: Any) -> Drawing:
@@ -118,7 +118,7 @@ def call(name: str = "read", display: str = "Read", args: Any = None, title: str
 
 def result(text: str = "", success: bool = True, **more: Any) -> ToolResult:
     """As the engine tells it: what nobody was asked about has been changed, too."""
-    more.setdefault("changed", tuple(it.path for it in more.get("unasked", ())))
+    more.setdefault("changed", tuple(edit.path for edit in more.get("unasked", ())))
     return ToolResult("c", "read", more.pop("args", {}), text, "", success, **more)
 
 
@@ -156,7 +156,7 @@ class Messages(unittest.TestCase):
         first = "▎ See\n▏ with selection of a.py (1 line), context of the editor"
         folded = "\n@a.py#L1\n```\nx\n```\n[From the editor] Open: b.py."
         self.assertEqual(drawing.text, f"{first}{folded}\n")
-        (fold,) = (it for it in drawing.items if isinstance(it, Fold))
+        (fold,) = (each for each in drawing.items if isinstance(each, Fold))
         self.assertEqual(drawing.text[fold.start : fold.end], folded)
 
     def test_one_of_texts_alone_is_called_as_they_are(self) -> None:
@@ -268,7 +268,7 @@ class Resources(unittest.TestCase):
         _, drawing = drawn(image)
         self.assertEqual(below(drawing), "▏ → p.png  640 × 480, 70 bytes\n")
         self.assertEqual(links(drawing, OPEN_FILE), [("p.png", {"path": IMAGE})])
-        (picture,) = [it for it in drawing.items if isinstance(it, Picture)]
+        (picture,) = [each for each in drawing.items if isinstance(each, Picture)]
         self.assertEqual((picture.path, picture.width, picture.height), (IMAGE, 640, 480))
 
     def test_what_the_editor_cannot_hold_or_draw_has_no_picture(self) -> None:
@@ -282,7 +282,9 @@ class Resources(unittest.TestCase):
             with self.subTest(more):
                 _, drawing = drawn(replace(image, **more))
                 self.assertEqual(len(drawing.links(OPEN_FILE)), 1)
-                self.assertFalse([it for it in drawing.items if isinstance(it, Picture)])
+                self.assertFalse(
+                    [picture for picture in drawing.items if isinstance(picture, Picture)]
+                )
 
     def test_an_image_with_too_many_pixels_has_no_link_and_says_so(self) -> None:
         image = Resource("image", name="p", media_type="image/png", size=70, image="i")
@@ -294,7 +296,9 @@ class Resources(unittest.TestCase):
                     f"▏ → p  {width:,} × {height:,}, 70 bytes, too many pixels to open\n",
                 )
                 self.assertEqual(drawing.links(OPEN_FILE), [])
-                self.assertFalse([it for it in drawing.items if isinstance(it, Picture)])
+                self.assertFalse(
+                    [picture for picture in drawing.items if isinstance(picture, Picture)]
+                )
 
     def test_what_is_not_kept_or_not_known_says_so(self) -> None:
         _, drawing = drawn(
@@ -401,7 +405,7 @@ class Calls(unittest.TestCase):
         self.assertIn("▏   … 12,345 characters come before this", lines)
         self.assertIn(" ▎ compiled", lines)
         self.assertNotIn("first", drawing.text)
-        (fold,) = (it for it in drawing.items if isinstance(it, Fold))
+        (fold,) = (each for each in drawing.items if isinstance(each, Fold))
         self.assertIn("compiled", drawing.text[fold.start : fold.end])
         result = ToolResult("c", "shell", {}, "compiled, linked", "", True)
         _, drawing = drawn(*begun, output, result)
@@ -533,7 +537,9 @@ class Subagents(unittest.TestCase):
     def test_of_a_thousand_within_each_other_those_that_lie_deep_stand_below_each_other(
         self,
     ) -> None:
-        chain = [self.child(f"x{it}", f"x{it - 1}" if it else "c") for it in range(1000)]
+        chain = [
+            self.child(f"x{number}", f"x{number - 1}" if number else "c") for number in range(1000)
+        ]
         transcript, drawing = Transcript(FOLDER), Drawing()
         for event in numbered([Message("Hello"), call("task", "Task"), *chain]):
             transcript.add_event(event)
@@ -664,7 +670,7 @@ class Questions(unittest.TestCase):
         (asked,) = transcript.waiting
         self.assertEqual((asked.id, asked.turn, asked.title), ("c", "t1", "Shell"))
         self.assertEqual(asked.text, "rm a\nrm <U+202E>b")
-        self.assertEqual([it.outcome for it in asked.options], [ONCE, ALWAYS, CANCEL])
+        self.assertEqual([option.outcome for option in asked.options], [ONCE, ALWAYS, CANCEL])
 
     def test_a_command_that_edits_is_shown_and_an_edit_is_not_named_twice(self) -> None:
         for command, is_shown in (("make && rm -r /", True), (f"shell {EDIT.path}", False)):

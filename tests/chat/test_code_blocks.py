@@ -23,7 +23,7 @@ class CodeBlocks(unittest.TestCase):
             ("", []),
         ):
             with self.subTest(text):
-                self.assertEqual([it.code for it in code_blocks(text)], expected)
+                self.assertEqual([block.code for block in code_blocks(text)], expected)
 
     def test_ranges_cover_the_fences_and_nothing_else(self) -> None:
         text = "a\n```\nx\n```\nb\n"

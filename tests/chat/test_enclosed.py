@@ -62,7 +62,7 @@ class Attaching(unittest.TestCase):
 
     def test_what_is_kept_is_the_same_when_it_is_read(self) -> None:
         attached = (Attached(FILE, "a", "/a"), Attached(SELECTION, "b", text="\ud800x"))
-        self.assertEqual(from_json([asdict(it) for it in attached]), attached)
+        self.assertEqual(from_json([asdict(attachment) for attachment in attached]), attached)
 
     def test_what_is_damaged_is_left_out_alone(self) -> None:
         good = {"kind": FILE, "name": "a", "path": "/a"}
@@ -109,7 +109,7 @@ class Enclosing(unittest.TestCase):
         return path
 
     def enclose(self, text: str, *images: str) -> Enclosed:
-        given = [Attached(IMAGE, os.path.basename(it), it) for it in images]
+        given = [Attached(IMAGE, os.path.basename(image), image) for image in images]
         return asyncio.run(enclose_files(text, given, self.folder, self.attachments))
 
     def test_a_message_names_files_with_and_without_their_lines(self) -> None:

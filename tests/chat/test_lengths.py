@@ -23,7 +23,7 @@ class Sums(unittest.TestCase):
             else:
                 known.append(length)
                 lengths.append(length)
-        self.assertEqual([lengths[it] for it in range(len(lengths))], known)
-        begins = [lengths.before(it) for it in range(len(known))]
-        self.assertEqual(begins, [sum(known[:it]) for it in range(len(known))])
+        self.assertEqual([lengths[index] for index in range(len(lengths))], known)
+        begins = [lengths.before(place) for place in range(len(known))]
+        self.assertEqual(begins, [sum(known[:index]) for index in range(len(known))])
         self.assertEqual(lengths.total, sum(known))

@@ -63,10 +63,10 @@ class Loading(unittest.IsolatedAsyncioTestCase):
     def text(self) -> str:
         update = self.document.take_update(ChatUpdate("c", READY))
         self.assertTrue(update.is_anew)
-        return "".join(it.rendered.text for it in update.patches)
+        return "".join(patch.rendered.text for patch in update.patches)
 
     def messages(self) -> list[str]:
-        return [it for it in self.text().split("\n") if it.startswith("▎")]
+        return [line for line in self.text().split("\n") if line.startswith("▎")]
 
     async def test_what_happens_while_the_past_is_read_is_in_the_document(self) -> None:
         loading = await self.load()

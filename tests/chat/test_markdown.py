@@ -47,7 +47,7 @@ class Growing(unittest.TestCase):
     def test_any_pieces_give_the_same_as_the_whole(
         self, text: str, cuts: list[int], limit: int
     ) -> None:
-        places = [0, *sorted(min(it, len(text)) for it in cuts), len(text)]
+        places = [0, *sorted(min(cut, len(text)) for cut in cuts), len(text)]
         pieces = [text[start:end] for start, end in zip(places, places[1:])]
         parts, whole = grown(pieces, limit), grown([text], limit)
         self.assertEqual(

@@ -61,7 +61,7 @@ class Following(unittest.IsolatedAsyncioTestCase):
 
     def is_shown(self, words: str) -> bool:
         patches = [patch for update in self.told for patch in update.patches]
-        return any(words in it.rendered.text for it in patches)
+        return any(words in patch.rendered.text for patch in patches)
 
     async def test_it_goes_on_after_a_disk_that_could_not_be_read_for_a_while(self) -> None:
         await self.chat.ready_conversation()

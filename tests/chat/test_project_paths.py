@@ -62,7 +62,7 @@ class Matching(unittest.TestCase):
     NAMES = ("src/", "main.py", "src/main.py", "src/remains/x.py", "doc/my file.md", "secret.key")
 
     def found(self, fixed: str, typed: str, most: int = 10) -> list[str]:
-        return matching_names(self.NAMES, fixed, typed, lambda it: it != "secret.key", most)
+        return matching_names(self.NAMES, fixed, typed, lambda name: name != "secret.key", most)
 
     def test_the_best_names_come_first(self) -> None:
         for fixed, typed, expected in (
@@ -83,13 +83,13 @@ class Matching(unittest.TestCase):
             name = "".join(chance.choices("abA-[]^\\/.", k=chance.randrange(12)))
             typed = "".join(chance.choices("abB-[]^\\.", k=chance.randrange(4)))
             left = iter(name.lower())
-            expected = [name] if all(it in left for it in typed.lower()) else []
+            expected = [name] if all(letter in left for letter in typed.lower()) else []
             with self.subTest(f"{typed} in {name}"):
-                self.assertEqual(matching_names([name], "", typed, lambda it: True, 9), expected)
+                self.assertEqual(matching_names([name], "", typed, lambda _: True, 9), expected)
 
     def test_a_name_that_repeats_itself_is_searched_to_its_end_once(self) -> None:
         """Otherwise this would never end."""
-        found = matching_names(["0" * 4000], "", "0" * 200 + "1", lambda it: True, 9)
+        found = matching_names(["0" * 4000], "", "0" * 200 + "1", lambda _: True, 9)
         self.assertEqual(found, [])
 
     def test_no_more_are_given_than_asked_for(self) -> None:
@@ -98,11 +98,11 @@ class Matching(unittest.TestCase):
     def test_only_the_best_ones_are_looked_up_among_the_rules(self) -> None:
         asked: list[str] = []
         names = [f"file{number}" for number in range(100_000)]
-        matching_names(names, "", "f", lambda it: not asked.append(it), 100)
+        matching_names(names, "", "f", lambda name: not asked.append(name), 100)
         self.assertLessEqual(len(asked), 200)
 
     def test_a_message_reads_the_name_as_it_is(self) -> None:
         for name in ("a b.py", "it's.py", 'a"b', "a\\b", "src/", "ünï.txt", "a.py."):
             with self.subTest(name):
-                found = mentioned_files(f"see @{escape_name(name)} now", lambda it: it)
+                found = mentioned_files(f"see @{escape_name(name)} now", lambda path: path)
                 self.assertEqual(found, [name])

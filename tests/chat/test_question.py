@@ -29,19 +29,19 @@ from GeminiCompanion.companion.chat.question import (
 
 
 def options(*outcomes: str) -> list[Option]:
-    return [Option(it, it) for it in outcomes]
+    return [Option(outcome, outcome) for outcome in outcomes]
 
 
 class Decisions(unittest.TestCase):
     def test_what_allows_less_is_before_what_allows_more_and_no_is_the_last(self) -> None:
-        told = [it.outcome for it in order_options(options(*reversed(OUTCOMES)))]
+        told = [option.outcome for option in order_options(options(*reversed(OUTCOMES)))]
         self.assertEqual(told, [ONCE, ALWAYS, ALWAYS_TOOL, ALWAYS_SERVER, MODIFY, CANCEL])
 
     def test_a_rejection_is_always_possible(self) -> None:
         self.assertEqual(order_options([]), (Option(CANCEL, "Reject"),))
 
     def test_a_decision_that_we_do_not_know_is_before_the_rejection(self) -> None:
-        told = [it.outcome for it in order_options(options(CANCEL, "proceed_later", ONCE))]
+        told = [option.outcome for option in order_options(options(CANCEL, "proceed_later", ONCE))]
         self.assertEqual(told, [ONCE, "proceed_later", CANCEL])
 
     def test_a_label_cannot_hide_anything_and_has_an_end(self) -> None:

@@ -37,7 +37,9 @@ DIFFS = st.builds(events.Diff, st.sampled_from(("/project/a.py", "/b")), LINES, 
 ARGS = st.sampled_from(
     ({}, {"command": "ls"}, {"command": "ls\nrm a"}, {"file_path": "/b", "n": 1})
 )
-OPTIONS = st.lists(st.sampled_from(events.OUTCOMES).map(lambda it: events.Option(it, it)))
+OPTIONS = st.lists(
+    st.sampled_from(events.OUTCOMES).map(lambda outcome: events.Option(outcome, outcome))
+)
 STATES = (events.PENDING, events.EXECUTING, events.COMPLETED, events.FAILED)
 REASONS = (events.END_TURN, events.CANCELLED, events.EMPTY)
 BODIES = st.one_of(
@@ -115,7 +117,7 @@ class Same(unittest.TestCase):
     def test_answers_may_come_in_any_pieces(self, bodies: list[Body], size: int) -> None:
         # Without the calls, whose times would differ, and questions, which have numbers.
         others = (events.ToolResult, events.Complete, events.ToolConfirmation)
-        some = [it for it in bodies if not isinstance(it, others)]
+        some = [body for body in bodies if not isinstance(body, others)]
         pieces = list(numbered(in_pieces(some, size)))
         self.assertEqual(followed(pieces, [True]), followed(list(numbered(some))))
 
@@ -140,7 +142,7 @@ class Same(unittest.TestCase):
     @given(CONVERSATIONS)
     def test_only_our_own_messages_are_headings(self, bodies: list[Body]) -> None:
         text, _items = followed(list(numbered(bodies)))
-        said = [it for it in bodies if isinstance(it, (Message, events.MessageAdded))]
+        said = [body for body in bodies if isinstance(body, (Message, events.MessageAdded))]
         self.assertEqual(sum(line.startswith("▎") for line in text.split("\n")), len(said))
 
     @given(CONVERSATIONS)
@@ -196,7 +198,7 @@ class PastTurns(unittest.TestCase):
             transcript.add_event(event)
         self.assertIn("▏ – Read", taken(transcript))
         gc.collect()
-        left = {type(it) for it in gc.get_objects() if isinstance(it, Block)}
+        left = {type(block) for block in gc.get_objects() if isinstance(block, Block)}
         self.assertEqual(left, {AllRow})
 
 
@@ -215,7 +217,7 @@ class Cost(unittest.TestCase):
         try:
             for event in told:
                 transcript.add_event(event)
-                size += sum(len(it.rendered.text) for it in transcript.take_patches())
+                size += sum(len(patch.rendered.text) for patch in transcript.take_patches())
         finally:
             sys.settrace(None)
         return counted[0], size

@@ -74,8 +74,8 @@ class Ledger:
     def check(self, queued: Sequence[str], history: Sequence[str]) -> None:
         """`queued` are the messages that wait, `history` those of the conversations as the disk has
         them."""
-        for it in self.messages:
-            self._check_message(it, queued, history)
+        for message in self.messages:
+            self._check_message(message, queued, history)
         for number, question in self.questions.items():
             self._check_question(number, question)
 

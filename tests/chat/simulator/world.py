@@ -161,7 +161,7 @@ class World:
         history: list[str] = []
         for chat in self._chats:
             history += await self._asked(SaidBefore(chat))
-        queued = [it.text for chat in self._chats for it in self._queued(chat)]
+        queued = [message.text for chat in self._chats for message in self._queued(chat)]
         self.ledger.check(queued, history)
         await self._stop_all()
 
@@ -256,7 +256,9 @@ class World:
             self.note("refused: {}", error)
             return
         self.ledger.counts["taken back"] += 1
-        next(it for it in self.ledger.messages if it.words == back.text).is_back = True
+        next(
+            message for message in self.ledger.messages if message.words == back.text
+        ).is_back = True
 
     async def _send_now(self) -> None:
         chat = self._chat()
