@@ -71,8 +71,8 @@ WORLDS = ("tests/ide/simulator", "tests/chat/simulator", "tests/ui/simulator")
 BOUNDARIES = {
     "base/background": 1, "base/file_content": 1, "base/loop_thread": 2, "base/write_behind": 1,
     "ide/companion": 1, "ide/transport": 2, "ide/windows": 2,
-    "ide/claude/claude_connection": 2, "ide/claude/claude_endpoint": 1,
-    "ide/claude/waiting_diffs": 1,
+    "ide/claude/claude_connection": 1, "ide/claude/claude_endpoint": 1,
+    "ide/claude/safe_tasks": 1, "ide/claude/waiting_diffs": 1,
     "agent/acp/acp_client": 1, "agent/turn/file_writes": 1, "agent/turn/turn": 1,
     "agent/turn/call_tracker": 1, "agent/turn/file_reads": 1, "agent/turn/terminals": 1,
     "agent/engine": 1, "chat/chat_service": 1, "chat/chat_work": 1,

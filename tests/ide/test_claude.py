@@ -20,8 +20,8 @@ from GeminiCompanion.companion.ide.claude import (
     saved_address,
     waiting_diffs,
 )
-from GeminiCompanion.companion.ide.claude.claude_connection import ClaudeConnection
 from GeminiCompanion.companion.ide.claude.waiting_diffs import DiffCall, WaitingDiffs
+from GeminiCompanion.companion.ide.claude.window_seats import WindowSeats
 from GeminiCompanion.companion.ide.clis import GEMINI_CLI
 from GeminiCompanion.companion.ide.code_queries import Findings, FoundCode, Query
 from GeminiCompanion.companion.ide.context import Cursor, OpenFile
@@ -569,6 +569,55 @@ class Diffs(ClaudeCase):
                 self.assertEqual(texts(self.cli.answer(id)["result"]), ["error"])
                 self.assertEqual(self.shown(), [])
 
+    def test_what_the_user_changes_while_the_disk_is_asked_counts(self) -> None:
+        in_thread = waiting_diffs.in_thread
+        rows = (
+            WindowSettings(diffs=False),
+            WindowSettings(sharing=Sharing(paused=True)),
+            WindowSettings(sharing=Sharing(exclude=("a.*",))),
+        )
+        for settings in rows:
+
+            async def change(work: Any, settings: WindowSettings = settings) -> Any:
+                found = await in_thread(work)
+                WindowSettingsChanged(1, settings).apply(self.windows)
+                return found
+
+            with self.subTest(settings):
+                self.tell(WindowSettingsChanged(1, WindowSettings()))
+                with mock.patch.object(waiting_diffs, "in_thread", change):
+                    id = self.cli.open_diff(self.path("a.py"), "new\n", "t")
+                    self.assertEqual(texts(self.cli.answer(id)["result"]), ["error"])
+                self.assertEqual(self.shown(), [])
+
+    def test_more_than_a_number_that_wait_are_refused_until_one_is_decided(self) -> None:
+        patched(self, mock.patch.object(waiting_diffs, "MAX_DIFFS", 2))
+        self.assert_third_is_refused("Expected a decision on the 2 diffs that wait")
+
+    def test_more_texts_than_fit_are_refused_until_one_is_decided(self) -> None:
+        patched(self, mock.patch.object(waiting_diffs, "MAX_TEXTS", 10))
+        self.assert_third_is_refused("Expected texts of at most 10 characters in all")
+
+    def assert_third_is_refused(self, why: str) -> None:
+        first = self.proposed(self.cli, "a.py", "one\n", "t1")
+        second = self.cli.open_diff(self.path("a.py"), "two\n", "t2")
+        refused = self.cli.open_diff(self.path("b.py", "other"), "three\n", "t3")
+        result = self.cli.answer(refused)["result"]
+        self.assertTrue(result["isError"])
+        self.assertIn(why, result["content"][0]["text"])
+        # Nothing of it is left.
+        self.assertEqual(self.shown(), [(1, "a.py", "one\n")])
+        self.assertEqual(self.labels(), ["Claude Code"])
+        # One of the same name takes the place of the other.
+        again = self.cli.open_diff(self.path("a.py"), "2\n", "t2")
+        self.assertEqual(texts(self.cli.answer(second)["result"]), ["error"])
+        self.decide("a.py", "one\n")
+        self.assertEqual(texts(self.cli.answer(first)["result"]), ["FILE_SAVED", "one\n"])
+        wait_for(lambda: self.shown() == [(1, "a.py", "2\n")])
+        self.proposed(self.cli, "b.py", "three\n", "t3")
+        self.decide("a.py", None)
+        self.assertEqual(texts(self.cli.answer(again)["result"]), ["DIFF_REJECTED"])
+
     def test_an_editor_that_refuses_is_an_error(self) -> None:
         self.editor.refusal = "No."
         id = self.cli.open_diff(self.path("a.py"), "new\n", "t")
@@ -664,13 +713,30 @@ class Homes(ClaudeCase):
         self.assertEqual(self.places(), [1])
 
     def test_a_call_that_is_read_after_the_end_brings_no_session(self) -> None:
-        async def send(message: bytes) -> None:
-            raise ConnectionError
-
-        connection = ClaudeConnection(send, lambda: self.windows, self.code)
-        connection.lose()
-        self.background.call(lambda: connection.seat_for(self.path("a.py")))
+        nothing: Any = mock.MagicMock()
+        seats = WindowSeats(lambda: self.windows, str, nothing, nothing, nothing)
+        seats.lose()
+        self.background.call(lambda: seats.seat_for(self.path("a.py")))
         self.assertEqual(self.places(), [])
+
+    def test_one_that_says_often_that_its_folder_changed_is_asked_once_at_a_time(self) -> None:
+        cli = self.connect()
+
+        def questions() -> list[Any]:
+            cli.answer(cli.begin("ping"))
+            asked = [it["id"] for it in cli._waiting if it.get("method") == "roots/list"]
+            cli._waiting.clear()
+            return asked
+
+        wait_for(lambda: self.places() == [1])
+        for _ in range(20):
+            cli.send({"method": "notifications/roots/list_changed"})
+        [asked] = questions()
+        root = {"uri": f"file://{os.path.join(self.temp, 'other')}"}
+        for expected in (1, 0):
+            cli.send({"id": asked, "result": {"roots": [root]}})
+            self.assertEqual(len(questions()), expected)
+        wait_for(lambda: self.places() == [2])
 
 
 class Turns(unittest.IsolatedAsyncioTestCase):
@@ -728,6 +794,14 @@ class Turns(unittest.IsolatedAsyncioTestCase):
         await self.open(2, "t2", "b.py")
         await self.diffs.give_up(self.session)
         self.assertEqual(self.answers, [(1, ["error"]), (2, ["error"])])
+
+    async def test_one_that_is_cancelled_often_is_closed_once(self) -> None:
+        await self.open(1, "t1")
+        for _ in range(3):
+            self.diffs.cancel_call(1)
+        self.assertEqual(len(self.begun), 1)
+        await self.begin_next()
+        self.assertEqual(self.answers, [(1, ["error"])])
 
     async def test_a_bug_while_one_is_shown_costs_one_answer(self) -> None:
         await self.open(1, "t1")

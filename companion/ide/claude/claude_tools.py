@@ -7,7 +7,7 @@ Source: docs/protocol.md 11. It calls them whether they are listed or not.
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Iterable, Mapping, NamedTuple, Protocol
+from typing import Any, Iterable, Mapping, NamedTuple
 
 from ...base.background import in_thread
 from ...base.jsonrpc import Id, encode_json
@@ -15,10 +15,10 @@ from ...base.log import logger
 from ..code_queries import FoundCode, ProblemsIn
 from ..editor import CodeKnowledge, EditorError
 from ..mcp_tables import Tool, ToolTable, absolute_path, text_content
-from ..session import Session
 from ..workspace import Workspace
 from .file_urls import path_of_raw_url
 from .waiting_diffs import DiffCall, WaitingDiffs
+from .window_seats import WindowSeats
 
 # Stands for a result that is sent later.
 LATER = b""
@@ -30,44 +30,31 @@ SEVERITIES = {"error": "Error", "warning": "Warning", "info": "Info", "hint": "H
 NO_WINDOW = "No window of the editor has this file."
 
 
-class Seats(Protocol):
-    """The windows that a CLI is connected to."""
-
-    diffs: WaitingDiffs
-    code: CodeKnowledge
-
-    def window_for(self, path: str) -> Workspace | None:
-        """The window for a file of the CLI. None if there is none."""
-
-    def seat_for(self, path: str) -> tuple[Workspace, Session] | None:
-        """The window for a file of the CLI, and the CLI's session there. None if there is none."""
-
-    def windows(self) -> Iterable[Workspace]:
-        """The windows in which the CLI has a session and may be told of the user's files."""
-
-
 class ClaudeCall(NamedTuple):
     """Who calls a tool, by which request."""
 
     id: Id
-    caller: Seats
+    seats: WindowSeats
+    diffs: WaitingDiffs
+    code: CodeKnowledge
 
 
 async def _open_diff(call: ClaudeCall, arguments: Mapping[str, Any]) -> bytes:
     sent: str = arguments["new_file_path"]
-    found = call.caller.seat_for(sent)
+    content, tab = arguments["new_file_contents"], arguments["tab_name"]
+    call.diffs.check_room(tab, content)
+    found = call.seats.seat_for(sent)
     if found is None:
         raise EditorError(NO_WINDOW)
     workspace, session = found
     path = absolute_path("new_file_path", sent, workspace.diffs.local_path(sent))
-    content, tab = arguments["new_file_contents"], arguments["tab_name"]
     diff = DiffCall(call.id, tab, workspace, session, path, content, sent)
-    await call.caller.diffs.open_diff(diff)
+    await call.diffs.open_diff(diff)
     return LATER
 
 
 async def _close_tab(call: ClaudeCall, arguments: Mapping[str, Any]) -> bytes:
-    await call.caller.diffs.close_diff(arguments["tab_name"])
+    await call.diffs.close_diff(arguments["tab_name"])
     return encode_json({"content": text_content("TAB_CLOSED")})
 
 
@@ -81,18 +68,16 @@ async def _get_diagnostics(call: ClaudeCall, arguments: Mapping[str, Any]) -> by
     uri: str = arguments.get("uri", "")
     sent = path_of_raw_url(uri)
     if sent:
-        window = call.caller.window_for(sent)
+        window = call.seats.window_for(sent)
         asked = [(window, [window.diffs.local_path(sent)])] if window is not None else []
     else:
         asked = [
-            (each, [file.path for file in each.context.files()]) for each in call.caller.windows()
+            (each, [file.path for file in each.context.files()]) for each in call.seats.windows()
         ]
     files: dict[str, list[dict[str, Any]]] = {}
     for workspace, paths in asked:
         try:
-            files.update(
-                await asyncio.wait_for(_problems(call.caller.code, workspace, paths), PATIENCE)
-            )
+            files.update(await asyncio.wait_for(_problems(call.code, workspace, paths), PATIENCE))
         except (EditorError, asyncio.TimeoutError):
             logger.debug("the editor did not say which problems there are")
     # The CLI compares it with its own.

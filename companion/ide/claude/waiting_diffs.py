@@ -23,10 +23,17 @@ from ..sharing import MISSING, PAUSED
 from ..workspace import Workspace
 
 ACCEPTED, REJECTED = "FILE_SAVED", "DIFF_REJECTED"
+# The most diffs of one CLI that wait, and code points of their texts together.
+MAX_DIFFS, MAX_TEXTS = 128, 64 * 1024 * 1024
 # An answer without a decision: the question in the terminal stays.
 OVER = "The diff is closed without a decision."
 FAILED = "The companion failed; its log says why."
 REPLACED = "Another diff has the same tab_name."
+TOO_MANY = "Expected a decision on the {} diffs that wait in the editor first."
+TOO_LARGE = (
+    "Expected texts of at most {:,} characters in all diffs that wait in the editor; with this one"
+    " there are {:,}."
+)
 NO_DIFFS = "The user wants no diffs in this window of the editor."
 IS_PAUSED = "The user has paused the editor's companion."
 NOT_SHARED = "The user does not share this file with CLIs."
@@ -74,6 +81,16 @@ class WaitingDiffs:
     def has_any_of(self, session: Session) -> bool:
         return any(call.session is session for call in self._calls.values())
 
+    def check_room(self, tab: str, content: str) -> None:
+        """Raises EditorError if one more diff would be too much. It may replace the one of the same
+        name."""
+        others = [call for call in self._calls.values() if call.tab != tab]
+        if len(others) >= MAX_DIFFS:
+            raise EditorError(TOO_MANY.format(len(others)))
+        size = len(content) + sum(len(call.content) for call in others)
+        if size > MAX_TEXTS:
+            raise EditorError(TOO_LARGE.format(MAX_TEXTS, size))
+
     async def open_diff(self, call: DiffCall) -> None:
         """Show the diff, or let it wait for another one of its file. Until the first await it is
         noted, so that a `close_tab` that follows finds it."""
@@ -90,15 +107,12 @@ class WaitingDiffs:
         if is_first:
             await self._show(call)
 
-    async def close_diff(self, tab: str, decided: bool = True) -> None:
-        """The CLI needs the diff no more: it was decided in the terminal, or here; or unless it was
-        `decided`, nowhere. What the user typed comes back to them: the CLI writes its own text, or
-        none."""
-        call = self._calls.get(tab)
-        if call is None:
-            return
-        del self._calls[tab]
-        await self._end(call, OVER, decided, is_open=call.is_shown)
+    async def close_diff(self, tab: str) -> None:
+        """The CLI needs the diff no more: it was decided in the terminal, or here. What the user
+        typed comes back to them: the CLI writes its own text, or none."""
+        call = self._calls.pop(tab, None)
+        if call is not None:
+            await self._end(call, OVER, decided=True, is_open=call.is_shown)
 
     async def _end(self, call: DiffCall, why: str, decided: bool, is_open: bool) -> None:
         """The call waits no more; if its diff `is_open`, it is closed."""
@@ -108,11 +122,14 @@ class WaitingDiffs:
         await self._answer(call.id, tool_error(why))
         self._show_next(call)
 
-    async def cancel_call(self, id: object) -> None:
+    def cancel_call(self, id: object) -> None:
         """The CLI waits no longer for the answer to that request."""
-        for call in list(self._calls.values()):
-            if call.id == id:
-                await self.close_diff(call.tab, decided=False)
+        cancelled = next((each for each in self._calls.values() if each.id == id), None)
+        if cancelled is not None:
+            # At once, so that each is cancelled once, however often the CLI says so.
+            del self._calls[cancelled.tab]
+            end = partial(self._end, cancelled, OVER, decided=False, is_open=cancelled.is_shown)
+            self._spawn(end)
 
     async def give_up(self, session: Session) -> None:
         """Nothing more will be decided for the session; what waits is answered without that."""
@@ -168,11 +185,14 @@ class WaitingDiffs:
 
 async def check_sharing(workspace: Workspace, path: str) -> None:
     """Raises EditorError for a file of which the window tells nothing, or if it shows no diffs."""
+    gate = None
+    # The user may change the rules while the disk is asked.
+    while gate != workspace.context.gate():
+        gate = workspace.context.gate()
+        # Links have to be followed on a disk. A file that is missing is about to be written.
+        reason = await in_thread(partial(gate.reason_to_hide, path))
     if not workspace.diffs.offers_diffs:
         raise EditorError(NO_DIFFS)
-    gate = workspace.context.gate()
-    # Links have to be followed on a disk. A file that is missing is about to be written.
-    reason = await in_thread(partial(gate.reason_to_hide, path))
     if reason not in ("", MISSING):
         raise EditorError(IS_PAUSED if reason == PAUSED else NOT_SHARED)
 
