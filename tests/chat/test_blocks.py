@@ -717,7 +717,7 @@ class Questions(unittest.TestCase):
     def test_several_wait_in_their_order(self) -> None:
         other = ToolConfirmation("d", "x", "Other", "", "b", {}, OPTIONS)
         transcript, drawing = drawn(question("a"), other)
-        self.assertEqual([it.id for it in transcript.waiting], ["c", "d"])
+        self.assertEqual([each.id for each in transcript.waiting], ["c", "d"])
         self.assertEqual(drawing.text.count("[Yes]"), 2)
 
     def test_of_a_command_longer_than_a_view_shows_at_once_it_says_what_is_left_out(self) -> None:

@@ -79,7 +79,7 @@ class AdapterTestCase(DeferrableTestCase):  # type: ignore[misc]
                 yield cli.call("closeDiff", filePath=os.path.join(self.folder, "none")).done
             cli.close()
         # Edits that nobody decided on stay in tabs of their own, once the companion has heard.
-        yield from self.until_status(lambda it: it.waiting, 0)
+        yield from self.until_status(lambda status: status.waiting, 0)
         yield from self.withdraw_unwritten()
         yield from self.answered(_ForgetSentences(self.window.id()))
         yield from self.until_turn()
@@ -184,13 +184,13 @@ class AdapterTestCase(DeferrableTestCase):  # type: ignore[misc]
 
     def until_connected(self, count: int) -> Generator[Any, Any, None]:
         """Until the companion knows of so many CLIs with a stream in the window."""
-        yield from self.until_status(lambda it: it.connected, count)
+        yield from self.until_status(lambda status: status.connected, count)
 
     def until_status(self, look: Callable[[Status], int], count: int) -> Generator[Any, Any, None]:
         """Until this is what `look` gives of what the companion says of the window."""
 
         def look_at_all(states: Sequence[Status]) -> list[int]:
-            return [look(it) for it in states if it.window_id == self.window.id()]
+            return [look(status) for status in states if status.window_id == self.window.id()]
 
         yield from self.until_answered(WindowStatuses(), look_at_all, [count])
 

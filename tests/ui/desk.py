@@ -162,7 +162,7 @@ class DeskCase(ReviewCase):
         """To what is asked first: a row of the panel by its first words."""
         yield lambda: self.asked
         panel = self.asked.pop(0)
-        names = [it if isinstance(it, str) else name_of_row(it) for it in panel["items"]]
+        names = [item if isinstance(item, str) else name_of_row(item) for item in panel["items"]]
         chosen = [at for at, name in enumerate(names) if name.startswith(words)]
         self.assertEqual(len(chosen) == 1, words != "none", names)
         panel["on_select"](chosen[0] if chosen else -1)
@@ -208,7 +208,7 @@ class DeskCase(ReviewCase):
         r"(\w+) heard": lambda t, name: decisions(t.by_name[name]),
         r"(\S+) reads": lambda t, name: words_of(text_of(t.view(name))),
         r"(\S+) is on disk as": lambda t, name: words_of(open(t.at(name), encoding="utf-8").read()),
-        "the tabs are": lambda t: [f"{name}: {words_of(it)}" for name, it in t.tabs().items()],
+        "the tabs are": lambda t: [f"{name}: {words_of(tab)}" for name, tab in t.tabs().items()],
         r"(\S+) is there:": lambda t, name: t.view(name).is_valid(),
         r"(\S+) can be edited:": lambda t, name: not t.view(name).is_read_only(),
         r"(\S+) is a proposal:": lambda t, name: record.is_diff(t.view(name)),
@@ -217,12 +217,12 @@ class DeskCase(ReviewCase):
         r"(\S+) goes without a word:": lambda t, name: t.view(name).is_scratch(),
         r"(\S+) is in sight:": lambda t, name: open_diffs.is_on_top(t.window, t.view(name)),
         r"marked in (\S+) are": lambda t, name: [
-            words_of(it) for it in t.texts(t.view(name), marks.LINES)
+            words_of(each) for each in t.texts(t.view(name), marks.LINES)
         ],
         "groups:": lambda t: t.window.num_groups(),
         "the keyboard is in": lambda t: t.name_of(t.window.active_view()),
         "what waits is": lambda t: [
-            t.name_of(it) for it, _ in open_diffs.undecided_diffs(t.window)
+            t.name_of(diff) for diff, _ in open_diffs.undecided_diffs(t.window)
         ],
         "questions:": lambda t: len(t.asked),
         "sentences:": lambda t: len(t.sentences),

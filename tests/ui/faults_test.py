@@ -47,7 +47,7 @@ class Cli:
         return self.fake.headers["Mcp-Session-Id"]
 
     def accepted(self) -> list[str]:
-        texts = [it["content"] for it in self.fake.received("ide/diffAccepted")]
+        texts = [message["content"] for message in self.fake.received("ide/diffAccepted")]
         for params in self.fake.received("ide/diffAccepted")[self._written :]:
             with open(params["filePath"], "w", encoding="utf-8") as file:
                 file.write(params["content"])
@@ -167,7 +167,7 @@ class Faults(RuleBasedStateMachine):
             return
         view = self.pick(self.diffs(), which)
         text, path, cli = text_of(view), open_diffs.path_of(view), self.owner(view)
-        waiting = {self.accepted[it] for it in set(self.accepted) - self.told()}
+        waiting = {self.accepted[key] for key in set(self.accepted) - self.told()}
         if path in waiting and self.is_away(cli):
             self.contested.add(path)
         self.accepted[text] = path
@@ -331,7 +331,7 @@ class Faults(RuleBasedStateMachine):
         newest = {path: text for text, path in self.accepted.items()}.values()
 
         def kept() -> set[str]:
-            return {it.text for it in ask_companion(UnwrittenTexts(self.window.id()))}
+            return {unwritten.text for unwritten in ask_companion(UnwrittenTexts(self.window.id()))}
 
         sure = self.uncontested(set(self.accepted) - self.at_risk)
         until(lambda: sure <= self.told(), "every accepted text is told")
@@ -369,7 +369,7 @@ class Faults(RuleBasedStateMachine):
         return [cli for cli in self.clis if not cli.online]
 
     def diffs(self) -> list[sublime.View]:
-        return [it for it, _ in open_diffs.undecided_diffs(self.window)]
+        return [diff for diff, _ in open_diffs.undecided_diffs(self.window)]
 
     def tabs(self) -> list[sublime.View]:
         """Those that are no part of a diff."""
@@ -420,7 +420,7 @@ class Faults(RuleBasedStateMachine):
     def status(self) -> Any:
         """Of the window."""
         statuses = ask_companion(WindowStatuses())
-        return next(it for it in statuses if it.window_id == self.window.id())
+        return next(status for status in statuses if status.window_id == self.window.id())
 
     def wait_for_streams(self) -> None:
         def known() -> int:

@@ -132,11 +132,11 @@ class RandomReview:
         self.look_at_tabs()
 
     def do(self, step: str) -> None:
-        it = self.chance.choice(self.open)
-        self.steps.append(f"{step} {os.path.basename(it.path)}")
+        proposal = self.chance.choice(self.open)
+        self.steps.append(f"{step} {os.path.basename(proposal.path)}")
         self.questions.clear()
         self.told.clear()
-        getattr(self, step)(it)
+        getattr(self, step)(proposal)
         for each in self.open:
             each.look()
 
@@ -162,108 +162,118 @@ class RandomReview:
         check(answer == {"content": []}, answer)
         view = open_diffs.find_diff(self.window, self.cli.headers["Mcp-Session-Id"], path)
         check(view is not None, "no proposal is shown")
-        it = ShownProposal(view, path, data, new)
-        self.open.append(it)
-        it.look()
-        return it
+        proposal = ShownProposal(view, path, data, new)
+        self.open.append(proposal)
+        proposal.look()
+        return proposal
 
-    def propose(self, it: ShownProposal) -> None:
+    def propose(self, proposal: ShownProposal) -> None:
         """The CLI has another proposal for the file."""
-        if it.leaves_tab:
-            self.kept.append(it.text)
-        self.open.remove(it)
-        newer = self.show(it.path, it.file)
-        until(lambda: not is_diff(it.view), "the older one makes way")
+        if proposal.leaves_tab:
+            self.kept.append(proposal.text)
+        self.open.remove(proposal)
+        newer = self.show(proposal.path, proposal.file)
+        until(lambda: not is_diff(proposal.view), "the older one makes way")
         newer.comments = [each.text for each in comments.comments_of(newer.view)]
         elsewhere = "".join(text for name, text in self.tabs() if COMMENTS in name)
-        lost = [each for each in it.comments if each not in newer.comments]
+        lost = [each for each in proposal.comments if each not in newer.comments]
         check(all(each in elsewhere for each in lost), "comments are lost:", lost)
 
-    def write(self, it: ShownProposal, told: str) -> None:
+    def write(self, proposal: ShownProposal, told: str) -> None:
         """As the CLI does with what it was told was accepted."""
-        with open(it.path, "w", encoding="utf-8", newline="") as file:
-            file.write(told or it.proposed)
+        with open(proposal.path, "w", encoding="utf-8", newline="") as file:
+            file.write(told or proposal.proposed)
 
-    def change_file(self, it: ShownProposal) -> None:
+    def change_file(self, proposal: ShownProposal) -> None:
         """Somebody else writes: some of the changes, or whatever else."""
-        found = it.changes()
-        text = it.without(found, [at for at in range(len(found)) if self.chance.random() < 0.5])
+        found = proposal.changes()
+        text = proposal.without(
+            found, [at for at in range(len(found)) if self.chance.random() < 0.5]
+        )
         if self.chance.random() < 0.5:
-            text = random_texts.edited(self.chance, self.chance.choice((text, it.old)))
-        it.file = random_texts.on_disk(self.chance, text.lstrip(random_texts.MARK))
-        self.steps.append(f"change_file: {reference.shown(it.file)[:2000]!r}")
-        with open(it.path, "wb") as file:
-            file.write(it.file)
+            text = random_texts.edited(self.chance, self.chance.choice((text, proposal.old)))
+        proposal.file = random_texts.on_disk(self.chance, text.lstrip(random_texts.MARK))
+        self.steps.append(f"change_file: {reference.shown(proposal.file)[:2000]!r}")
+        with open(proposal.path, "wb") as file:
+            file.write(proposal.file)
 
     # ----- changes
 
-    def command(self, name: str, it: ShownProposal, **arguments: Any) -> None:
-        self.window.run_command(f"gemini_companion_{name}", {"id": it.id, **arguments})
+    def command(self, name: str, proposal: ShownProposal, **arguments: Any) -> None:
+        self.window.run_command(f"gemini_companion_{name}", {"id": proposal.id, **arguments})
 
-    def drop(self, it: ShownProposal) -> None:
-        comparison = it.comparison() if it.is_compared else None
+    def drop(self, proposal: ShownProposal) -> None:
+        comparison = proposal.comparison() if proposal.is_compared else None
         if comparison is None or not comparison.keys:
-            self.command("drop_change", it)
+            self.command("drop_change", proposal)
             return
         found = quadruples(comparison)
         number = self.chance.randrange(len(found))
-        self.command("drop_change", it, change=comparison.keys[number])
-        self.was_dropped(it, found, number)
+        self.command("drop_change", proposal, change=comparison.keys[number])
+        self.was_dropped(proposal, found, number)
 
-    def was_dropped(self, it: ShownProposal, found: list[reference.Quadruple], number: int) -> None:
+    def was_dropped(
+        self, proposal: ShownProposal, found: list[reference.Quadruple], number: int
+    ) -> None:
         """The change of that number; or, of parts, it was taken back."""
-        if it.is_whole:
-            it.edited(it.without(found, {number}), is_typed=False)
+        if proposal.is_whole:
+            proposal.edited(proposal.without(found, {number}), is_typed=False)
             is_last = len(found) == 1
-            check(not is_last or it.text == it.old, "all is dropped, and the text is another")
+            check(
+                not is_last or proposal.text == proposal.old,
+                "all is dropped, and the text is another",
+            )
         else:
-            it.dropped ^= {number}
-            is_last = it.is_all_dropped
-            check(not is_last or it.accepted() == it.old, "all is dropped, and the text is another")
+            proposal.dropped ^= {number}
+            is_last = proposal.is_all_dropped
+            check(
+                not is_last or proposal.accepted() == proposal.old,
+                "all is dropped, and the text is another",
+            )
         if is_last:
             # The changes may be looked up first.
             until(lambda: bool(self.questions), "whether to reject is asked")
         check(len(self.questions) == is_last, "asked:", self.questions)
         if is_last:
-            self.answer_all_dropped(it)
+            self.answer_all_dropped(proposal)
 
-    def answer_all_dropped(self, it: ShownProposal) -> None:
+    def answer_all_dropped(self, proposal: ShownProposal) -> None:
         _items, answer, placeholder = self.questions.pop()
-        name, before = os.path.basename(it.path), self.rejections(it)
+        name, before = os.path.basename(proposal.path), self.rejections(proposal)
         check(name in placeholder and single_changes.ALL_DROPPED in placeholder, placeholder)
         index = self.chance.choice((0, 1, -1))
         answer(index)
         if index == 0:
-            self.was_rejected(it, before)
+            self.was_rejected(proposal, before)
 
-    def drop_at_the_caret(self, it: ShownProposal) -> None:
-        if not it.is_whole or not it.is_compared:
+    def drop_at_the_caret(self, proposal: ShownProposal) -> None:
+        if not proposal.is_whole or not proposal.is_compared:
             return
-        found = quadruples(it.comparison())
+        found = quadruples(proposal.comparison())
         starts = [start for _, _, start, _ in found]
-        row = self.chance.choice([*starts, self.chance.randint(0, it.text.count("\n"))])
-        point = it.view.text_point(row, 0)
-        row = it.text.count("\n", 0, point)
+        row = self.chance.choice([*starts, self.chance.randint(0, proposal.text.count("\n"))])
+        point = proposal.view.text_point(row, 0)
+        row = proposal.text.count("\n", 0, point)
         at = [n for n, (_, _, start, end) in enumerate(found) if start <= row < max(end, start + 1)]
 
         def drop() -> None:
-            self.select(it, point, point)
-            it.view.show_at_center(sublime.Region(point), animate=False)
-            self.command("drop_change", it)
+            self.select(proposal, point, point)
+            proposal.view.show_at_center(sublime.Region(point), animate=False)
+            self.command("drop_change", proposal)
 
         # In one turn: one side may be about to scroll to where the other one is.
         sublime.set_timeout(drop)
         self.turn()
-        text = text_of(it.view)
+        text = text_of(proposal.view)
         # Where no change is at the caret, one that is in sight may be meant.
-        may_be = [n for n in at or range(len(found)) if it.without(found, {n}) == text]
-        check(may_be or (not at and text == it.text), f"of row {row} it is {at}:", repr(text))
+        may_be = [n for n in at or range(len(found)) if proposal.without(found, {n}) == text]
+        check(may_be or (not at and text == proposal.text), f"of row {row} it is {at}:", repr(text))
         if may_be:
-            self.was_dropped(it, found, may_be[0])
+            self.was_dropped(proposal, found, may_be[0])
 
-    def drop_two_at_once(self, it: ShownProposal) -> None:
+    def drop_two_at_once(self, proposal: ShownProposal) -> None:
         """The second one before it is known what became of the changes; or the same one again."""
-        comparison = it.comparison() if it.is_compared else None
+        comparison = proposal.comparison() if proposal.is_compared else None
         if comparison is None or len(comparison.keys) < 3:
             return
         keys, found = comparison.keys, quadruples(comparison)
@@ -271,228 +281,245 @@ class RandomReview:
         numbers = self.chance.sample(alike if len(alike) > 2 else range(len(keys)), 2)
         if self.chance.random() < 0.2:
             numbers[1] = numbers[0]
-        if it.is_whole:
-            self.drop_both(it, [keys[number] for number in numbers])
-            self.both_were_dropped(it, found, *numbers)
-        elif len(it.dropped) + 2 < len(keys):
+        if proposal.is_whole:
+            self.drop_both(proposal, [keys[number] for number in numbers])
+            self.both_were_dropped(proposal, found, *numbers)
+        elif len(proposal.dropped) + 2 < len(keys):
             # No question yet, whatever is dropped already.
-            self.drop_both(it, [keys[number] for number in numbers])
+            self.drop_both(proposal, [keys[number] for number in numbers])
             for number in numbers:
-                it.dropped ^= {number}
+                proposal.dropped ^= {number}
 
-    def drop_both(self, it: ShownProposal, keys: Sequence[str]) -> None:
+    def drop_both(self, proposal: ShownProposal, keys: Sequence[str]) -> None:
         def drop() -> None:
             for key in keys:
-                self.command("drop_change", it, change=key)
+                self.command("drop_change", proposal, change=key)
 
         sublime.set_timeout(drop)
         self.turn()
-        it.comparison()
+        proposal.comparison()
         self.turn()
         # What the commands say is shown a turn after that.
         self.turn()
 
     def both_were_dropped(
-        self, it: ShownProposal, found: list[reference.Quadruple], first: int, second: int
+        self, proposal: ShownProposal, found: list[reference.Quadruple], first: int, second: int
     ) -> None:
-        both = it.without(found, {first, second})
+        both = proposal.without(found, {first, second})
         old_start, old_end, new_start, new_end = found[first]
         more = (old_end - old_start) - (new_end - new_start) if first < second else 0
-        meant = it.old_rows(found[second]), found[second][2] + more, found[second][3] + more
-        it.edited(it.without(found, {first}), is_typed=False)
-        if text_of(it.view) != it.text:
-            it.edited(both, is_typed=False)
+        meant = proposal.old_rows(found[second]), found[second][2] + more, found[second][3] + more
+        proposal.edited(proposal.without(found, {first}), is_typed=False)
+        if text_of(proposal.view) != proposal.text:
+            proposal.edited(both, is_typed=False)
             return
         # It was the same one; or the rows are divided in another way, now that one is gone.
         check(any(single_changes.NO_CHANGE in each for each in self.told), "nothing is said")
-        left = [(it.old_rows(each), *each[2:]) for each in quadruples(it.comparison())]
+        left = [(proposal.old_rows(each), *each[2:]) for each in quadruples(proposal.comparison())]
         check(first == second or meant not in left, "it is still there:", meant)
 
-    def keep(self, it: ShownProposal) -> None:
-        comparison = it.comparison() if it.is_compared else None
+    def keep(self, proposal: ShownProposal) -> None:
+        comparison = proposal.comparison() if proposal.is_compared else None
         if comparison is None or not comparison.keys:
-            self.command("keep_change", it)
+            self.command("keep_change", proposal)
             return
         number = self.chance.randrange(len(comparison.keys))
         key = comparison.keys[number]
-        self.command("keep_change", it, change=key)
-        check(key in seen_changes(it.view), "what is kept is not seen")
-        it.dropped -= {number}
+        self.command("keep_change", proposal, change=key)
+        check(key in seen_changes(proposal.view), "what is kept is not seen")
+        proposal.dropped -= {number}
 
     # ----- the text
 
-    def type(self, it: ShownProposal) -> None:
-        if not it.is_whole:
+    def type(self, proposal: ShownProposal) -> None:
+        if not proposal.is_whole:
             return
-        start, end = sorted(self.chance.randint(0, len(it.text)) for _ in range(2))
+        start, end = sorted(self.chance.randint(0, len(proposal.text)) for _ in range(2))
         kind = self.chance.choice(("insert", "replace", "delete", "append"))
         words = "" if kind == "delete" else f"typed{len(self.steps)}"
         if kind == "append":
-            self.append(it, words + "\n")
+            self.append(proposal, words + "\n")
             return
         end = start if kind == "insert" else end
-        self.select(it, start, end)
+        self.select(proposal, start, end)
         if words or start < end:
             command = "insert" if words else "left_delete"
-            it.view.run_command(command, {"characters": words} if words else {})
-        it.edited(it.text[:start] + words + it.text[end:], is_typed=True)
+            proposal.view.run_command(command, {"characters": words} if words else {})
+        proposal.edited(proposal.text[:start] + words + proposal.text[end:], is_typed=True)
 
-    def append(self, it: ShownProposal, words: str) -> None:
-        it.view.run_command("append", {"characters": words})
-        it.edited(it.text + words, is_typed=True)
+    def append(self, proposal: ShownProposal, words: str) -> None:
+        proposal.view.run_command("append", {"characters": words})
+        proposal.edited(proposal.text + words, is_typed=True)
 
-    def select(self, it: ShownProposal, start: int, end: int) -> None:
-        it.view.sel().clear()
-        it.view.sel().add(sublime.Region(start, end))
+    def select(self, proposal: ShownProposal, start: int, end: int) -> None:
+        proposal.view.sel().clear()
+        proposal.view.sel().add(sublime.Region(start, end))
 
-    def type_and_drop_at_once(self, it: ShownProposal) -> None:
+    def type_and_drop_at_once(self, proposal: ShownProposal) -> None:
         """A change is dropped before it is known what became of the changes."""
-        comparison = it.comparison() if it.is_whole and it.is_compared else None
+        comparison = proposal.comparison() if proposal.is_whole and proposal.is_compared else None
         if comparison is None or not comparison.keys:
             return
         number, found = self.chance.randrange(len(comparison.keys)), quadruples(comparison)
         # What is appended to a row without an end is part of that.
-        is_another = not it.text.endswith("\n") and found[number][3] == len(comparison.new.rows)
-        self.append(it, f"typed{len(self.steps)}\n")
-        self.command("drop_change", it, change=comparison.keys[number])
-        it.comparison()
+        is_another = not proposal.text.endswith("\n") and found[number][3] == len(
+            comparison.new.rows
+        )
+        self.append(proposal, f"typed{len(self.steps)}\n")
+        self.command("drop_change", proposal, change=comparison.keys[number])
+        proposal.comparison()
         self.turn()
         # What the command says is shown a turn after that.
         self.turn()
-        if text_of(it.view) == it.text:
+        if text_of(proposal.view) == proposal.text:
             check(any(single_changes.NO_CHANGE in each for each in self.told), "nothing is said")
         else:
             check(not is_another, "a change was dropped that is another by now")
-            it.edited(it.without(found, {number}), is_typed=False)
+            proposal.edited(proposal.without(found, {number}), is_typed=False)
 
-    def undo(self, it: ShownProposal) -> None:
-        self.go_back(it, "undo", it.past, it.undone)
+    def undo(self, proposal: ShownProposal) -> None:
+        self.go_back(proposal, "undo", proposal.past, proposal.undone)
 
-    def redo(self, it: ShownProposal) -> None:
-        self.go_back(it, "redo", it.undone, it.past)
+    def redo(self, proposal: ShownProposal) -> None:
+        self.go_back(proposal, "redo", proposal.undone, proposal.past)
 
     def go_back(
         self,
-        it: ShownProposal,
+        proposal: ShownProposal,
         name: str,
         texts: list[tuple[str, bool]],
         others: list[tuple[str, bool]],
     ) -> None:
         """What was dropped comes and goes alone; of what was typed, several edits may be one."""
-        if not it.is_whole:
+        if not proposal.is_whole:
             return
-        it.view.run_command(name)
-        text = text_of(it.view)
+        proposal.view.run_command(name)
+        text = text_of(proposal.view)
         while texts:
             before, is_typed = texts.pop()
-            others.append((it.text, is_typed))
-            it.text = before
+            others.append((proposal.text, is_typed))
+            proposal.text = before
             if text == before or not is_typed or not texts or not texts[-1][1]:
                 return
 
-    def comment(self, it: ShownProposal) -> None:
+    def comment(self, proposal: ShownProposal) -> None:
         self.words = f"comment {len(self.steps)}"
-        self.select(it, *(self.chance.randint(0, it.view.size()) for _ in range(2)))
-        self.command("comment_on_diff", it)
-        it.comments.append(self.words)
+        self.select(proposal, *(self.chance.randint(0, proposal.view.size()) for _ in range(2)))
+        self.command("comment_on_diff", proposal)
+        proposal.comments.append(self.words)
 
     # ----- decisions
 
-    def accept(self, it: ShownProposal) -> None:
-        self.see_accepted(it, lambda: self.command("accept_diff", it))
+    def accept(self, proposal: ShownProposal) -> None:
+        self.see_accepted(proposal, lambda: self.command("accept_diff", proposal))
 
-    def save(self, it: ShownProposal) -> None:
-        self.window.focus_view(it.view)
-        self.see_accepted(it, partial(it.view.run_command, "save", {"async": False}))
+    def save(self, proposal: ShownProposal) -> None:
+        self.window.focus_view(proposal.view)
+        self.see_accepted(proposal, partial(proposal.view.run_command, "save", {"async": False}))
 
-    def see_accepted(self, it: ShownProposal, accept: Callable[[], None]) -> None:
-        before = self.rejections(it)
+    def see_accepted(self, proposal: ShownProposal, accept: Callable[[], None]) -> None:
+        before = self.rejections(proposal)
         accept()
-        until(lambda: self.questions or self.told_of(it, "Accepted"), "it is accepted")
-        if it.file != it.seen_file:
-            self.see_file(it)
+        until(lambda: self.questions or self.told_of(proposal, "Accepted"), "it is accepted")
+        if proposal.file != proposal.seen_file:
+            self.see_file(proposal)
             accept()
-            until(lambda: self.questions or self.told_of(it, "Accepted"), "it is accepted")
-        is_emptied = it.is_whole and not it.text and bool(it.proposed)
-        check(bool(self.questions) == (is_emptied or it.is_all_dropped), "asked:", self.questions)
+            until(lambda: self.questions or self.told_of(proposal, "Accepted"), "it is accepted")
+        is_emptied = proposal.is_whole and not proposal.text and bool(proposal.proposed)
+        check(
+            bool(self.questions) == (is_emptied or proposal.is_all_dropped),
+            "asked:",
+            self.questions,
+        )
         if not self.questions:
-            (told,) = self.told_of(it, "Accepted")
-            check(told == it.accepted(), repr(told[:3000]), "!=", repr(it.accepted()[:3000]))
-            self.write(it, told)
-            self.is_gone(it)
+            (told,) = self.told_of(proposal, "Accepted")
+            check(
+                told == proposal.accepted(),
+                repr(told[:3000]),
+                "!=",
+                repr(proposal.accepted()[:3000]),
+            )
+            self.write(proposal, told)
+            self.is_gone(proposal)
             return
         items, answer, placeholder = self.questions.pop()
         check("emptied" in placeholder or single_changes.ALL_DROPPED in placeholder, placeholder)
         check("Accept anyway" not in items, items)
         answer(items.index("Reject the proposal"))
-        self.was_rejected(it, before)
-        check(not self.told_of(it, "Accepted"), "an empty text was accepted")
+        self.was_rejected(proposal, before)
+        check(not self.told_of(proposal, "Accepted"), "an empty text was accepted")
 
-    def see_file(self, it: ShownProposal) -> None:
+    def see_file(self, proposal: ShownProposal) -> None:
         """Before it is accepted: the file has become another."""
-        check(self.questions and not self.told_of(it, "Accepted"), "nothing is asked")
+        check(self.questions and not self.told_of(proposal, "Accepted"), "nothing is asked")
         items, answer, placeholder = self.questions.pop()
         check(diff_kinds.FILE_CHANGED in placeholder, placeholder)
         reviews = plugin._host.running.diffs.reviews
-        before = reviews.review_of(it.view)
+        before = reviews.review_of(proposal.view)
         answer(items.index("See the difference"))
-        until(lambda: reviews.review_of(it.view) is not before, "the review begins anew")
-        it.saw_file()
-        it.look()
+        until(lambda: reviews.review_of(proposal.view) is not before, "the review begins anew")
+        proposal.saw_file()
+        proposal.look()
 
-    def terminal(self, it: ShownProposal) -> None:
+    def terminal(self, proposal: ShownProposal) -> None:
         """The user says yes in the CLI's terminal."""
-        arguments = {"filePath": it.path, "suppressNotification": True}
+        arguments = {"filePath": proposal.path, "suppressNotification": True}
         (part,) = self.cli.call("closeDiff", **arguments).result(PATIENCE)["content"]
         answer: Any = sublime.decode_value(part["text"])
         told = answer.get("content", "")
-        self.write(it, told)
-        check(told == it.accepted(), repr(told[:3000]), "!=", repr(it.accepted()[:3000]))
-        self.is_gone(it)
+        self.write(proposal, told)
+        check(
+            told == proposal.accepted(), repr(told[:3000]), "!=", repr(proposal.accepted()[:3000])
+        )
+        self.is_gone(proposal)
 
-    def reject(self, it: ShownProposal) -> None:
-        before = self.rejections(it)
-        self.command("reject_diff", it)
-        self.was_rejected(it, before)
+    def reject(self, proposal: ShownProposal) -> None:
+        before = self.rejections(proposal)
+        self.command("reject_diff", proposal)
+        self.was_rejected(proposal, before)
 
-    def close(self, it: ShownProposal) -> None:
-        before = self.rejections(it)
-        it.view.close()
-        self.was_rejected(it, before)
+    def close(self, proposal: ShownProposal) -> None:
+        before = self.rejections(proposal)
+        proposal.view.close()
+        self.was_rejected(proposal, before)
 
-    def release(self, it: ShownProposal) -> None:
-        before = self.rejections(it)
-        self.command("release_diff", it)
-        if it.is_whole and not it.leaves_tab:
-            self.kept.append(it.text)
-        self.was_rejected(it, before)
+    def release(self, proposal: ShownProposal) -> None:
+        before = self.rejections(proposal)
+        self.command("release_diff", proposal)
+        if proposal.is_whole and not proposal.leaves_tab:
+            self.kept.append(proposal.text)
+        self.was_rejected(proposal, before)
 
-    def told_of(self, it: ShownProposal, how: str) -> list[str]:
+    def told_of(self, proposal: ShownProposal, how: str) -> list[str]:
         """The texts with which the CLI was told that the file's edit was `how`."""
         told = self.cli.received(f"ide/diff{how}")
-        return [params.get("content", "") for params in told if params["filePath"] == it.path]
+        return [params.get("content", "") for params in told if params["filePath"] == proposal.path]
 
-    def rejections(self, it: ShownProposal) -> int:
-        return len(self.told_of(it, "Rejected"))
+    def rejections(self, proposal: ShownProposal) -> int:
+        return len(self.told_of(proposal, "Rejected"))
 
-    def was_rejected(self, it: ShownProposal, before: int) -> None:
-        if it.leaves_tab:
-            self.kept.append(it.text)
-        until(lambda: self.rejections(it) > before, "the CLI is told of a rejection")
-        self.is_gone(it)
+    def was_rejected(self, proposal: ShownProposal, before: int) -> None:
+        if proposal.leaves_tab:
+            self.kept.append(proposal.text)
+        until(lambda: self.rejections(proposal) > before, "the CLI is told of a rejection")
+        self.is_gone(proposal)
 
-    def is_gone(self, it: ShownProposal) -> None:
+    def is_gone(self, proposal: ShownProposal) -> None:
         """It was decided on: what the user said of it is on the clipboard."""
-        self.open.remove(it)
-        until(lambda: not is_diff(it.view), "what is decided is no diff")
+        self.open.remove(proposal)
+        until(lambda: not is_diff(proposal.view), "what is decided is no diff")
         told = sublime.get_clipboard
-        until(lambda: all(each in told() for each in it.comments), "comments are told", told)
+        until(lambda: all(each in told() for each in proposal.comments), "comments are told", told)
 
     # ----- the window
 
     def tabs(self) -> list[tuple[str, str]]:
         """Names and texts of those that are no part of a diff."""
-        parts = [each for it in self.open for each in (it.view, open_diffs.partner_view(it.view))]
+        parts = [
+            each
+            for proposal in self.open
+            for each in (proposal.view, open_diffs.partner_view(proposal.view))
+        ]
         views = [view for view in self.window.views() if view not in parts]
         return [(view.name(), text_of(view)) for view in views]
 
@@ -512,8 +539,8 @@ class RandomReview:
         until(lambda: reached, "a turn")
 
     def clean_up(self) -> None:
-        for it in self.open:
-            it.view.close()
+        for proposal in self.open:
+            proposal.view.close()
         until(lambda: not list(open_diffs.undecided_diffs(self.window)), "no diffs any more")
         self.turn()
         for view in self.window.views():

@@ -105,13 +105,13 @@ class RandomSheet:
 
     def are_known(self) -> bool:
         reviews = plugin._host.running.diffs.reviews
-        return all(reviews.review_of(it).is_current(it) for it in self.views.values())
+        return all(reviews.review_of(view).is_current(view) for view in self.views.values())
 
     def look(self) -> None:
         """The rows of each file, by their colours, are parts of its two texts."""
-        added, removed = (self.rows(it) for it in (ADDED, REMOVED))
+        added, removed = (self.rows(key) for key in (ADDED, REMOVED))
         path, new, at = "", -1, {"added": 0, "removed": 0}
-        counts: dict[str, dict[str, int]] = {it: dict(at) for it in self.views}
+        counts: dict[str, dict[str, int]] = {name: dict(at) for name in self.views}
         for row, line in enumerate(text_of(self.view).split("\n")):
             heading = re.match(r"## (.*)  \+(\d+) -(\d+), ", line)
             place = re.fullmatch(r"@@ line (\d+) @@", line)
@@ -138,7 +138,7 @@ class RandomSheet:
     def rows(self, key: str) -> set[int]:
         found: set[int] = set()
         for region in self.view.get_regions(key):
-            first, last = (self.view.rowcol(it)[0] for it in (region.begin(), region.end()))
+            first, last = (self.view.rowcol(point)[0] for point in (region.begin(), region.end()))
             found |= set(range(first, last))
         return found
 
@@ -160,14 +160,14 @@ class RandomSheet:
         until(lambda: plugin._host.running.diffs.reviews.review_of(view) is not None, "a review")
 
     def type(self) -> None:
-        regions = [it for it in self.view.get_regions(ADDED) if not it.empty()]
+        regions = [each for each in self.view.get_regions(ADDED) if not each.empty()]
         if not regions:
             return
         region, number = self.chance.choice(regions), len(self.steps)
         point = self.chance.randint(region.begin(), region.end() - 1)
         words = self.chance.choice((f"typed{number}", f"ty\nped{number}", f"typed{number}\n"))
         headings = self.view.find_all(r"^## .*  \+\d+ -\d+, ")
-        above = [it for it in headings if it.begin() < point]
+        above = [heading for heading in headings if heading.begin() < point]
         path = self.view.substr(above[-1])[3:].split("  +")[0]
         self.steps.append(f"{words!r} at {point}")
         self.put(point, words)
@@ -179,9 +179,9 @@ class RandomSheet:
         self.becomes(path, now)
 
     def type_outside(self) -> None:
-        inside = [range(it.begin(), it.end()) for it in self.view.get_regions(ADDED)]
+        inside = [range(region.begin(), region.end()) for region in self.view.get_regions(ADDED)]
         point = self.chance.randrange(self.view.size())
-        if any(point in it for it in inside):
+        if any(point in span for span in inside):
             return
         before = text_of(self.view)
         self.put(point, "outside")

@@ -65,4 +65,4 @@ def _everywhere(chance: random.Random, found: list[str]) -> list[str]:
         return []
     row, other = chance.choice(found), chance.choice(LINES) + "\n"
     instead = chance.choice(([], [other], [row, other], [other, row]))
-    return [each for it in found for each in (instead if it == row else [it])]
+    return [each for line in found for each in (instead if line == row else [line])]

@@ -23,7 +23,10 @@ def check(condition: Any, *what: object) -> None:
 
 
 def quadruples(comparison: Comparison) -> list[Quadruple]:
-    return [(it.old_start, it.old_end, it.new_start, it.new_end) for it in comparison.changes]
+    return [
+        (change.old_start, change.old_end, change.new_start, change.new_end)
+        for change in comparison.changes
+    ]
 
 
 class ShownProposal:
@@ -196,6 +199,6 @@ def look_at_marks(
     wanted = [(starts[start], starts[end]) for start, end in ranges if start < end]
 
     def found() -> list[tuple[int, int]]:
-        return [(it.begin(), it.end()) for it in view.get_regions(marks.LINES)]
+        return [(region.begin(), region.end()) for region in view.get_regions(marks.LINES)]
 
     until(lambda: found() == wanted, f"these are marked: {wanted}; there are", found)

@@ -27,7 +27,9 @@ START, STOP = "gemini_companion_start_api_server", "gemini_companion_stop_api_se
 
 
 def threads() -> list[str]:
-    return [it.name for it in threading.enumerate() if it.name == "GeminiCompanion Agent"]
+    return [
+        thread.name for thread in threading.enumerate() if thread.name == "GeminiCompanion Agent"
+    ]
 
 
 @unittest.skipIf(sys.platform == "win32", "programs have other names there")
@@ -153,7 +155,7 @@ class ApiServer(AdapterTestCase):
         url = yield from self.serve()
         self.window.run_command("new_window")
         yield lambda: len(sublime.windows()) > 1
-        other = next(it for it in sublime.windows() if it != self.window)
+        other = next(window for window in sublime.windows() if window != self.window)
         try:
             self.assertEqual(self.commands(other), (True, True))
             other.run_command(START)

@@ -16,7 +16,7 @@ from .test_unasked import UnaskedCase
 
 
 def triggers(panel: dict[str, Any]) -> list[str]:
-    return [it.trigger for it in panel["items"]]
+    return [item.trigger for item in panel["items"]]
 
 
 @rows("""
@@ -100,7 +100,7 @@ class Listing(UnaskedCase):
         # Of the accepted one nothing is left to be told.
         yield from self.until_answered(
             UnwrittenTexts(self.window.id()),
-            lambda found: [it.path for it in found],
+            lambda found: [edit.path for edit in found],
             [self.at("away.py")],
         )
 
@@ -142,6 +142,6 @@ class Listing(UnaskedCase):
 
     seen = {
         "the list is": lambda t: triggers(t.asked[0]),
-        "the rows say": lambda t: [it.kind[2] for it in t.asked[0]["items"][1:]],
+        "the rows say": lambda t: [item.kind[2] for item in t.asked[0]["items"][1:]],
         "the sheet is in front:": lambda t: t.window.active_view().settings().get(CHANGES) is True,
     }

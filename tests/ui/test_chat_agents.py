@@ -90,9 +90,9 @@ class New(AgentCase):
         self.assertIsInstance(self.service.asked[0][0], Agents)
         self.assertEqual(self.triggers, ["Gemini CLI", "mine", "Qwen Code"])
         items = self.shown[-1]["items"]
-        self.assertEqual([it.annotation for it in items], [USUAL, NOT_INSTALLED, ""])
+        self.assertEqual([item.annotation for item in items], [USUAL, NOT_INSTALLED, ""])
         self.assertEqual(
-            [it.details for it in items[1:]], [['Install it with "x".'], [NEEDS_LOGIN]]
+            [item.details for item in items[1:]], [['Install it with "x".'], [NEEDS_LOGIN]]
         )
         yield from self.choose(2)
         yield lambda: self.agents.get(self.id_of(self.window.active_view())) == "qwen"
@@ -201,7 +201,7 @@ class Failing(AgentCase):
         self.assertEqual(self.asked, Configure("qwen", wanted))
         self.assertNotIn("sk-1", repr(self.asked))
         yield from self.answer(None)
-        yield lambda: any("is logged in now" in it for it in self.sentences)
+        yield lambda: any("is logged in now" in sentence for sentence in self.sentences)
 
     def test_the_users_own_login_is_a_way_that_asks_for_nothing(self) -> Steps:
         yield from self.failed(code=AUTH_REQUIRED, agent="codex", login=UsedLogin(OWN))
@@ -214,13 +214,13 @@ class Failing(AgentCase):
         yield from self.choose(0)
         self.assertEqual(self.asked, Configure("codex", Credentials(OWN)))
         yield from self.answer(None)
-        yield lambda: any("uses your own login now" in it for it in self.sentences)
+        yield lambda: any("uses your own login now" in sentence for sentence in self.sentences)
 
     def test_what_the_settings_say_of_the_login_is_told_and_not_asked(self) -> Steps:
         yield from self.failed(code=AUTH_REQUIRED, agent="codex", login=UsedLogin(OWN))
         self.set("agents", {"codex": {"own_login": True}})
         self.press("log_in")
-        yield lambda: any('"own_login" under "agents"' in it for it in self.sentences)
+        yield lambda: any('"own_login" under "agents"' in sentence for sentence in self.sentences)
         self.assertFalse(self.shown)
         self.set("agents", {"codex": {"own_login": False}})
         self.press("log_in")
@@ -271,7 +271,7 @@ class Failing(AgentCase):
             yield from self.until_turn()
         wanted = Credentials(OPENAI, "sk-1", base_url="https://x/v1")
         self.assertEqual(self.asked, Configure("qwen", wanted))
-        self.assertFalse(any("has no chat" in it for it in self.sentences))
+        self.assertFalse(any("has no chat" in sentence for sentence in self.sentences))
 
     def test_a_login_with_google_opens_the_browser_and_asks_for_the_code(self) -> Steps:
         given, opened = self.inputs(), self.replace(webbrowser, "open", mock.Mock())

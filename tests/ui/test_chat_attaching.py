@@ -31,7 +31,7 @@ class AttachingCase(ComposerCase):
     def folders(self, *paths: str) -> None:
         before = self.window.project_data()
         self.addCleanup(self.window.set_project_data, before)
-        self.window.set_project_data({"folders": [{"path": it} for it in paths]})
+        self.window.set_project_data({"folders": [{"path": path} for path in paths]})
 
     def chat_beside(self, name: str, text: str) -> Generator[Any, Any, sublime.View]:
         """A chat in front of a file."""
@@ -59,9 +59,9 @@ class Attaching(AttachingCase):
     def test_what_is_not_there_is_told(self) -> Steps:
         view = yield from self.chat()
         self.run_command("attach", what="file", path="gone.py")
-        yield lambda: any("gone.py" in it for it in self.sentences)
+        yield lambda: any("gone.py" in sentence for sentence in self.sentences)
         self.run_command("attach", what="key")
-        yield lambda: any("'key'" in it for it in self.sentences)
+        yield lambda: any("'key'" in sentence for sentence in self.sentences)
         self.assertEqual(self.of(view).above.attached, ())
 
     def test_the_selection_of_the_file_worked_on_last_is_a_text(self) -> Steps:
@@ -203,7 +203,7 @@ class SendingIntoChats(AttachingCase):
         self.run_command("send_reference")
         yield lambda: self.window.active_view() == view
         self.assertEqual(self.unsent(view), "look at @a\\ b.py#L1 ")
-        yield lambda: any("The chat has the reference" in it for it in self.sentences)
+        yield lambda: any("The chat has the reference" in sentence for sentence in self.sentences)
         self.run_command("send_selection")
         yield from self.until_in("one", lambda: self.unsent(view))
         selected = "@a\\ b.py#L1\n```python\none\n```\n"
@@ -226,7 +226,7 @@ class SendingIntoChats(AttachingCase):
 
     def test_there_is_nothing_to_send_from_a_window_with_nothing_but_a_chat(self) -> Steps:
         view = yield from self.chat()
-        others = [it for it in self.window.views() if it != view]
+        others = [each for each in self.window.views() if each != view]
         self.assertEqual(others, [])
         self.run_command("send_selection")
         yield lambda: PREFIX + sending.NO_TEXT in self.sentences

@@ -71,7 +71,7 @@ class TakingCode(AttachingCase):
         yield from self.talked(ANSWER)
         self.file.set_read_only(True)
         self.run_command("insert_code")
-        yield lambda: any("cannot be changed" in it for it in self.sentences)
+        yield lambda: any("cannot be changed" in sentence for sentence in self.sentences)
         self.assertEqual(text_of(self.file), "before\nafter\n")
 
     def test_without_a_file_there_is_nowhere_to_put_it(self) -> Steps:

@@ -30,7 +30,7 @@ class CompletingCase(AttachingCase):
 
     def asked(self, view: sublime.View, prefix: str) -> Any:
         """What is offered at the caret, a list that may still be filled; None for nothing."""
-        points = [it.b for it in view.sel()]
+        points = [region.b for region in view.sel()]
         return plugin._host.running.chat.actions.composing.completing.offer_completions(
             view, prefix, points
         )
@@ -47,7 +47,7 @@ class CompletingCase(AttachingCase):
         filled: list[Any] = []
         found._wait(filled.append)
         yield lambda: filled
-        return [(it.trigger, it.completion) for it in filled[0]]
+        return [(completion.trigger, completion.completion) for completion in filled[0]]
 
 
 class Names(CompletingCase):
@@ -79,7 +79,7 @@ class Names(CompletingCase):
         ):
             with self.subTest(text):
                 found = yield from self.offered(view, text, prefix)
-                self.assertEqual([it[1] for it in found], put)
+                self.assertEqual([completion[1] for completion in found], put)
 
     def test_nothing_is_offered_where_no_name_is_written(self) -> Steps:
         view = yield from self.chat()
@@ -151,7 +151,7 @@ class Names(CompletingCase):
         for each in lists:
             each._wait(filled.append)
         yield lambda: len(filled) == 3
-        self.assertEqual([it[0].completion for it in filled], ["main.py"] * 3)
+        self.assertEqual([offered[0].completion for offered in filled], ["main.py"] * 3)
 
     def test_a_closed_tab_leaves_no_list_that_is_never_filled(self) -> Steps:
         view = yield from self.chat()

@@ -52,7 +52,9 @@ class ComposerCase(ChatCase):
         if running is None:
             self.skipTest("only the headless editor tells what is drawn")
         found = running.current().view(view.id()).phantoms
-        return " ".join(it.content.replace("<br>", " ") for it in found if it.key == above.KEY)
+        return " ".join(
+            phantom.content.replace("<br>", " ") for phantom in found if phantom.key == above.KEY
+        )
 
     def press(self, view: sublime.View, link: str) -> None:
         self.assertIn(f'href="{link}"', self.above(view))
@@ -86,7 +88,9 @@ class GoingAlong(ComposerCase):
         self.assertEqual(self.asked_last(), Send(id, "Why?", (A_FILE, A_SELECTION, AN_IMAGE)))
         self.of(view).above.attach([Attached(FILE, "later", "/w/later")])
         yield from self.answer()
-        self.assertEqual([it.name for it in self.of(view).above.attached], ["later"])
+        self.assertEqual(
+            [attachment.name for attachment in self.of(view).above.attached], ["later"]
+        )
         self.assertEqual(self.unsent(view), "")
 
     def test_a_message_that_cannot_be_sent_keeps_what_is_attached(self) -> Steps:
@@ -203,7 +207,7 @@ class GoingAlong(ComposerCase):
         yield lambda: "With it: file, a.py" in self.above(clone)
         editor = running.current()
         shown = editor.view(clone.id()).phantoms
-        self.assertEqual([it.is_stale for it in shown], [False, False])
+        self.assertEqual([phantom.is_stale for phantom in shown], [False, False])
         clicks.click(editor, editor.view(clone.id()), "take back")
         yield from self.until_equal(lambda: self.of(clone).above.attached, ())
         self.assertEqual(self.above(clone), "")

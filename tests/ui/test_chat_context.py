@@ -32,7 +32,7 @@ class Context(ChatCase):
         answer.give(None)
         yield from self.until_turn()
         self.assertEqual(request.words, words)
-        return "\n".join(it.text for it in request.attached)
+        return "\n".join(attachment.text for attachment in request.attached)
 
     def look_at(self, name: str, text: str) -> Generator[Any, Any, sublime.View]:
         """A file that the companion has heard of."""
@@ -48,7 +48,7 @@ class Context(ChatCase):
         def is_told() -> bool:
             shared = answer[0].result() if answer[0].is_there else None
             files = shared.update.open_files if shared is not None else []
-            if any(it["path"].endswith(name) and it.get("selectedText") for it in files):
+            if any(file["path"].endswith(name) and file.get("selectedText") for file in files):
                 return True
             if answer[0].is_there:
                 answer[0] = ask()

@@ -69,7 +69,9 @@ class EditCase(ChatCase):
         for _request, answer in self.service.asked:
             answer.give(())
         yield from self.until_turn()
-        for view in [it for it in self.window.views() if it.file_name() or OVER in it.name()]:
+        for view in [
+            each for each in self.window.views() if each.file_name() or OVER in each.name()
+        ]:
             view.set_scratch(True)
             view.close()
         yield from super().tearDown()
@@ -87,12 +89,12 @@ class EditCase(ChatCase):
         yield from self.update(self.view, waiting=questions, **members)
 
     def rights(self) -> list[sublime.View]:
-        found = [(it, record.waiting_record(it)) for it in self.window.views()]
+        found = [(view, record.waiting_record(view)) for view in self.window.views()]
         return [view for view, each in found if each is not None and each.chat]
 
     def right(self, name: str = "a.txt") -> Generator[Any, Any, sublime.View]:
         def found() -> Sequence[sublime.View]:
-            paths = [record.waiting_record(it).path for it in self.rights()]  # type: ignore[union-attr]
+            paths = [record.waiting_record(right).path for right in self.rights()]  # type: ignore[union-attr]
             pairs = zip(self.rights(), paths)
             return [view for view, path in pairs if os.path.basename(path) == name]
 
@@ -127,8 +129,8 @@ class EditCase(ChatCase):
 
     def tabs(self) -> dict[str, str]:
         """The user's own tabs that were given back, with their texts."""
-        found = [it for it in self.window.views() if OVER in it.name()]
-        return {it.name(): text_of(it) for it in found}
+        found = [view for view in self.window.views() if OVER in view.name()]
+        return {view.name(): text_of(view) for view in found}
 
     def until_given_back(self, text: str) -> Steps:
         """Until the user has this text alone in a tab."""
@@ -174,7 +176,7 @@ class Deciding(EditCase):
         yield from self.asked_right("mine\n")
         other = replace(self.asks(Diff(self.path, "one\n", "other\n")), revision="t.2")
         yield from self.waits(other)
-        yield lambda: [text_of(it) for it in self.rights()] == ["other\n"]
+        yield lambda: [text_of(right) for right in self.rights()] == ["other\n"]
         yield lambda: self.tabs()
         self.assertIn(NEW + "mine\n", self.tabs().values())
         yield from self.command(self.rights()[0], "accept_diff")
@@ -203,7 +205,7 @@ class Deciding(EditCase):
         yield lambda: not unseen()
 
     def test_an_edit_whose_end_was_not_in_sight_in_the_sheet_was_not_seen(self) -> Steps:
-        lines = "".join(f"line {it}\n" for it in range(500))
+        lines = "".join(f"line {number}\n" for number in range(500))
         long = self.write("b.txt", "b\n")
         # The review of the last one is in front, in another group.
         last = Diff(self.write("c.txt", "c\n"), "c\n", "d\n")
@@ -381,7 +383,7 @@ class WithACommand(EditCase):
 
     def test_keeps_what_was_accepted_until_it_is_allowed(self) -> Steps:
         yield from self.accepted()
-        self.assertEqual([it[2] for it in self.edits().other_drafts(())], [NEW + "four\n"])
+        self.assertEqual([draft[2] for draft in self.edits().other_drafts(())], [NEW + "four\n"])
         yield from self.waits()
         yield from self.until_given_back(NEW + "four\n")
         self.assertEqual(self.edits().other_drafts(()), [])
@@ -509,7 +511,7 @@ class Kept(EditCase):
     def test_what_was_typed_into_an_older_text_is_a_tab(self) -> Steps:
         right = yield from self.restored(NEW + "five\n", early="early\n")
         self.assertEqual(text_of(right), NEW + "five\n")
-        tabs = [text_of(it) for it in self.window.views() if "(your edits)" in it.name()]
+        tabs = [text_of(view) for view in self.window.views() if "(your edits)" in view.name()]
         self.assertEqual(tabs, [NEW + "early\n"])
 
     def test_are_rejected_without_an_agent(self) -> Steps:
@@ -573,13 +575,13 @@ class InTheChat(EditCase):
 
     def test_the_line_of_an_edit_without_reviews_shows_all_that_is_asked_about(self) -> Steps:
         paths = [os.path.join(self.folder, f"{number}.txt") for number in range(MOST_REVIEWS + 1)]
-        self.question = self.asks(*(Diff(it, "", "new\n") for it in paths))
+        self.question = self.asks(*(Diff(path, "", "new\n") for path in paths))
         yield from self.wait_for(self.question)
         yield from self.draw(OPEN_EDIT, call="call", path=paths[-1])
         yield from self.follow()
         name = "Question about WriteFile"
-        yield lambda: [it for it in self.window.views() if it.name() == name]
-        (tab,) = [it for it in self.window.views() if it.name() == name]
+        yield lambda: [view for view in self.window.views() if view.name() == name]
+        (tab,) = [view for view in self.window.views() if view.name() == name]
         self.assertIn(paths[-1], text_of(tab))
         tab.close()
         self.assertEqual(self.rights(), [])
@@ -815,17 +817,17 @@ class WithUnsavedChanges(EditCase):
 class Unasked(EditCase):
     def tearDown(self) -> Generator[Any, Any, None]:
         kept = self.running().review.ledger.made
-        for edit in [it for it in kept.of_window(self.window.id()) if it.turn]:
+        for edit in [each for each in kept.of_window(self.window.id()) if each.turn]:
             kept.replace(edit, None)
         yield from super().tearDown()
 
     def gathered(self) -> list[tuple[str, str, str | None]]:
         edits = self.running().review.ledger.made.of_window(self.window.id())
-        return [(it.path, it.before.text, it.after) for it in edits if it.turn]
+        return [(edit.path, edit.before.text, edit.after) for edit in edits if edit.turn]
 
     def wrote(self, *diffs: Diff) -> Steps:
         self.view = yield from self.chat()
-        changes = tuple(UnaskedChange("turn", it) for it in diffs)
+        changes = tuple(UnaskedChange("turn", diff) for diff in diffs)
         yield from self.waits(unasked=changes)
 
     def test_an_edit_made_without_asking_is_among_those_of_clis(self) -> Steps:

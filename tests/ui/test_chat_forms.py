@@ -52,7 +52,9 @@ class FormCase(QuestionCase):
             _window: sublime.Window, caption: str, text: str, done: Any, _change: Any, cancel: Any
         ) -> None:
             case.shown.append((caption, text))
-            case.asked.append((None, lambda it: cancel() if it is BACK else done(it), -1))
+            case.asked.append(
+                (None, lambda answer: cancel() if answer is BACK else done(answer), -1)
+            )
 
         self.replace(sublime.Window, "show_quick_panel", choose)
         self.replace(sublime.Window, "show_input_panel", type_in)
@@ -74,15 +76,19 @@ class FormCase(QuestionCase):
             if items is None:
                 done(each)
             else:
-                names = [it if isinstance(it, str) else it[0] for it in items]
-                done(-1 if each is BACK else [it.startswith(each) for it in names].index(True))
+                names = [item if isinstance(item, str) else item[0] for item in items]
+                done(-1 if each is BACK else [name.startswith(each) for name in names].index(True))
             yield from self.until_turn()
             yield from self.until_turn()
 
     def given(self) -> list[Any]:
         """What the agent is answered."""
-        found = [it for it in self.requests() if isinstance(it, AnswerElicitation)]
-        return [(it.action, it.content) for it in found]
+        found = [
+            elicitation
+            for elicitation in self.requests()
+            if isinstance(elicitation, AnswerElicitation)
+        ]
+        return [(request.action, request.content) for request in found]
 
 
 class Fields(FormCase):
@@ -119,7 +125,7 @@ class Fields(FormCase):
         yield from self.answer("Ada", "many")
         yield from self.until_told("Age does not take that: a whole number, at least 1")
         yield from self.answer("0")
-        self.assertEqual(len([it for it in self.shown if it[0].startswith("Age")]), 3)
+        self.assertEqual(len([panel for panel in self.shown if panel[0].startswith("Age")]), 3)
 
     def test_a_number_is_a_number(self) -> Steps:
         yield from self.form(Field("n", NUMBER, "N", least=0))
@@ -141,7 +147,7 @@ class Fields(FormCase):
 
     def test_a_form_without_fields_is_a_question_of_yes_or_no(self) -> Steps:
         yield from self.form()
-        self.assertEqual([it[0] for it in self.shown[-1][1]], [forms.SEND, forms.DECLINE_IT])
+        self.assertEqual([item[0] for item in self.shown[-1][1]], [forms.SEND, forms.DECLINE_IT])
         yield from self.answer(forms.SEND)
         self.assertEqual(self.given(), [("accept", {})])
 
@@ -224,7 +230,7 @@ class Addresses(FormCase):
 
     def test_an_address_with_an_unclear_host_is_not_opened(self) -> Steps:
         yield from self.asks_for("http://good.example\u2215.evil.example/")
-        self.assertEqual([it[0] for it in self.shown[-1][1]], [forms.COPY, forms.DECLINE_IT])
+        self.assertEqual([item[0] for item in self.shown[-1][1]], [forms.COPY, forms.DECLINE_IT])
 
     def test_an_address_can_be_declined_or_left(self) -> Steps:
         yield from self.asks_for("https://example.com")
@@ -236,7 +242,7 @@ class Addresses(FormCase):
 
     def test_nothing_but_the_web_is_opened(self) -> Steps:
         yield from self.asks_for("file:///etc/passwd")
-        names = [it[0] for it in self.shown[-1][1]]
+        names = [item[0] for item in self.shown[-1][1]]
         self.assertEqual(names, [forms.COPY, forms.DECLINE_IT])
         yield from self.answer(forms.COPY)
         self.assertEqual((self.commands, self.given()), ([], [("accept", None)]))

@@ -71,7 +71,7 @@ class ListCase(ChatCase):
     def answer(self, value: Any) -> Steps:
         """The service answers the request that waits."""
         yield lambda: any(not answer.is_there for _request, answer in self.service.asked)
-        answer = next(it for _request, it in self.service.asked if not it.is_there)
+        answer = next(each for _request, each in self.service.asked if not each.is_there)
         if isinstance(value, Unanswered):
             answer.fail(value)
         else:
@@ -93,7 +93,7 @@ class ListCase(ChatCase):
     @property
     def triggers(self) -> list[str]:
         items = self.shown[-1]["items"]
-        return [it if isinstance(it, str) else it.trigger for it in items]
+        return [item if isinstance(item, str) else item.trigger for item in items]
 
     @property
     def asked(self) -> Any:
@@ -273,7 +273,7 @@ class Acting(ListCase):
 
 def option(id: str, category: str, current: Any, *values: str) -> ConfigOption:
     kind = SELECT if values else BOOLEAN
-    choices = tuple(OptionChoice(it, it.title()) for it in values)
+    choices = tuple(OptionChoice(value, value.title()) for value in values)
     return ConfigOption(id, id.title(), "", category, kind, current, choices)
 
 
@@ -298,7 +298,7 @@ class Choosing(ListCase):
         self.run_command("mode")
         yield lambda: self.shown
         self.assertEqual(self.triggers, ["Default", "Plan", "M: Fast …", "Web: off …"])
-        self.assertEqual([it.annotation for it in self.shown[-1]["items"][:2]], [CURRENT, ""])
+        self.assertEqual([item.annotation for item in self.shown[-1]["items"][:2]], [CURRENT, ""])
         yield from self.choose(1)
         yield from self.until_equal(
             lambda: self.asked, ChooseOption(self.id_of(self.view), "mode", "plan")

@@ -61,7 +61,7 @@ class Problems(ChatCase):
         answer.give(None)
         yield from self.until_turn()
         self.assertEqual(request.words, words)
-        texts = [it.text for it in request.attached if it.kind == PROBLEMS]
+        texts = [attachment.text for attachment in request.attached if attachment.kind == PROBLEMS]
         return [line for text in texts for line in text.splitlines()[1:]]
 
     def test_what_is_new_after_an_edit_goes_along_with_the_next_message_once(self) -> Steps:

@@ -82,7 +82,7 @@ class QuestionCase(ChatCase):
         outcomes: Sequence[str] = (CANCEL, ALWAYS, ONCE),
     ) -> Steps:
         """The agent wants to run a command; the user has had the time to read what is in sight."""
-        options = tuple(Option(it, NAMES.get(it, "No")) for it in outcomes)
+        options = tuple(Option(outcome, NAMES.get(outcome, "No")) for outcome in outcomes)
         body = ToolConfirmation(call, "shell", "Shell", "", command, {}, options)
         yield from self.tell(view, body)
         self.moments += 1
@@ -91,7 +91,11 @@ class QuestionCase(ChatCase):
         return [request for request, _answer in self.service.asked]
 
     def decided(self) -> list[tuple[str, str]]:
-        return [(it.call_id, it.outcome) for it in self.requests() if isinstance(it, Decide)]
+        return [
+            (decision.call_id, decision.outcome)
+            for decision in self.requests()
+            if isinstance(decision, Decide)
+        ]
 
     def status(self, view: sublime.View) -> str:
         return str(view.get_status(status_bar.KEY))
@@ -279,7 +283,13 @@ class All(QuestionCase):
         yield from self.tell(view, Elicitation("e", FORM, "Which one?"))
         yield from self.follow(view, "[Deny all]")
         self.assertEqual(self.decided(), [(str(number), CANCEL) for number in range(30)])
-        self.assertFalse([it for it in self.requests() if isinstance(it, AnswerElicitation)])
+        self.assertFalse(
+            [
+                elicitation
+                for elicitation in self.requests()
+                if isinstance(elicitation, AnswerElicitation)
+            ]
+        )
         yield from self.until_told("Denied: 30 questions.")
 
     def test_an_edit_is_allowed_with_the_others_once_its_review_was_in_front(self) -> Steps:
@@ -367,7 +377,7 @@ class Commands(QuestionCase):
             self.assertEqual(self.decided(), [])
         self.moments += question_sight.MOMENT
         yield from self.press("allow")
-        (request,) = [it for it in self.requests() if isinstance(it, Decide)]
+        (request,) = [decision for decision in self.requests() if isinstance(decision, Decide)]
         waiting = self.chats.questions.all_questions[0].question
         self.assertEqual((request.revision, waiting.text), (waiting.revision, "rm -r /"))
 
@@ -381,7 +391,9 @@ class Commands(QuestionCase):
         yield from self.until_turn()
         yield from self.until_told("Your answer did not reach the agent: The agent")
         yield from self.press("allow")
-        revisions = [it.revision for it in self.requests() if isinstance(it, Decide)]
+        revisions = [
+            decision.revision for decision in self.requests() if isinstance(decision, Decide)
+        ]
         self.assertEqual(len(set(revisions)), 2)
 
     def test_the_arguments_of_a_tool_stand_open_and_are_read_to_their_end(self) -> Steps:
@@ -399,7 +411,7 @@ class Commands(QuestionCase):
         self.assertIn("\n    DROP TABLE users\n", shown)
         start, end = self.chats.questions.all_questions[0].place or (0, 0)
         place = sublime.Region(start, end)
-        self.assertFalse([it for it in view.folded_regions() if it.intersects(place)])
+        self.assertFalse([region for region in view.folded_regions() if region.intersects(place)])
         view.show(start)
         yield from self.press("allow")
         self.assertEqual(self.decided(), [])
@@ -565,7 +577,9 @@ class Commands(QuestionCase):
 
 class Edits(QuestionCase):
     def asks_to_edit(self, view: sublime.View, *names: str) -> Steps:
-        options = [Option(it, NAMES.get(it, it)) for it in (ONCE, MODIFY, CANCEL)]
+        options = [
+            Option(outcome, NAMES.get(outcome, outcome)) for outcome in (ONCE, MODIFY, CANCEL)
+        ]
         diffs = [Diff(self.write(name, "old\n"), "old\n", "new\n") for name in names]
         body = ToolConfirmation(
             "c", "edit", "Edit", "", "", {}, tuple(options), diffs[0], tuple(diffs[1:])

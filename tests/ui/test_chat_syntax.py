@@ -18,7 +18,7 @@ class ChatSyntax(AdapterTestCase):
     def setUp(self) -> None:
         super().setUp()
         view = self.window.new_file()
-        self.chat = ChatView(view, "c", f"# mine\n{MESSAGE} no message\n", lambda it: None)
+        self.chat = ChatView(view, "c", f"# mine\n{MESSAGE} no message\n", lambda _: None)
         self.addCleanup(self.chat.close)
         self.chat.draw_patches([Patch("b", 0, 0, Rendered(TRANSCRIPT))])
         self.view = self.chat.views[0]

@@ -167,7 +167,9 @@ class ChatCase(ReviewCase):
         if running is None:
             self.skipTest("only the headless editor tells what is drawn")
         found = running.current().view(view.id()).phantoms
-        return " ".join(it.content.replace("<br>", " ") for it in found if it.key == KEY)
+        return " ".join(
+            phantom.content.replace("<br>", " ") for phantom in found if phantom.key == KEY
+        )
 
     def unsent(self, view: sublime.View) -> str:
         return text_of(view).partition(COMPOSER)[2]
@@ -176,10 +178,10 @@ class ChatCase(ReviewCase):
 def rows_of(view: sublime.View, *keys: str) -> list[str]:
     """What stands above the composer, row by row as a person reads it."""
     found = running.current().view(view.id()).phantoms
-    shown = [it.content for it in found if not keys or it.key in keys]
+    shown = [phantom.content for phantom in found if not keys or phantom.key in keys]
     rows = re.sub("<style>.*?</style>", "", "</p>".join(shown)).replace("</p>", "<br>")
-    told = (html.unescape(re.sub("<[^>]*>", "", it)) for it in rows.split("<br>"))
-    return [it for it in told if it]
+    told = (html.unescape(re.sub("<[^>]*>", "", row)) for row in rows.split("<br>"))
+    return [row for row in told if row]
 
 
 class Opening(ChatCase):
@@ -274,7 +276,7 @@ class Opening(ChatCase):
             failure_words.COMMAND,
             {"action": failure_words.STOP, "conversation": self.id_of(view)},
         )
-        yield lambda: [it for it, _answer in self.service.asked if isinstance(it, Stop)]
+        yield lambda: [stop for stop, _answer in self.service.asked if isinstance(stop, Stop)]
 
     def test_where_nothing_can_be_typed_the_status_bar_says_where_to_write(self) -> Steps:
         view = yield from self.chat()
@@ -298,7 +300,7 @@ class Opening(ChatCase):
             self.chats.drafts.save()
             yield lambda: self.sentences
             yield from self.until_turn()
-        told = [it for it in self.sentences if "No space left on device" in it]
+        told = [sentence for sentence in self.sentences if "No space left on device" in sentence]
         self.assertEqual(len(told), 1)
         self.assertEqual(self.unsent(view), "one two")
 
@@ -320,7 +322,9 @@ class Opening(ChatCase):
     def test_a_long_transcript_is_drawn_in_parts_between_other_work(self) -> Steps:
         self.replace(drawn_transcript, "BLOCKS", 10)
         view = yield from self.chat()
-        patches = tuple(Patch(f"b{it}", it * 2, it * 2, Rendered("a\n")) for it in range(900))
+        patches = tuple(
+            Patch(f"b{number}", number * 2, number * 2, Rendered("a\n")) for number in range(900)
+        )
         yield from self.update(view, patches=patches, is_anew=True)
         chat = self.chats.tabs.chat_of(view)
         counts = [chat.document.count]
@@ -335,7 +339,9 @@ class Opening(ChatCase):
 
     def test_a_part_that_does_not_fit_has_the_transcript_loaded_again(self) -> Steps:
         view = yield from self.chat()
-        patches = tuple(Patch(f"b{it}", it * 2, it * 2, Rendered("a\n")) for it in range(1, 900))
+        patches = tuple(
+            Patch(f"b{number}", number * 2, number * 2, Rendered("a\n")) for number in range(1, 900)
+        )
         opens = self.service.opens
         yield from self.update(view, patches=patches, is_anew=True)
         yield lambda: self.service.opens == opens + 1
@@ -533,7 +539,7 @@ class Keys(ChatCase):
         ):
             yield from self.follow_text(view, marked)
             yield from self.until_in(PREFIX + told, lambda: "|".join(self.sentences))
-        self.assertEqual([it.file_name() for it in self.window.views() if it.file_name()], [])
+        self.assertEqual([each.file_name() for each in self.window.views() if each.file_name()], [])
 
     def test_a_place_on_another_server_is_refused_before_windows_asks_that(self) -> None:
         folders = ("C:\\work", "E:\\lib")
@@ -572,7 +578,7 @@ class Keys(ChatCase):
             view.sel().add(sublime.Region(*region))
             yield from self.until_clicked()
             yield from self.until_equal(
-                lambda: [it.file_name() for it in self.window.views()].count(path), opened
+                lambda: [each.file_name() for each in self.window.views()].count(path), opened
             )
 
     def test_a_chat_is_never_saved_into_a_file(self) -> Steps:
@@ -589,7 +595,7 @@ class Keys(ChatCase):
         self.assertTrue(asked(view, key, equal, True))
         self.assertFalse(asked(other, key, equal, True))
         setting = "gemini_companion_is_chat"
-        self.assertEqual([it.settings().get(setting) for it in (view, other)], [True, None])
+        self.assertEqual([each.settings().get(setting) for each in (view, other)], [True, None])
         self.assertTrue(asked(other, key, sublime.OP_NOT_EQUAL, True))
 
     def test_what_is_typed_above_the_composer_goes_to_where_its_caret_was(self) -> Steps:
@@ -825,7 +831,7 @@ class Lasting(ChatCase):
         view = yield from self.chat()
         self.type(view, "not yet")
         sublime.run_command("new_window")
-        other = next(it for it in sublime.windows() if it != self.window)
+        other = next(window for window in sublime.windows() if window != self.window)
         self.addCleanup(other.run_command, "close_window")
         other.set_view_index(view, 0, 0)
         yield from self.update(view, patches=(Patch("a", 0, 0, Rendered("answer\n")),))

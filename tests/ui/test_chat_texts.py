@@ -36,13 +36,13 @@ class Documents(unittest.TestCase):
                 ids = list(sizes)
                 if not ids or chance.random() < 0.4:
                     place = chance.randrange(len(ids) + 1)
-                    start = end = sum(sizes[it] for it in ids[:place])
+                    start = end = sum(sizes[id] for id in ids[:place])
                     ids.insert(place, f"b{number}")
                     name = ids[place]
-                    sizes = {it: sizes.get(it, 0) for it in ids}
+                    sizes = {id: sizes.get(id, 0) for id in ids}
                 else:
                     name = chance.choice(ids)
-                    begin = sum(sizes[it] for it in ids[: ids.index(name)])
+                    begin = sum(sizes[id] for id in ids[: ids.index(name)])
                     start = begin + chance.randint(0, sizes[name])
                     end = chance.randint(start, begin + sizes[name])
                 new = "xyz\n"[: chance.randint(1, 4)]
@@ -57,9 +57,9 @@ class Documents(unittest.TestCase):
         document.apply_patch(patch("b", 4, 4, "two\n"))
         document.apply_patch(patch("a", 4, 4, "more\n"))
         document.apply_patch(patch("a", 0, 4, "changed\n"))
-        self.assertEqual([it.argument for it in document.links_at(8)], ["more\n"])
-        self.assertEqual([it.argument for it in document.links_at(13)], ["two\n"])
-        self.assertEqual([it.argument for it in document.links_at(0)], ["changed\n"])
+        self.assertEqual([link.argument for link in document.links_at(8)], ["more\n"])
+        self.assertEqual([link.argument for link in document.links_at(13)], ["two\n"])
+        self.assertEqual([link.argument for link in document.links_at(0)], ["changed\n"])
         self.assertEqual(document.links_at(1), [])
 
     def test_a_patch_that_does_not_fit_is_refused(self) -> None:
@@ -163,7 +163,7 @@ class Undo(unittest.TestCase):
             while unsent.undo() is not None:
                 walked.append(unsent.text)
             # What is undone in one step may have been several texts.
-            positions = [texts.index(it) for it in walked]
+            positions = [texts.index(text) for text in walked]
             self.assertEqual(walked[-1], "")
             self.assertTrue(set(walked) <= set(texts), positions)
             while unsent.redo() is not None:

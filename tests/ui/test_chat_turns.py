@@ -57,7 +57,7 @@ class TurnCase(ChatCase):
         """The request of this kind, once it is asked, with its answer."""
 
         def asked() -> list[tuple[Any, Any]]:
-            return [it for it in self.service.asked if isinstance(it[0], kind)]
+            return [pair for pair in self.service.asked if isinstance(pair[0], kind)]
 
         yield asked
         request, promise = asked()[-1]
@@ -67,7 +67,7 @@ class TurnCase(ChatCase):
         return request
 
     def turn(self, id: str, *states: str) -> Checkpoint:
-        files = tuple(FileChange(self.path, CHANGED, it) for it in states)
+        files = tuple(FileChange(self.path, CHANGED, state) for state in states)
         return Checkpoint(id, f"message of {id}", AT, files)
 
     def file(self, state: str = AS_LEFT) -> FileTexts:
@@ -77,7 +77,9 @@ class TurnCase(ChatCase):
     def sheet(self) -> Generator[Any, Any, sublime.View]:
         def sheets() -> list[sublime.View]:
             views = self.window.views()
-            return [it for it in views if it.settings().get(CHANGES) and "new" in text_of(it)]
+            return [
+                view for view in views if view.settings().get(CHANGES) and "new" in text_of(view)
+            ]
 
         yield sheets
         return sheets()[0]
@@ -109,7 +111,7 @@ class Undoing(TurnCase):
         self.run_command("undo_turn")
         self.run_command("undo_turn")
         yield from self.given(Checkpoints, (self.turn("t2", AS_LEFT),))
-        self.assertEqual([type(it[0]) for it in self.service.asked], [UndoTurn])
+        self.assertEqual([type(pair[0]) for pair in self.service.asked], [UndoTurn])
         yield from self.given(UndoTurn, ())
         yield from self.given(Checkpoints, (self.turn("t2", UNDONE), self.turn("t1", AS_LEFT)))
         request = yield from self.given(UndoTurn, ())
@@ -129,11 +131,11 @@ class Undoing(TurnCase):
         yield from self.given(Checkpoints, (self.turn("t1", AS_LEFT),))
         yield from self.given(UndoTurn, (FileChange(self.path, CHANGED, UNDONE), secret))
         said = "Undone: 1 file." + EXCLUDED.format(".env")
-        yield lambda: any(it.endswith(said) for it in self.sentences)
+        yield lambda: any(sentence.endswith(said) for sentence in self.sentences)
         self.run_command("undo_turn")
         yield from self.given(Checkpoints, (Checkpoint("t1", "message", AT, (secret,)),))
         said = NOTHING[False] + EXCLUDED.format(".env")
-        yield lambda: any(it.endswith(said) for it in self.sentences)
+        yield lambda: any(sentence.endswith(said) for sentence in self.sentences)
 
     def test_what_could_not_be_undone_is_shown_as_a_diff(self) -> Steps:
         yield from self.begin_chat()
@@ -142,8 +144,8 @@ class Undoing(TurnCase):
         yield from self.given(Checkpoints, (self.turn("t1", AS_LEFT),))
         yield from self.given(UndoTurn, (FileChange(self.path, CHANGED, OTHER),))
         yield from self.given(TurnTexts, (self.file(OTHER),))
-        yield lambda: [it for it in self.window.views() if it.name() == "not undone.diff"]
-        view = next(it for it in self.window.views() if it.name() == "not undone.diff")
+        yield lambda: [each for each in self.window.views() if each.name() == "not undone.diff"]
+        view = next(each for each in self.window.views() if each.name() == "not undone.diff")
         self.assertIn("-by the user\n+old\n", text_of(view))
 
 
@@ -247,16 +249,16 @@ class InTheSheet(SheetCase):
             self.running().review.ledger.turns.shown_turns(self.window.id()),
             text_of(sheet),
         )
-        count = sum(len(it.paths) for it in turns)
-        return [it for it in names if it in text] == wanted and count == len(wanted)
+        count = sum(len(turn.paths) for turn in turns)
+        return [name for name in names if name in text] == wanted and count == len(wanted)
 
     def test_files_that_come_back_are_where_they_were(self) -> Steps:
         yield from self.begin_chat()
         names = ["a.txt", "b.txt", "c.txt"]
-        paths = [self.write(it, "new\n") for it in names]
-        changes = [FileChange(it, CHANGED, AS_LEFT) for it in paths]
+        paths = [self.write(name, "new\n") for name in names]
+        changes = [FileChange(path, CHANGED, AS_LEFT) for path in paths]
         self.run_command("turn_changes", turn="t1")
-        texts = tuple(FileTexts(it, b"old\n", b"new\n", True) for it in changes)
+        texts = tuple(FileTexts(change, b"old\n", b"new\n", True) for change in changes)
         yield from self.given(TurnTexts, texts)
         sheet, asked = (yield from self.sheet()), self.panels()
         for action in ("accept_all", "undo_all", "reject_all", "undo_all"):
@@ -276,7 +278,7 @@ class InTheSheet(SheetCase):
         self.addCleanup(self.chats.drafts.forget, self.id)
         asked: list[object] = []
         ask = cli.ask
-        self.replace(cli, "ask", lambda it: asked.append(it) or ask(it))
+        self.replace(cli, "ask", lambda request: asked.append(request) or ask(request))
         for words, is_open in (("Why?", True), ("And why?", False)):
             (edit,) = self.running().review.ledger.turns.of_window(self.window.id())
             self.running().stories.begin(
@@ -293,7 +295,7 @@ class InTheSheet(SheetCase):
             yield from self.until_turn()
             self.assertIn(f"{self.path}#L1: {words}", self.chats.drafts.text_of(self.id) or "")
         self.assertIn("Why?", self.chats.drafts.text_of(self.id) or "")
-        self.assertFalse([it for it in asked if isinstance(it, WordsOnUnasked)])
+        self.assertFalse([request for request in asked if isinstance(request, WordsOnUnasked)])
 
 
 class AfterRestart(SheetCase):
@@ -323,7 +325,9 @@ class AfterRestart(SheetCase):
         yield lambda: "a.txt" not in text_of(sheet)
         yield from self.restart()
         yield lambda: text_of(sheet)
-        self.assertEqual([it for it in self.service.asked if isinstance(it[0], TurnTexts)], [])
+        self.assertEqual(
+            [pair for pair in self.service.asked if isinstance(pair[0], TurnTexts)], []
+        )
 
     def test_what_is_typed_in_its_review_is_there_and_can_be_kept(self) -> Steps:
         yield from self.show()
@@ -341,7 +345,7 @@ class AfterRestart(SheetCase):
         yield lambda: self.on_disk() == "newer\n"
 
     def right_text(self) -> str:
-        return "".join(text_of(it) for it, _ in open_diffs.undecided_diffs(self.window))
+        return "".join(text_of(diff) for diff, _ in open_diffs.undecided_diffs(self.window))
 
     def on_disk(self) -> str:
         with open(self.path, encoding="utf-8") as file:
@@ -351,13 +355,15 @@ class AfterRestart(SheetCase):
         yield from self.show()
         yield from self.sheet()
         yield from self.restart()
-        yield lambda: [it for it in self.service.asked if isinstance(it[0], TurnTexts)]
-        (asked,) = [it for it in self.service.asked if isinstance(it[0], TurnTexts)]
+        yield lambda: [pair for pair in self.service.asked if isinstance(pair[0], TurnTexts)]
+        (asked,) = [pair for pair in self.service.asked if isinstance(pair[0], TurnTexts)]
         self.service.asked.remove(asked)
         asked[1].fail(Unanswered("It is gone."))
-        yield lambda: any(LOST.format("It is gone.") in it for it in self.sentences)
+        yield lambda: any(LOST.format("It is gone.") in sentence for sentence in self.sentences)
         yield from self.restart()
-        self.assertEqual([it for it in self.service.asked if isinstance(it[0], TurnTexts)], [])
+        self.assertEqual(
+            [pair for pair in self.service.asked if isinstance(pair[0], TurnTexts)], []
+        )
 
 
 class Elsewhere(SheetCase):

@@ -64,7 +64,7 @@ class ChatViewCase(AdapterTestCase):
             view,
             "c",
             draft,
-            lambda it: self.typed.append(it.composer.text),
+            lambda chat_view: self.typed.append(chat_view.composer.text),
             draft_at=draft_at,
         )
         self.addCleanup(chat.close)
@@ -90,10 +90,12 @@ class ChatViewCase(AdapterTestCase):
     def pictures(self, view: sublime.View) -> list[tuple[str, str]]:
         """The lines that have pictures in this view, with their sizes."""
         found = []
-        for it in running.current().view(view.id()).phantoms:
-            if "<img" in it.content:
-                line = view.substr(view.line(it.region[0]))
-                found.append((line, it.content[it.content.index("width=") :].partition(">")[0]))
+        for phantom in running.current().view(view.id()).phantoms:
+            if "<img" in phantom.content:
+                line = view.substr(view.line(phantom.region[0]))
+                found.append(
+                    (line, phantom.content[phantom.content.index("width=") :].partition(">")[0])
+                )
         return sorted(found)
 
     def type(self, text: str) -> None:
@@ -106,7 +108,7 @@ class ChatViewCase(AdapterTestCase):
 
     def select(self, *regions: tuple[int, int]) -> None:
         self.view.sel().clear()
-        self.view.sel().add_all([sublime.Region(*it) for it in regions])
+        self.view.sel().add_all([sublime.Region(*region) for region in regions])
         self.chat.composer.follow_carets(self.view)
 
     def until_parts(self, transcript: str, composer: str) -> Steps:
@@ -140,7 +142,7 @@ class Drawing(ChatViewCase):
         self.select((start, start + 2), (start + 3, start + 3))
         self.append("more\n")
         start = self.chat.composer.start
-        regions = [(it.a, it.b) for it in self.view.sel()]
+        regions = [(region.a, region.b) for region in self.view.sel()]
         self.assertEqual(regions, [(start, start + 2), (start + 3, start + 3)])
 
     def test_marks_follow_their_block_and_go_with_it(self) -> None:
@@ -358,7 +360,7 @@ class ShownPictures(ChatViewCase):
         self.chat.leave_view(self.view)
         self.view.close()
         yield from self.until_equal(lambda: self.pictures(clone), shown)
-        stale = [it.is_stale for it in running.current().view(clone.id()).phantoms]
+        stale = [phantom.is_stale for phantom in running.current().view(clone.id()).phantoms]
         self.assertNotIn(True, stale)
 
     def test_who_sees_the_end_goes_on_seeing_it(self) -> Steps:
@@ -384,7 +386,7 @@ class LongTranscripts(ChatViewCase):
     def setUp(self) -> None:
         super().setUp()
         self.blocks = [_block(number) for number in range(2_000)]
-        self.text = "".join(it.rendered.text for it in self.blocks)
+        self.text = "".join(block.rendered.text for block in self.blocks)
 
     def steps(self) -> list[int]:
         """How many blocks are drawn by each step until all are."""
@@ -409,12 +411,12 @@ class LongTranscripts(ChatViewCase):
         self.chat.reset_transcript(self.blocks[:700])
         self.steps()
         other = self.window.new_file()
-        chat = ChatView(other, "d", None, lambda it: None)
+        chat = ChatView(other, "d", None, lambda _: None)
         self.addCleanup(chat.close)
         chat.draw_patches(self.blocks[:700])
         self.assertEqual(self.view.folded_regions(), other.folded_regions())
-        marked = [self.chat.document.links_at(it) for it in range(0, 20_000, 7)]
-        self.assertEqual(marked, [chat.document.links_at(it) for it in range(0, 20_000, 7)])
+        marked = [self.chat.document.links_at(place) for place in range(0, 20_000, 7)]
+        self.assertEqual(marked, [chat.document.links_at(place) for place in range(0, 20_000, 7)])
         self.assertEqual(_regions(self.view, 700), _regions(other, 700))
         self.assertEqual(len(_regions(other, 700)), 700 // 3 + 1)
 
@@ -514,7 +516,10 @@ def _block(number: int, start: int | None = None) -> Patch:
 def _regions(view: sublime.View, most: int) -> list[sublime.Region]:
     """The errors that are marked."""
     keys = (f"gemini_companion_chat_{number}_error" for number in range(most + 1))
-    return sorted((it for key in keys for it in view.get_regions(key)), key=lambda it: it.begin())
+    return sorted(
+        (region for key in keys for region in view.get_regions(key)),
+        key=lambda region: region.begin(),
+    )
 
 
 class Protection(ChatViewCase):
@@ -550,7 +555,7 @@ class Protection(ChatViewCase):
         self.select((0, 4))
         self.append("more\n")
         self.assertEqual(self.parts(), ("said\nanswered\nmore\n", "mine"))
-        self.assertEqual([(it.a, it.b) for it in self.view.sel()], [(0, 4)])
+        self.assertEqual([(region.a, region.b) for region in self.view.sel()], [(0, 4)])
 
     def test_what_another_plugin_changes_in_the_transcript_is_taken_back(self) -> Steps:
         size = self.view.size()
@@ -621,11 +626,11 @@ class AtItsWorst(ChatViewCase):
         texts.replace_view_text(view, "one\ntwo\nthree\nfour\n")
         texts.select_ranges(view, [(5, 5)])
         self.assertTrue(texts.replace_theirs(view, "ONE\ntwo\nthree\nFOUR\n"))
-        self.assertEqual([(it.a, it.b) for it in view.sel()], [(5, 5)])
+        self.assertEqual([(region.a, region.b) for region in view.sel()], [(5, 5)])
 
     def test_east_asian_characters_are_as_wide_as_two_others(self) -> None:
         self.assertEqual(
-            [wrapping.cell_width(it) for it in ("ab", "\u4f60b", "e\u0301")], [2, 3, 1]
+            [wrapping.cell_width(text) for text in ("ab", "\u4f60b", "e\u0301")], [2, 3, 1]
         )
         self.assertEqual(len(wrapping.text_pieces("\u4f60" * 5, 4)), 3)
 
@@ -741,7 +746,7 @@ class TypedBefore(ChatViewCase):
         self.chat.close(is_unload=True)
         self.assertTrue(clone.settings().has(LEFT))
         self.adopt(self.view, "mine")
-        self.assertEqual([it.settings().has(LEFT) for it in (self.view, clone)], [False, False])
+        self.assertEqual([each.settings().has(LEFT) for each in (self.view, clone)], [False, False])
 
 
 SAID = "▏ Gemini\nThe answer is two.\n\nMore of it.\n"
@@ -759,7 +764,7 @@ class TypedAbove(ChatViewCase):
         self.chat.catch_up()
         self.chat.close()
         self.view.sel().clear()
-        self.view.sel().add_all([sublime.Region(*it) for it in selected])
+        self.view.sel().add_all([sublime.Region(*region) for region in selected])
 
     def restored(self) -> None:
         """The tab as the editor brings it back: texts, settings and carets."""
@@ -923,7 +928,7 @@ class Restored(ChatViewCase):
             self.chat.close()
             self.chat = self.adopt(self.view)
             self.assertEqual(self.chat.composer.text, typed)
-            text = "".join(it.rendered.text for it in patches)
+            text = "".join(patch.rendered.text for patch in patches)
             self.assertEqual(self.chat.document.text, text)
 
     def test_a_tab_without_its_line_gets_it_again(self) -> None:

@@ -50,7 +50,7 @@ class CodeToolsCase(ReviewCase):
         view.run_command("insert", {"characters": text})
 
     def places(self, found: Any) -> list[tuple[str, int, int]]:
-        rows = [(it["path"], it["line"], it["column"]) for it in found["results"]]
+        rows = [(result["path"], result["line"], result["column"]) for result in found["results"]]
         return [(os.path.basename(path), *rest) for path, *rest in rows]
 
 
@@ -60,7 +60,7 @@ class Files(CodeToolsCase):
         b = yield from self.open("b.py", PYTHON)
         self.insert(a, "# new\n")
         told = yield from self.found("open_files")
-        mine = [it for it in told["files"] if it["path"].startswith(self.folder)]
+        mine = [file for file in told["files"] if file["path"].startswith(self.folder)]
         rows = [{"path": b.file_name(), "active": True}, {"path": a.file_name(), "unsaved": True}]
         self.assertEqual(mine, rows)
 
@@ -112,7 +112,7 @@ class Show(CodeToolsCase):
         self.select(mine, 2, 2)
         told = yield from self.found("show", path=mine.file_name(), line=4)
         self.assertIn("sees it", told["note"])
-        self.assertEqual([(it.a, it.b) for it in mine.sel()], [(2, 2)])
+        self.assertEqual([(region.a, region.b) for region in mine.sel()], [(2, 2)])
 
 
 class Index(CodeToolsCase):
@@ -249,7 +249,7 @@ class LanguageServers(CodeToolsCase):
         outer = {"name": "One", "kind": 5, "selectionRange": self.range(0, 4), "children": [inner]}
         self.replies["textDocument/documentSymbol"] = [outer]
         told = yield from self.found("symbols", path=view.file_name())
-        found = [(it["kind"], it["name"], it["line"]) for it in told["results"]]
+        found = [(result["kind"], result["name"], result["line"]) for result in told["results"]]
         self.assertEqual(found, [("class", "One", 1), ("method", "two", 4)])
 
     def test_symbols_of_the_project_are_asked_of_the_server(self) -> Steps:
@@ -266,7 +266,7 @@ class LanguageServers(CodeToolsCase):
         one = {"name": "one", "kind": 12, "location": place}
         self.replies["workspace/symbol"] = [one, {**one, "name": "someone"}]
         told = yield from self.found("definition", name="one")
-        self.assertEqual([it["name"] for it in told["results"]], ["one"])
+        self.assertEqual([result["name"] for result in told["results"]], ["one"])
         self.assertIn("pyright", told["source"])
         told = yield from self.found("definition", name="two")
         self.assertEqual(self.places(told), [("b.py", 4, 5)])
@@ -332,7 +332,7 @@ class GenuineServer(CodeToolsCase):
     def is_served(self, view: sublime.View) -> bool:
         manager = sys.modules[diagnostics.LSP].windows.lookup(self.window)
         sessions = list(manager.get_sessions()) if manager is not None else []
-        return any(it.session_view_for_view_async(view) is not None for it in sessions)
+        return any(session.session_view_for_view_async(view) is not None for session in sessions)
 
     def test_it_tells_which_of_two_symbols_of_one_name_is_meant(self) -> Steps:
         b = yield from self.open("b.py", "def two():\n    pass\n")
@@ -350,4 +350,6 @@ class GenuineServer(CodeToolsCase):
         self.assertIn(("a.py", 5, 7), self.places(told))
         self.assertNotIn(("a.py", 8, 1), self.places(told))
         told = yield from self.found("symbols", path=a.file_name())
-        self.assertIn("function", [it["kind"] for it in told["results"] if it["name"] == "two"])
+        self.assertIn(
+            "function", [result["kind"] for result in told["results"] if result["name"] == "two"]
+        )

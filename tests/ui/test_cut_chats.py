@@ -59,7 +59,7 @@ class CutChat(CuttingCase, QuestionCase):
     def setUp(self) -> None:
         super().setUp()
         self.answers: dict[type, Any] = {}
-        self.before.update(it.id() for it in self.window.views())
+        self.before.update(view.id() for view in self.window.views())
         ask = self.service.ask
 
         def answered(request: Any) -> Answer[Any]:
@@ -71,7 +71,7 @@ class CutChat(CuttingCase, QuestionCase):
         self.replace(self.service, "ask", answered)
 
     def asked_for(self, kind: type) -> list[Any]:
-        return [it for it in self.requests() if isinstance(it, kind)]
+        return [each for each in self.requests() if isinstance(each, kind)]
 
     def everywhere(
         self,
@@ -107,7 +107,7 @@ class Messages(CutChat):
             self.run_command("send")
             yield from self.until_over(cut)
             yield from self.until_turn()
-            sent = [it.words for it in self.asked_for(Send)]
+            sent = [message.words for message in self.asked_for(Send)]
             self.assertIn((sent, self.unsent(view)), (([], SECRET), ([SECRET], "")))
             self.assertEqual(bool(sent), not cut.is_cut)
             if not sent:
@@ -150,7 +150,9 @@ class Messages(CutChat):
             self.run_command("send")
             yield lambda: self.panels_open.open
             self.panels_open.answer(-1)
-            self.assertEqual([it for it in self.sentences if ON_ITS_WAY in it], [])
+            self.assertEqual(
+                [sentence for sentence in self.sentences if ON_ITS_WAY in sentence], []
+            )
 
     def test_a_message_that_waited_and_is_changed_is_in_the_composer(self) -> Steps:
         view = yield from self.chat()
@@ -238,7 +240,7 @@ class Edits(CuttingCase, EditCase):
             cut.next_story()
             yield from self.command(right, "accept_diff")
             yield from self.until_over(cut)
-            sent = [it.edits[0].new_text for it, _answer in self.service.asked]
+            sent = [request.edits[0].new_text for request, _answer in self.service.asked]
             self.assertIn(NEW + "typed\n", [*sent, *self.tabs().values()], f"await {cut.at}")
             yield from self.waits()
 

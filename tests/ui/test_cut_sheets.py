@@ -58,7 +58,7 @@ class Proposed(CutSheet):
             cut.next_story()
             self.decide(view, action)
             yield from self.until_over(cut)
-            over = [it for it in rights if not it.is_valid() or not is_diff(it)]
+            over = [right for right in rights if not right.is_valid() or not is_diff(right)]
             yield lambda: len(self.cli.received(method)) == len(over)
             expected = f"Undo {len(over)} {done}" if over else ""
             self.assertEqual(self.undoable(view), expected, f"after await {cut.at}")
@@ -96,7 +96,7 @@ class Proposed(CutSheet):
             yield lambda: self.panels_open.open
             self.panels_open.answer(0)
             yield lambda: self.undoable(view) == "Undo 2 accepted"
-        self.assertEqual([is_diff(it) for it in rights if it.is_valid()][-1:], [True])
+        self.assertEqual([is_diff(right) for right in rights if right.is_valid()][-1:], [True])
 
     def test_keeping_and_dropping_all(self) -> Steps:
         def decided(action: str, cut: Cut) -> Steps:
@@ -108,10 +108,10 @@ class Proposed(CutSheet):
             for right in rights:
                 self.assertTrue(is_diff(right))
                 self.assertIn(text_of(right), (NEW, OLD))
-            changed = [it for it in rights if text_of(it) == OLD]
+            changed = [right for right in rights if text_of(right) == OLD]
             undone = self.sheet(view).edits.go_back(is_undo=True)
             self.assertEqual(undone, changed[::-1])
-            self.assertEqual([text_of(it) for it in rights], [NEW, NEW])
+            self.assertEqual([text_of(right) for right in rights], [NEW, NEW])
             yield from self.away()
 
         for action, answers in (("keep_all", ()), ("drop_all", (0,))):
@@ -162,7 +162,7 @@ class Proposed(CutSheet):
             yield lambda: not self.rights[0].is_valid()
             names = "0.py", "1.py"
             kept = [*map(self.on_disk, names)]
-            kept += [self.tabs().get(f"{it} (accepted, not written)") for it in names]
+            kept += [self.tabs().get(f"{name} (accepted, not written)") for name in names]
             self.assertIn(NEW + "typed\n", kept, f"after await {cut.at}")
             yield from self.away()
 
@@ -233,7 +233,7 @@ class Unasked(CutSheet, UnaskedCase):
             # The file may be undone a moment later, and what a cut left is undone then.
             undoing: set[str] = set()
             yield lambda: self.are_undone("t", undoing)
-            self.assertEqual([self.on_disk(it) for it in ("a.py", "b.py")], [OLD, OLD])
+            self.assertEqual([self.on_disk(path) for path in ("a.py", "b.py")], [OLD, OLD])
             yield from self.forgotten()
 
         yield from self.each_await("Unasked.undo_turn", go, 3, [0])
@@ -241,7 +241,9 @@ class Unasked(CutSheet, UnaskedCase):
     def opened(self) -> Generator[Any, Any, sublime.View]:
         """The review of the one edit."""
         (edit,) = [
-            it for it in self.running().review.ledger.made.of_window(self.window.id()) if it.turn
+            each
+            for each in self.running().review.ledger.made.of_window(self.window.id())
+            if each.turn
         ]
         self.begin(self.running().review.written.open_review(self.window, edit))
         yield self.waiting

@@ -107,7 +107,7 @@ class Reviews(CuttingCase):
     def test_dropping_the_last_change(self) -> Steps:
         self.whole = (OLD,)
         yield from self.cut_everywhere(
-            lambda it: self.running().review.single_changes.drop_change(it), [0], 1
+            lambda right: self.running().review.single_changes.drop_change(right), [0], 1
         )
 
     def test_keeping_while_the_user_types(self) -> Steps:
@@ -133,7 +133,7 @@ class Reviews(CuttingCase):
         self.path = os.path.join(self.folder, "file.txt")
         right = yield from self.proposed()
         self.entered_and_cut(self.running().review.notes.ask_for_comment(right))
-        self.assertEqual([it.text for it in record.stored_comments(right)], ["why"])
+        self.assertEqual([comment.text for comment in record.stored_comments(right)], ["why"])
         yield from self.away(right)
 
     def test_a_note_that_was_just_entered_is_on_the_clipboard(self) -> Steps:
@@ -148,10 +148,10 @@ class Reviews(CuttingCase):
         running, tell = self.running(), plugin._host.tell_user
         window = self.window
         for begin in (
-            lambda it: running.changes.list.choose_edit(window),
-            lambda it: running.changes.list.choose_edit(window, "waiting"),
-            lambda it: cli_list.choose_cli(running.companion, window, tell),
-            lambda it: running.changes.list.choose_edit(window, "unwritten"),
+            lambda _: running.changes.list.choose_edit(window),
+            lambda _: running.changes.list.choose_edit(window, "waiting"),
+            lambda _: cli_list.choose_cli(running.companion, window, tell),
+            lambda _: running.changes.list.choose_edit(window, "unwritten"),
         ):
             yield from self.cut_everywhere(begin, [-1, -1], 1)
 
@@ -159,7 +159,7 @@ class Reviews(CuttingCase):
         right = yield from self.proposed_and_accepted()
         self.assertFalse(record.is_diff(right))
         for action in (0, 1):
-            begin = lambda it: self.running().changes.list.choose_edit(self.window, "accepted")  # noqa: E731
+            begin = lambda _: self.running().changes.list.choose_edit(self.window, "accepted")  # noqa: E731
             yield from self.cut_everywhere(begin, [0, action], 3)
 
     def proposed_and_accepted(self) -> Generator[Any, Any, sublime.View]:
@@ -192,7 +192,7 @@ class Reviews(CuttingCase):
 class Programs(CuttingCase):
     def test_an_extension_is_installed_whole_or_not_at_all_and_can_be_again(self) -> Steps:
         home = os.path.join(self.folder, "home")
-        places = [extension.extension_folder(it, {}, home) for it in (GEMINI_CLI, QWEN_CODE)]
+        places = [extension.extension_folder(cli, {}, home) for cli in (GEMINI_CLI, QWEN_CODE)]
         for place in places:
             os.makedirs(os.path.dirname(os.path.dirname(place)))
         patch = mock.patch.dict(os.environ, {"HOME": home, "USERPROFILE": home})

@@ -180,7 +180,7 @@ class Diffs(DeskCase):
         "the user moves the dividers": move_dividers,
         "the user makes a group": make_group,
         "its clone is closed": lambda t: next(
-            it for it in t.view("+a.py").buffer().views() if it != t.view("+a.py")
+            view for view in t.view("+a.py").buffer().views() if view != t.view("+a.py")
         ).close(),
         "(.+) is no proposal any more": lambda t, name: [
             t.view(name).settings().erase(key) for key in (record.STAMP, record.RECORD)
@@ -203,7 +203,7 @@ class Diffs(DeskCase):
         "the first reads": lambda t: text_of(t.view("first"))[:-1].replace("\n", "/"),
         "the first goes without a word:": lambda t: t.view("first").is_scratch(),
         "the proposals read": lambda t: [
-            text_of(it).strip() for it, _ in open_diffs.undecided_diffs(t.window)
+            text_of(diff).strip() for diff, _ in open_diffs.undecided_diffs(t.window)
         ],
         "the layout is as before:": lambda t: t.window.layout() == t.before_it,
         r"the digest of (\S+) is kept:": lambda t, words: (
@@ -213,7 +213,7 @@ class Diffs(DeskCase):
         r"the name of (\S+) tells that its CLI is gone:": lambda t, name: (
             "CLI gone" in t.view(name).name()
         ),
-        "offered is (.+):": lambda t, row: row in [it[0] for it in t.asked[0]["items"]],
+        "offered is (.+):": lambda t, row: row in [item[0] for item in t.asked[0]["items"]],
         "the window offers": offers,
     }
 
@@ -291,7 +291,7 @@ class Diffs(DeskCase):
         groups = self.window.num_groups()
         self.window.run_command("new_window")
         yield lambda: len(sublime.windows()) > 1
-        other = next(it for it in sublime.windows() if it.id() != self.window.id())
+        other = next(window for window in sublime.windows() if window.id() != self.window.id())
         other.set_view_index(right, 0, 0)
         yield lambda: right.window() == other
         other.focus_view(right)
@@ -317,7 +317,7 @@ class Diffs(DeskCase):
         self.assertFalse(open_diffs.partner_view(right).is_valid())
         found = restoring.adopt_diffs(self.window)
         self.assertEqual(found, [(cli.headers["Mcp-Session-Id"], path)])
-        self.assertEqual([it for it, _ in open_diffs.undecided_diffs(self.window)], [right])
+        self.assertEqual([diff for diff, _ in open_diffs.undecided_diffs(self.window)], [right])
         self.assertEqual(open_diffs.partner_view(right), left)
         self.window.run_command("gemini_companion_accept_diff")
         yield lambda: cli.received("ide/diffAccepted")
@@ -376,7 +376,7 @@ class Kept(DeskCase):
         self.run_command("show_unwritten_edits")
         yield lambda: self.asked
         panel = self.asked.pop()
-        chosen = [it.details[0] == self.folder for it in panel["items"]].index(True)
+        chosen = [item.details[0] == self.folder for item in panel["items"]].index(True)
         panel["on_select"](chosen)
         yield from self.until_turn()
 
@@ -385,8 +385,10 @@ class Kept(DeskCase):
         """Until these are the texts, with their names, that no CLI has got."""
 
         def look(unwritten: Sequence[UnwrittenText]) -> str:
-            ours = [it for it in unwritten if it.path.startswith(self.folder)]
-            return told([f"{os.path.basename(path)}: {it.strip()}" for path, it, _ in ours])
+            ours = [entry for entry in unwritten if entry.path.startswith(self.folder)]
+            return told(
+                [f"{os.path.basename(path)}: {own_text.strip()}" for path, own_text, _ in ours]
+            )
 
         yield from self.until_answered(UnwrittenTexts(self.window.id()), look, expected)
 

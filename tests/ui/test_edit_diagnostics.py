@@ -29,7 +29,7 @@ class Storage:
         self._diagnostics: dict[str, dict[str | None, list[Any]]] = {}
 
     def get_diagnostics_for_uri(self, uri: str) -> list[Any]:
-        return [it for found in self._diagnostics.get(uri, {}).values() for it in found]
+        return [problem for found in self._diagnostics.get(uri, {}).values() for problem in found]
 
 
 class OldStorage(Storage):
@@ -80,9 +80,9 @@ class Case(ReviewCase):
         self.looks = 0
         look = EditDiagnostics._look_at_file
 
-        def count(it: EditDiagnostics, *arguments: Any) -> Any:
+        def count(edit_diagnostics: EditDiagnostics, *arguments: Any) -> Any:
             self.looks += 1
-            return look(it, *arguments)
+            return look(edit_diagnostics, *arguments)
 
         self.replace(EditDiagnostics, "_look_at_file", count)
 
@@ -233,7 +233,7 @@ class Linters(Case):
 class New(unittest.TestCase):
     def test_what_only_moved_is_not_new(self) -> None:
         def at(*places: str) -> list[Diagnostic]:
-            return [Diagnostic(int(it[1:]), 0, "error", it[0]) for it in places]
+            return [Diagnostic(int(place[1:]), 0, "error", place[0]) for place in places]
 
         for before, now, expected in (
             ("", "a1", "a1"),

@@ -34,18 +34,20 @@ class Setup(ReviewCase):
     def test_it_is_installed_and_removed_by_commands_alone(self) -> Steps:
         told = self.told()
         self.run_command("remove_cli_extension")
-        yield lambda: any("No CLI has the extension" in it for it in told)
+        yield lambda: any("No CLI has the extension" in sentence for sentence in told)
         os.mkdir(os.path.join(self.home, ".gemini"))
         self.run_command("install_cli_extension")
         yield lambda: extension.installed_at(GEMINI_CLI, self.place()).version
-        yield lambda: any("Gemini CLI has the extension now" in it for it in told)
+        yield lambda: any("Gemini CLI has the extension now" in sentence for sentence in told)
         self.run_command("remove_cli_extension")
         yield lambda: not os.path.exists(self.place())
 
     def test_before_any_cli_has_run_it_is_said_that_none_has(self) -> Steps:
         told = self.told()
         self.run_command("install_cli_extension")
-        yield lambda: any("No Gemini CLI has run here yet" in it and "0.26" in it for it in told)
+        yield lambda: any(
+            "No Gemini CLI has run here yet" in sentence and "0.26" in sentence for sentence in told
+        )
         self.assertTrue(extension.installed_at(GEMINI_CLI, self.place()).version)
 
     def test_one_that_is_switched_off_in_the_cli_is_said_to_be(self) -> Steps:
@@ -55,7 +57,9 @@ class Setup(ReviewCase):
         with open(rules, "w") as file:
             json.dump({extension.NAME: {"overrides": ["!/*"]}}, file)
         self.run_command("install_cli_extension")
-        yield lambda: any("gemini extensions enable gemini-companion" in it for it in told)
+        yield lambda: any(
+            "gemini extensions enable gemini-companion" in sentence for sentence in told
+        )
 
     def test_what_is_there_and_is_not_ours_is_not_said_to_be_missing(self) -> Steps:
         told = self.told()
@@ -65,14 +69,14 @@ class Setup(ReviewCase):
         for command, words in (("install", "contains something else"), ("remove", "yourself")):
             told.clear()
             self.run_command(command + "_cli_extension")
-            yield lambda words=words: any(words in it for it in told)
+            yield lambda words=words: any(words in sentence for sentence in told)
         self.assertEqual(len(os.listdir(self.place())), 1)
 
     def test_a_home_that_cannot_be_written_is_said(self) -> Steps:
         told = self.told()
         with open(os.path.join(self.home, ".gemini"), "w"):
             self.run_command("install_cli_extension")
-        yield lambda: any("cannot be written" in it for it in told)
+        yield lambda: any("cannot be written" in sentence for sentence in told)
 
     def test_of_several_clis_the_user_chooses_one(self) -> Steps:
         for cli in (GEMINI_CLI, QWEN_CODE):

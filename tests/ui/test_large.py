@@ -77,7 +77,7 @@ class LargeCase(DeskCase):
         """Until the companion knows that the text went out whole."""
 
         def is_told(unwritten: Sequence[UnwrittenText]) -> bool:
-            return self.path not in [it.path for it in unwritten]
+            return self.path not in [edit.path for edit in unwritten]
 
         yield from self.until_answered(UnwrittenTexts(self.window.id()), is_told, True)
 
@@ -266,10 +266,10 @@ class Digests(LargeCase):
     def numbers(self, view: sublime.View) -> dict[str, str]:
         """By each row's text, what stands before it, in the headless editor."""
         found = running.current().view(view.id()).phantoms
-        mine = [it for it in found if it.key == marks.NUMBERS]
+        mine = [phantom for phantom in found if phantom.key == marks.NUMBERS]
         return {
-            view.substr(view.line(min(it.region))): " ".join(html_text.page(it.content))
-            for it in mine
+            view.substr(view.line(min(phantom.region))): " ".join(html_text.page(phantom.content))
+            for phantom in mine
         }
 
     def test_the_lines_have_the_numbers_that_they_have_in_the_file(self) -> Steps:

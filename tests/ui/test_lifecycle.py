@@ -280,7 +280,7 @@ class Lifecycle(AdapterTestCase):
         before = len(own_files())
         self.window.run_command("new_window")
         yield lambda: len(own_files()) == before + 1
-        new = next(it for it in sublime.windows() if it.id() != self.window.id())
+        new = next(window for window in sublime.windows() if window.id() != self.window.id())
         yield lambda: plugin._host.environment_of(new)
         tokens = {
             plugin._host.environment_of(window)["GEMINI_CLI_IDE_AUTH_TOKEN"]

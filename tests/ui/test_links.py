@@ -62,7 +62,7 @@ class Links(AdapterTestCase):
         cli, a, b = yield from self.two()
         self.window.run_command("new_window")
         yield lambda: len(sublime.windows()) > 1
-        other = next(it for it in sublime.windows() if it.id() != self.window.id())
+        other = next(window for window in sublime.windows() if window.id() != self.window.id())
         path = open_diffs.path_of(b)
         click(b, "Accept")
         yield lambda: cli.received("ide/diffAccepted")
@@ -102,7 +102,7 @@ class Names(AdapterTestCase):
         found = record.waiting_record(right)
         here.run_command("new_window")
         yield lambda: len(sublime.windows()) > 1
-        other = next(it for it in sublime.windows() if it.id() != here.id())
+        other = next(window for window in sublime.windows() if window.id() != here.id())
         other.set_view_index(right, 0, 0)
         here.settings().erase(open_diffs.DIFFS)
         self.assertEqual(open_diffs.with_id(found.id if found is not None else ""), right)

@@ -34,7 +34,7 @@ class Asked(ReviewCase):
         return right
 
     def answer(self, name: str) -> None:
-        labels = [it[0] for it in self.asked[0]["items"]]
+        labels = [item[0] for item in self.asked[0]["items"]]
         self.asked[0]["on_select"](labels.index(name))
 
     def until_said(self, sentence: str, name: str = "file.txt") -> Steps:
@@ -83,7 +83,7 @@ class Asked(ReviewCase):
         for _ in range(2):
             self.run_command("drop_change", id=self.review(right).id, key="")
         yield from self.until_turn()
-        self.assertFalse([it for it in self.sentences if "First answer" in it])
+        self.assertFalse([sentence for sentence in self.sentences if "First answer" in sentence])
         self.run_command("reject_diff")
         yield from self.until_rejected()
 
@@ -124,6 +124,6 @@ class InSheets(SheetCase):
         yield from self.until_said(accepting.UNDER_WAY.format("0.py"))
         self.decide(view, "reject_file", id)
         yield from self.until_said(presses.WAITS.format("0.py"))
-        labels = [it[0] for it in self.asked[0]["items"]]
+        labels = [item[0] for item in self.asked[0]["items"]]
         self.asked[0]["on_select"](labels.index(accepting.ACCEPT[0]))
         yield from self.until_said(deciding.DECIDED)

@@ -27,7 +27,7 @@ class RandomChat:
     def __init__(self, view: sublime.View, seed: int) -> None:
         self.chance = random.Random(seed)
         self.view = view
-        self.chat = ChatView(view, "c", None, lambda it: None)
+        self.chat = ChatView(view, "c", None, lambda _: None)
         self.blocks: list[tuple[str, str]] = []
         self.unsent = ""
         self.seen = {""}
@@ -72,9 +72,9 @@ class RandomChat:
         points = sorted(self.chance.randint(low, high) for _ in range(2 * most))
         pairs = list(zip(points[::2], points[1::2]))[: self.chance.randint(1, most)]
         self.view.sel().clear()
-        self.view.sel().add_all([sublime.Region(*it) for it in pairs])
+        self.view.sel().add_all([sublime.Region(*pair) for pair in pairs])
         self.chat.composer.follow_carets(self.view)
-        return [(it.begin(), it.end()) for it in self.view.sel()]
+        return [(region.begin(), region.end()) for region in self.view.sel()]
 
     def replaced(self, regions: list[tuple[int, int]], text: str) -> None:
         """In what has to be."""
@@ -135,9 +135,9 @@ class RandomChat:
         points = sorted(self.chance.randint(0, self.view.size()) for _ in range(4))
         regions = [(points[0], points[1]), (points[2], points[3])][: self.chance.randint(1, 2)]
         text, before = self.chance.choice(("", *WORDS)), self.unsent
-        below = [it for it in regions if it[0] >= self.start]
+        below = [region for region in regions if region[0] >= self.start]
         self.replaced(below, text)
-        texts.pending.put_parts(self.view, [(sublime.Region(*it), text) for it in regions])
+        texts.pending.put_parts(self.view, [(sublime.Region(*region), text) for region in regions])
         if len(below) < len(regions):
             self.chat.catch_up()
             found = self.chat.composer.text
@@ -151,7 +151,7 @@ class RandomChat:
     def patch(self) -> None:
         text = self.chance.choice(("", "line\n", "some\nlines\n"))
         place = self.chance.randrange(len(self.blocks) + 1)
-        begin = sum(len(it) for _, it in self.blocks[:place])
+        begin = sum(len(piece) for _, piece in self.blocks[:place])
         if place == len(self.blocks) or self.chance.random() < 0.3:
             id, start, end = f"b{len(self.said)}", begin, begin
             self.blocks.insert(place, (id, text))
@@ -170,7 +170,8 @@ class RandomChat:
         """Somebody else has gone on with the conversation."""
         place = self.chance.randrange(len(self.blocks) + 1)
         new = [
-            (f"o{len(self.said)}.{it}", f"other {it}\n") for it in range(self.chance.randint(0, 9))
+            (f"o{len(self.said)}.{number}", f"other {number}\n")
+            for number in range(self.chance.randint(0, 9))
         ]
         self.blocks[place:] = new
         self.load()

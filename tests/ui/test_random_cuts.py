@@ -111,7 +111,7 @@ class RandomCuts(CuttingCase, ChatCase, UnaskedCase):  # type: ignore[misc]
         os.mkdir(self.folder_of_example)
         if not self.clis:
             self.cli = yield from self.connect()
-        self.paths = [os.path.join(name, f"p{it}.py") for it in range(3)]
+        self.paths = [os.path.join(name, f"p{number}.py") for number in range(3)]
         self.sheet_view = yield from self.show()
         for path in self.paths:
             right = yield from self.diff(self.cli, self.write(path, OLD), NEW)
@@ -166,7 +166,7 @@ class RandomCuts(CuttingCase, ChatCase, UnaskedCase):  # type: ignore[misc]
 
     def records(self) -> list[tuple[sublime.View, DiffRecord]]:
         found = open_diffs.undecided_diffs(self.window)
-        return [it for it in found if self.folder_of_example in it[1].path]
+        return [diff for diff in found if self.folder_of_example in diff[1].path]
 
     # ----- what is pressed, and cut
 
@@ -228,7 +228,7 @@ class RandomCuts(CuttingCase, ChatCase, UnaskedCase):  # type: ignore[misc]
 
     def close_view(self) -> None:
         views = [*self.waiting(), self.sheet_view, self.chat_view]
-        self.chance.choice([it for it in views if it.is_valid()]).close()
+        self.chance.choice([view for view in views if view.is_valid()]).close()
 
     def accept_all(self) -> None:
         self.decide(self.sheet_view, "accept_all")
@@ -263,7 +263,7 @@ class RandomCuts(CuttingCase, ChatCase, UnaskedCase):  # type: ignore[misc]
     def look(self, when: str) -> Steps:
         def lost() -> list[str]:
             there = self.everything()
-            return [it for it in self.typed if not any(it in text for text in there)]
+            return [words for words in self.typed if not any(words in text for text in there)]
 
         yield from self.until_equal(lambda: (when, lost()), (when, []))
         waiting = {os.path.relpath(record.path, self.folder) for _right, record in self.records()}
@@ -272,20 +272,22 @@ class RandomCuts(CuttingCase, ChatCase, UnaskedCase):  # type: ignore[misc]
 
     def everything(self) -> list[str]:
         """All texts of tabs, files, CLIs and chats."""
-        found = [text_of(it) for it in self.window.views()]
+        found = [text_of(view) for view in self.window.views()]
         for name in os.listdir(self.folder_of_example):
             with open(os.path.join(self.folder_of_example, name), encoding="utf-8") as file:
                 found.append(file.read())
-        found += [it["content"] for it in self.cli.received("ide/diffAccepted")]
-        found += [it.words for it, _answer in self.service.asked if isinstance(it, Send)]
+        found += [message["content"] for message in self.cli.received("ide/diffAccepted")]
+        found += [
+            request.words for request, _answer in self.service.asked if isinstance(request, Send)
+        ]
         drafts = self.running().chat.actions.drafts
         return [*found, drafts.text_of(self.chat_id) or ""]
 
     def heard(self) -> set[str]:
         """The files on which the CLI heard a decision."""
         methods = "ide/diffAccepted", "ide/diffRejected"
-        told = [it["filePath"] for method in methods for it in self.cli.received(method)]
-        return {os.path.relpath(it, self.folder) for it in told}
+        told = [message["filePath"] for method in methods for message in self.cli.received(method)]
+        return {os.path.relpath(path, self.folder) for path in told}
 
     def decide_what_is_left(self) -> Steps:
         """Nothing is claimed by what was cut."""

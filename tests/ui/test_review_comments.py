@@ -29,7 +29,7 @@ class Comments(ReviewCase):
     NEW = "one\ntwo\nthree\nfour\nfive\nsix\n"
 
     def places(self, right: sublime.View) -> list[tuple[int, int]]:
-        return [(it.first, it.last) for it in comments.comments_of(right)]
+        return [(comment.first, comment.last) for comment in comments.comments_of(right)]
 
     def commented(self, first: int, last: int) -> Generator[Any, Any, sublime.View]:
         """`right = yield from self.commented(...)`"""

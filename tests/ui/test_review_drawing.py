@@ -208,7 +208,7 @@ class Covering(DrawingCase):
             self.assertEqual(rows[0], 0)
             # Above the first line there is no place.
             self.assertEqual(
-                sorted(self.blocks(right, between.CHANGE)), [0, *(it - 1 for it in rows[1:])]
+                sorted(self.blocks(right, between.CHANGE)), [0, *(row - 1 for row in rows[1:])]
             )
             self.assertEqual(self.annotations(right), [])
             if layout != "inline":
@@ -308,7 +308,7 @@ class Heads(DrawingCase):
         yield lambda: "change 2 of 3" in phantoms(right, head.PHANTOM)[0]
         found = phantoms(right, between.KEY)
         self.assertEqual(
-            [("Accept" in it, "Reject" in it) for it in found],
+            [("Accept" in phantom, "Reject" in phantom) for phantom in found],
             [(False, False), (True, True), (False, False)],
         )
 

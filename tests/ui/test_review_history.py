@@ -79,16 +79,16 @@ class HistoryCase(DeskCase):
         yield from self.answer("Undo it" if action == "undone" else "Show it")
 
     def mine(self) -> list[Edit]:
-        return [it for it in self.running().review.ledger.made.all if it.path == self.path]
+        return [edit for edit in self.running().review.ledger.made.all if edit.path == self.path]
 
     def saved(self) -> list[Edit]:
         """Those of the file that would outlive a crash at this moment."""
         folder = os.path.join(sublime.cache_path(), "GeminiCompanion", "edits")
-        return [it for it in edit_store.load_edits(folder) if it.path == self.path]
+        return [edit for edit in edit_store.load_edits(folder) if edit.path == self.path]
 
     def restart(self, then: Callable[[], object] = lambda: None) -> Steps:
         yield from self.restart_companion(then)
-        yield lambda: any(it.path == self.path for it in self.running().review.ledger.made.all)
+        yield lambda: any(edit.path == self.path for edit in self.running().review.ledger.made.all)
 
     @word("the companion restarts")
     def restart_saved(self) -> Steps:
@@ -225,7 +225,7 @@ class Accepted(HistoryCase):
             before = Original("", exists=True)
             found.edits.made.add(Edit(self.window.id(), str(number), before, "", "", time.time()))
         self.begin(listing(self, found))
-        self.assertEqual([it.trigger for it in panels[0]["items"]], ["4", "3", "2"])
+        self.assertEqual([item.trigger for item in panels[0]["items"]], ["4", "3", "2"])
 
     def test_a_list_of_all_kinds_has_those_alone_that_it_was_given(self) -> Steps:
         found, panels = history_of(self), self.panels()
@@ -233,7 +233,7 @@ class Accepted(HistoryCase):
         found.edits.made.add(Edit(self.window.id(), "a", before, "", "", time.time()))
         self.begin(listing(self, found, kind=""))
         yield lambda: panels
-        self.assertEqual([it.trigger for it in panels[0]["items"]], [ALL, "a"])
+        self.assertEqual([item.trigger for item in panels[0]["items"]], [ALL, "a"])
 
 
 def history_of(
@@ -295,7 +295,7 @@ class Saving(HistoryCase):
         yield lambda: self.told_of
         yield from self.until_turn()
         self.assertEqual(self.told_of, [edit_store.SAVE_FAILED])
-        self.assertEqual([len(it) for it in tries], [1, 2])
+        self.assertEqual([len(attempt) for attempt in tries], [1, 2])
 
     def test_a_window_that_is_opened_again_has_the_edits_of_the_one_that_was_closed(self) -> None:
         found, panels = self.history(), self.panels()
@@ -305,7 +305,7 @@ class Saving(HistoryCase):
                 Edit(window_id, path, Original("", exists=True), "", "", 0.0, folders)
             )
         self.begin(listing(self, found))
-        self.assertEqual([it.trigger for it in panels[0]["items"]], ["open", "closed"])
+        self.assertEqual([item.trigger for item in panels[0]["items"]], ["open", "closed"])
 
 
 class ConflictCase(DeskCase):
@@ -347,9 +347,9 @@ class ConflictCase(DeskCase):
         ),
         "the first comment is beside": lambda t: t.texts(t.view("+file.txt"), marks.comment_key(0)),
         "the rows commented on are": lambda t: [
-            it.first for it in comments.comments_of(t.view("+file.txt"))
+            comment.first for comment in comments.comments_of(t.view("+file.txt"))
         ],
-        "offered are": lambda t: [it[0] for it in t.asked[0]["items"]],
+        "offered are": lambda t: [item[0] for item in t.asked[0]["items"]],
         "accepting it anyway means": lambda t: t.asked[0]["items"][1][1],
     }
 
@@ -408,7 +408,7 @@ class Conflicts(ConflictCase):
             self.write("file.txt", "somebody's\n")
             # It is asked again.
             yield lambda: len(asked) > 1
-            self.assertEqual({it.note for it in asked}, {file_content.LATE})
+            self.assertEqual({question.note for question in asked}, {file_content.LATE})
             self.assertEqual(self.review(right).notes, {})
             self.run_command("accept_diff")
             yield lambda: self.asked

@@ -38,7 +38,9 @@ class QueueCase(DeskCase):
         here = self.window
         here.run_command("new_window")
         yield lambda: len(sublime.windows()) > 1
-        self.other = self.window = next(it for it in sublime.windows() if it.id() != here.id())
+        self.other = self.window = next(
+            window for window in sublime.windows() if window.id() != here.id()
+        )
         self.by_name["d"] = yield from self.connect()
         yield from self.proposes("d", "new", None, "other")
         self.window = here
@@ -70,9 +72,9 @@ class QueueCase(DeskCase):
         "a proposal has the keyboard:": lambda t: record.is_diff(t.window.active_view()),
         "one waits:": lambda t: len(list(open_diffs.undecided_diffs(t.window))) == 1,
         "all three were heard of:": lambda t: (
-            sorted(decisions(t.cli)) == [f"{it} accepted new.{it}" for it in "abc"]
+            sorted(decisions(t.cli)) == [f"{letter} accepted new.{letter}" for letter in "abc"]
         ),
-        "the list is": lambda t: [it.trigger for it in t.asked[0]["items"]],
+        "the list is": lambda t: [item.trigger for item in t.asked[0]["items"]],
         "the text in front has the change:": lambda t: (
             "-old\n+new\n" in text_of(t.window.active_view())
         ),
@@ -244,7 +246,7 @@ class FromTheCode(QueueCase):
             summary = self.review(a).diff_summary(a)
             self.assertEqual((summary.changes, summary.seen, summary.dropped), (3, 0, 0))
         self.assertEqual(
-            [it for it, _ in open_diffs.undecided_diffs(self.window)], [a, self.view("+b")]
+            [diff for diff, _ in open_diffs.undecided_diffs(self.window)], [a, self.view("+b")]
         )
         path = open_diffs.path_of(a)
         yield from self.run_on("accept_diff", "a")
@@ -252,7 +254,7 @@ class FromTheCode(QueueCase):
         self.assertEqual(self.cli.received("ide/diffAccepted")[0]["filePath"], path)
         self.assertEqual(self.window.active_view(), self.view("typing.py"))
         self.assertEqual(
-            [it for it, _ in open_diffs.undecided_diffs(self.window)], [self.view("+b")]
+            [diff for diff, _ in open_diffs.undecided_diffs(self.window)], [self.view("+b")]
         )
 
 
@@ -397,18 +399,19 @@ class NoteCase(DeskCase):
         # Below the line that says what it is about.
         "the model reads": lambda t: t.context.splitlines()[1:],
         "pasted is": lambda t: [
-            f"{it['text']} into {it['view']}" for it in t.pasted if it["bracketed"]
+            f"{paste['text']} into {paste['view']}" for paste in t.pasted if paste["bracketed"]
         ],
         # Without the file's path.
         "the comments on the clipboard are": lambda t: (
             sublime.get_clipboard().replace(f"@{t.folder}{os.sep}", "").splitlines()
         ),
         "the comments are": lambda t: [
-            f"{it.first}-{it.last} {it.text}" for it in comments.comments_of(t.view("+file.txt"))
+            f"{comment.first}-{comment.last} {comment.text}"
+            for comment in comments.comments_of(t.view("+file.txt"))
         ],
         r"comment (\d) stands beside": lambda t, number: [
-            it.replace("\n", "/")
-            for it in t.texts(t.view("+file.txt"), marks.comment_key(int(number)))
+            text.replace("\n", "/")
+            for text in t.texts(t.view("+file.txt"), marks.comment_key(int(number)))
         ],
         "comments without a line are": lambda t: sorted(t.without_line()),
         "the head says that lines are gone:": lambda t: (

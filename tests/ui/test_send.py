@@ -392,7 +392,7 @@ class What(SendCase):
         """Each region as its ends."""
         view = yield from self.open(name, "x" * 100_000 if words == "LONG" else text(words))
         self.by_name[name] = view
-        pairs = [it.split("-") for it in regions.split(",")]
+        pairs = [each.split("-") for each in regions.split(",")]
         self.select(view, *((int(begin), int(end)) for begin, end in pairs))
 
     @word(r"a tab with (\S+) is new")

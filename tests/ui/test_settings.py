@@ -210,16 +210,17 @@ class Parsing(unittest.TestCase):
         ]
         found, problems = parse_settings({"path_maps": maps})
         self.assertEqual(
-            [(it.local, it.remote) for it in found.path_maps], [(*it.values(),) for it in maps]
+            [(path_map.local, path_map.remote) for path_map in found.path_maps],
+            [(*path_map.values(),) for path_map in maps],
         )
         self.assertEqual(problems, ())
         (home,) = parse_settings({"path_maps": [{"local": "~/p", "remote": "/p"}]})[0].path_maps
         self.assertEqual(home.local, os.path.expanduser("~/p"))
 
     def test_a_projects_folders_by_two_names_take_the_place_of_the_users(self) -> None:
-        user, project = ([{"local": f"/{it}", "remote": "/r"}] for it in "up")
+        user, project = ([{"local": f"/{name}", "remote": "/r"}] for name in "up")
         found, _ = parse_settings({"path_maps": user}, {"path_maps": project})
-        self.assertEqual([it.local for it in found.path_maps], ["/p"])
+        self.assertEqual([path_map.local for path_map in found.path_maps], ["/p"])
 
     def test_half_a_map_and_one_of_part_of_a_path_make_no_sense(self) -> None:
         good = {"local": "/a", "remote": "/b"}
@@ -416,7 +417,7 @@ class Changing(AdapterTestCase):
         self.set_project({"focus_diff": True})
         self.window.run_command("new_window")
         yield lambda: len(sublime.windows()) > 1
-        other = next(it for it in sublime.windows() if it.id() != self.window.id())
+        other = next(window for window in sublime.windows() if window.id() != self.window.id())
         self.assertIs(settings.current_settings(self.window).focus_diff, True)
         self.assertIs(settings.current_settings(other).focus_diff, False)
         other.run_command("close_window")
@@ -474,7 +475,7 @@ class Changing(AdapterTestCase):
     def test_each_window_has_its_own_maps(self) -> Steps:
         self.window.run_command("new_window")
         yield lambda: len(sublime.windows()) > 1
-        other = next(it for it in sublime.windows() if it.id() != self.window.id())
+        other = next(window for window in sublime.windows() if window.id() != self.window.id())
         for window in (self.window, other):
             self.addCleanup(window.set_project_data, window.project_data())
             maps = [{"local": self.folder, "remote": f"/window{window.id()}"}]

@@ -233,7 +233,7 @@ class TheSheet(SharingTestCase):
     def files(self) -> list[str]:
         message = self.payload()
         files = message["params"]["workspaceState"]["openFiles"] if message else []
-        return [os.path.basename(it["path"]) for it in files if self.folder in it["path"]]
+        return [os.path.basename(file["path"]) for file in files if self.folder in file["path"]]
 
     def test_shows_the_message_that_the_cli_got_word_for_word(self) -> Steps:
         view = yield from self.open("<a> & b.py", "x <b>\n  y\n")
@@ -268,7 +268,7 @@ class TheSheet(SharingTestCase):
     def test_is_one_for_each_window_and_gone_with_the_companion(self) -> Steps:
         for _ in range(2):
             self.window.run_command("gemini_companion_show_shared_context")
-        sheets = [it for it in self.window.sheets() if isinstance(it, sublime.HtmlSheet)]
+        sheets = [sheet for sheet in self.window.sheets() if isinstance(sheet, sublime.HtmlSheet)]
         self.assertEqual(len(sheets), 1)
         sublime.run_command("gemini_companion_restart_companion")
         yield lambda: sheets[0].window() is None

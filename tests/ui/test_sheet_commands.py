@@ -112,7 +112,7 @@ class Typing(CommandCase):
 
     def test_enter_where_nothing_can_be_typed_goes_to_the_review(self) -> Steps:
         self.replace(large, "LARGE", 1500)
-        old = "".join(f"line {it}\n" for it in range(1, 301))
+        old = "".join(f"line {number}\n" for number in range(1, 301))
         (right,) = yield from self.propose_files((old, old.replace("line 50\n", "LINE 50\n")))
         view = yield from self.show()
         self.caret_at(view, "LINE 50")
@@ -123,8 +123,8 @@ class Typing(CommandCase):
         first, second = yield from self.propose_files((OLD, NEW), (OLD, NEW))
         view = yield from self.show()
         view.sel().clear()
-        for it in view.find_all("LINE 3|LINE 20"):
-            view.sel().add(sublime.Region(it.end()))
+        for region in view.find_all("LINE 3|LINE 20"):
+            view.sel().add(sublime.Region(region.end()))
         for letter in "ab":
             view.run_command("insert", {"characters": letter})
         view.run_command("insert", {"characters": "\n"})
@@ -137,13 +137,13 @@ class Typing(CommandCase):
         (first,) = yield from self.propose_files((OLD, NEW))
         view = yield from self.show()
         before = text_of(view)
-        start, end = (before.index(it) for it in ("LINE 3", "LINE 20"))
+        start, end = (before.index(name) for name in ("LINE 3", "LINE 20"))
         view.sel().clear()
         view.sel().add(sublime.Region(start, end + 3))
         view.run_command("right_delete")
         yield from self.until_equal(lambda: text_of(view), before)
         self.assertEqual(text_of(first), NEW)
-        many = "".join(f"pasted {it}\n" for it in range(200)) + "line 4\nline 5\n"
+        many = "".join(f"pasted {number}\n" for number in range(200)) + "line 4\nline 5\n"
         point = text_of(view).index("LINE 20")
         texts.replace_parts(view, [(sublime.Region(point), many)])
         yield from self.until_equal(
@@ -153,7 +153,7 @@ class Typing(CommandCase):
     def test_replacing_everywhere_counts_in_added_lines_and_nowhere_else(self) -> Steps:
         first, second = yield from self.propose_files((OLD, NEW), (OLD, NEW))
         view = yield from self.show()
-        parts = [(it, "row") for it in view.find_all("(?i)line ")]
+        parts = [(region, "row") for region in view.find_all("(?i)line ")]
         texts.replace_parts(view, parts)
         want = NEW.replace("LINE ", "row")
         yield from self.until_equal(lambda: text_of(first), want)
@@ -257,9 +257,9 @@ class GoingOn(CommandCase):
         number = self.sheet(view).model.numbers[self.id(second)]
         self.assertEqual(self.sheet(view).model.section_at(row), number)
         self.decide(view, "keep_change", self.id(second), self.review(second).comparison.keys[1])  # type: ignore[union-attr]
-        yield lambda: any("continue with those above" in it for it in told)
+        yield lambda: any("continue with those above" in sentence for sentence in told)
         self.run_command("keep_change")
-        yield lambda: any(keeping.ALL_DECIDED in it for it in told)
+        yield lambda: any(keeping.ALL_DECIDED in sentence for sentence in told)
         self.assertEqual((len(seen_changes(first)), len(seen_changes(second))), (1, 2))
 
     def test_after_a_drop_the_caret_is_on_the_change_that_comes_into_its_place(self) -> Steps:
@@ -285,7 +285,7 @@ class GoingOn(CommandCase):
         view, told = (yield from self.show()), self.told()
         self.caret_at(view, "line 5\n")
         self.run_command("drop_change")
-        yield lambda: any(sheet_commands.NO_CHANGE in it for it in told)
+        yield lambda: any(sheet_commands.NO_CHANGE in sentence for sentence in told)
         self.assertEqual((text_of(right), self.window.active_view()), (NEW, view))
 
 
@@ -301,7 +301,7 @@ class OnWhichFile(UnaskedCase, CommandCase):
         self.edit = self.made("z.py", OLD, NEW)
         self.first, self.second = yield from self.propose_files((OLD, NEW), (OLD, OTHER))
         view = yield from self.show()
-        self.replace(open_diffs, "is_on_top", lambda _window, it: it == self.second)
+        self.replace(open_diffs, "is_on_top", lambda _window, diff: diff == self.second)
         self.panels_shown = self.panels()
         asked_for: list[str] = []
 
@@ -314,7 +314,7 @@ class OnWhichFile(UnaskedCase, CommandCase):
         return view
 
     def until_said(self, sentence: str) -> Steps:
-        yield lambda: any(sentence in it for it in self.said)
+        yield lambda: any(sentence in told for told in self.said)
         self.said.clear()
 
     def assert_undecided(self) -> None:
@@ -359,7 +359,7 @@ class OnWhichFile(UnaskedCase, CommandCase):
         yield from self.show()
         said = self.told()
         self.run_command("next_change")
-        yield lambda: any(sheet_commands.NOWHERE in it for it in said)
+        yield lambda: any(sheet_commands.NOWHERE in sentence for sentence in said)
 
 
 class SameFile(CommandCase):
@@ -384,14 +384,14 @@ class SameFile(CommandCase):
         self.assertIn("end\n", text_of(view))
 
     def test_files_of_one_name_in_two_folders_have_two_titles(self) -> Steps:
-        folders = [os.path.join(self.folder, it) for it in ("one", "two")]
+        folders = [os.path.join(self.folder, name) for name in ("one", "two")]
         self.replace(sublime.Window, "folders", lambda _window: folders)
-        paths = [os.path.join(it, "src", "a.py") for it in folders]
-        titles = [sources.file_title(it, self.window) for it in paths]
-        self.assertEqual(titles, [os.path.join(it, "src", "a.py") for it in ("one", "two")])
-        folders[:] = [os.path.join(it, "app") for it in folders]
-        paths = [os.path.join(it, "a.py") for it in folders]
-        self.assertEqual([sources.file_title(it, self.window) for it in paths], paths)
+        paths = [os.path.join(folder, "src", "a.py") for folder in folders]
+        titles = [sources.file_title(path, self.window) for path in paths]
+        self.assertEqual(titles, [os.path.join(name, "src", "a.py") for name in ("one", "two")])
+        folders[:] = [os.path.join(folder, "app") for folder in folders]
+        paths = [os.path.join(folder, "a.py") for folder in folders]
+        self.assertEqual([sources.file_title(path, self.window) for path in paths], paths)
         yield from self.until_turn()
 
 
@@ -402,7 +402,7 @@ class Elsewhere(CommandCase):
         id = self.id(right)
         self.run_command("reject_diff", id=id)
         self.decide(view, "accept_file", id)
-        yield lambda: any(keeping.DECIDED in it for it in told)
+        yield lambda: any(keeping.DECIDED in sentence for sentence in told)
         yield from self.until_rejected()
 
 
@@ -439,5 +439,5 @@ class Many(CommandCase):
         self.replace(opener, "open_review", watched)
         yield from self.diff(self.cli, path, NEW)
         # The one that was in front is drawn as well.
-        usual = sorted(looked.count(it.id()) for it in rights)[count // 2]
+        usual = sorted(looked.count(right.id()) for right in rights)[count // 2]
         self.assertEqual(usual, 1)

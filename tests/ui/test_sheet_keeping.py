@@ -26,7 +26,7 @@ class KeepingCase(SheetCase):
         self.sentences = self.told()
 
     def until_told(self, sentence: str) -> Steps:
-        yield lambda: any(sentence in it for it in self.sentences)
+        yield lambda: any(sentence in each for each in self.sentences)
 
     def head(self, view: sublime.View) -> str:
         return text_of(view).splitlines()[0]
@@ -83,10 +83,10 @@ class Files(KeepingCase):
         yield from self.until_rejected()
         yield from self.until_equal(lambda: len(self.cli.received("ide/diffAccepted")), 1)
         told = "1 of 1 accepted. 1 rejected, because all was dropped."
-        yield lambda: any(it.endswith(told) for it in self.sentences)
+        yield lambda: any(sentence.endswith(told) for sentence in self.sentences)
         self.assertEqual(self.sheet(self.view).marking.undoable, "Undo 1 accepted")
         # What is the file's own text is in no tab.
-        yield lambda: not any("your edits" in it.name() for it in self.window.views())
+        yield lambda: not any("your edits" in view.name() for view in self.window.views())
         self.assertFalse(first.is_valid())
 
     def test_if_nothing_is_left_of_any_accepting_all_asks_whether_to_reject(self) -> Steps:
@@ -134,7 +134,7 @@ class Files(KeepingCase):
 
     def test_the_changes_of_a_large_file_are_dropped_and_brought_back_by_undo(self) -> Steps:
         self.replace(large, "LARGE", 1500)
-        old = "".join(f"line {it}\n" for it in range(1, 301))
+        old = "".join(f"line {number}\n" for number in range(1, 301))
         new = old.replace("line 50\n", "LINE 50\n").replace("line 250\n", "LINE 250\n")
         (right,) = yield from self.propose_files((old, new))
         view = yield from self.show()
@@ -148,7 +148,7 @@ class Files(KeepingCase):
 
 class Listed(KeepingCase):
     def words(self) -> list[str]:
-        return [it[0] for it in self.asked[0]["items"]]
+        return [item[0] for item in self.asked[0]["items"]]
 
     def test_what_the_links_do_is_chosen_from_a_list(self) -> Steps:
         first, _second = yield from self.propose_files((OLD, NEW), (OLD, "a\n" + OLD))
@@ -158,8 +158,8 @@ class Listed(KeepingCase):
         self.run_command("decide_on_changes")
         yield lambda: self.asked
         title = self.sheet(view).find_section(self.id(first)).file.title  # type: ignore[union-attr]
-        of_all = [f"{it} all" for it in ("Keep", "Drop", "Accept", "Reject")]
-        of_file = [f"{it} {title}" for it in ("Keep", "Drop", "Accept", "Reject")]
+        of_all = [f"{name} all" for name in ("Keep", "Drop", "Accept", "Reject")]
+        of_file = [f"{name} {title}" for name in ("Keep", "Drop", "Accept", "Reject")]
         self.assertEqual(self.words(), [*of_file, *of_all])
         self.asked.pop()["on_select"](3)
         yield from self.until_rejected()
@@ -185,21 +185,21 @@ class All(KeepingCase):
         view = yield from self.show()
         self.decide(view, "keep_all")
         yield from self.until_told("3 changes kept; nothing is decided yet.")
-        self.assertEqual([len(seen_changes(it)) for it in rights], [2, 1])
+        self.assertEqual([len(seen_changes(right)) for right in rights], [2, 1])
         self.assertTrue(all(map(is_diff, rights)))
         view.run_command("undo")
         yield lambda: not any(map(seen_changes, rights))
 
     def test_all_are_dropped_after_they_are_counted_and_one_undo_brings_them_back(self) -> Steps:
         news = [NEW, "a\n" + OLD]
-        rights = yield from self.propose_files(*((OLD, it) for it in news))
+        rights = yield from self.propose_files(*((OLD, new) for new in news))
         view = yield from self.show()
         self.decide(view, "drop_all")
         yield from self.confirmed("Drop 3 changes in 2 files?")
-        yield from self.until_equal(lambda: [text_of(it) for it in rights], [OLD, OLD])
+        yield from self.until_equal(lambda: [text_of(right) for right in rights], [OLD, OLD])
         yield from self.until_told("3 changes dropped")
         view.run_command("undo")
-        yield from self.until_equal(lambda: [text_of(it) for it in rights], news)
+        yield from self.until_equal(lambda: [text_of(right) for right in rights], news)
 
     def test_without_changes_it_says_so(self) -> Steps:
         view = yield from self.show()

@@ -36,20 +36,20 @@ class UndoingCase(SheetCase):
         panel["on_select"](0)
 
     def until_told(self, sentence: str) -> Steps:
-        yield lambda: any(sentence in it for it in self.sentences)
+        yield lambda: any(sentence in each for each in self.sentences)
 
     def until_shown(self, view: sublime.View, *ids: str) -> Steps:
         """Until the sheet shows them: before that there is no link to press."""
 
         def is_shown() -> bool:
             sheet = self.running().changes.sheets.sheet_of(view)
-            return sheet is not None and all(sheet.find_source(it) is not None for it in ids)
+            return sheet is not None and all(sheet.find_source(id) is not None for id in ids)
 
         yield is_shown
 
     def files(self) -> list[tuple[str | None, bool]]:
         """Those of this test in tabs of the window, and whether they are unsaved."""
-        opened = [(it.file_name(), it.is_dirty()) for it in self.window.views()]
+        opened = [(view.file_name(), view.is_dirty()) for view in self.window.views()]
         return [(name, is_dirty) for name, is_dirty in opened if self.folder in (name or "")]
 
     def on_disk(self, name: str) -> str:
@@ -73,7 +73,7 @@ class Proposals(UndoingCase):
         yield from self.confirmed(self.view, "undo_all", f"Undo {edits}?")
         yield from self.until_told(f"{count} of {edits} undone.")
         yield from self.until_shown(
-            self.view, *(self.id(it) for it, _ in open_diffs.undecided_diffs(self.window))
+            self.view, *(self.id(diff) for diff, _ in open_diffs.undecided_diffs(self.window))
         )
 
     def test_however_many_are_decided_together_the_tabs_are_looked_through_once(self) -> Steps:
@@ -101,7 +101,7 @@ class Proposals(UndoingCase):
         self.assertEqual(self.cli.received("ide/diffAccepted"), [])
         yield lambda: self.sheet(self.view).marking.undoable == "Undo 2 accepted"
         yield from self.confirmed(self.view, "undo_all", "Undo 2 accepted edits?")
-        yield lambda: [self.on_disk(it) for it in ("0.py", "1.py")] == [OLD, OLD]
+        yield lambda: [self.on_disk(path) for path in ("0.py", "1.py")] == [OLD, OLD]
 
     def test_what_the_user_had_typed_comes_back_too(self) -> Steps:
         (right,) = yield from self.propose_files((OLD, NEW))
@@ -151,7 +151,7 @@ class Proposals(UndoingCase):
         self.decide(self.view, "accept_file", self.id(again))
         yield from self.until_told("0.py has changed since this edit")
         self.assertEqual(self.on_disk(path), "another\n")
-        names = [it.name() for it in self.window.views() if text_of(it) == NEW]
+        names = [view.name() for view in self.window.views() if text_of(view) == NEW]
         self.assertEqual(names, ["0.py (accepted, not written)"])
 
     def test_what_is_saved_is_told_as_written_though_the_story_ends_right_after(self) -> Steps:
@@ -173,12 +173,12 @@ class Proposals(UndoingCase):
         yield from self.until_told("0.py has the accepted text.")
         self.assertEqual(self.on_disk(path), NEW)
         self.assertEqual(
-            [it.name() for it in self.window.views() if "not written" in it.name()], []
+            [view.name() for view in self.window.views() if "not written" in view.name()], []
         )
 
     def test_a_large_one_comes_back_without_what_was_dropped(self) -> Steps:
         self.replace(large, "LARGE", 1500)
-        old = "".join(f"line {it}\n" for it in range(1, 301))
+        old = "".join(f"line {number}\n" for number in range(1, 301))
         new = old.replace("line 50\n", "LINE 50\n").replace("line 250\n", "LINE 250\n")
         (right,) = yield from self.propose_files((old, new))
         view = yield from self.show()
@@ -259,7 +259,7 @@ class Proposals(UndoingCase):
         yield from self.confirmed(view, "undo_all", "Undo 1 rejected edit?")
         yield from self.until_told(undoing.NOTHING_TO_UNDO)
         self.assertEqual(pressed, ["undo_all"])
-        self.assertFalse([it for it in self.sentences if "First answer" in it])
+        self.assertFalse([sentence for sentence in self.sentences if "First answer" in sentence])
 
     def test_what_is_being_undone_is_not_undone_twice(self) -> Steps:
         (right,) = yield from self.propose_files((OLD, NEW))

@@ -35,7 +35,7 @@ from GeminiCompanion.companion.ui.texts import select_ranges
 from .adapter import text_of
 from .reviewing import ReviewCase, Steps
 
-OLD = "".join(f"line {it}\n" for it in range(1, 31))
+OLD = "".join(f"line {number}\n" for number in range(1, 31))
 # Told of a file in which nothing can be typed now.
 IN_A_TAB = ASIDE.partition("{}")[2]
 
@@ -111,14 +111,14 @@ class Showing(SheetCase):
             yield from self.until_computed(right)
             yield from self.until_drawn(view)
         heads = [row.split()[1] for row in text_of(view).splitlines() if row.startswith("## ")]
-        self.assertEqual([os.path.basename(it) for it in heads], ["a.py", "new.py", "z.py"])
+        self.assertEqual([os.path.basename(head) for head in heads], ["a.py", "new.py", "z.py"])
 
     def test_characters_that_differ_within_lines_are_marked(self) -> Steps:
         new = OLD.replace("line 3\n", "lime 3\n").replace("line 20\n", "quite other\n")
         (right,) = yield from self.propose_files((OLD, new))
         view = yield from self.show()
         added, removed = (
-            f"gemini_companion_changes_{it}_0_characters" for it in ("added", "removed")
+            f"gemini_companion_changes_{kind}_0_characters" for kind in ("added", "removed")
         )
         yield lambda: self.texts(view, added)
         self.assertEqual(self.texts(view, added), self.texts(right, "gemini_companion_characters"))
@@ -178,7 +178,7 @@ class Typing(SheetCase):
         self.type(view, "LINE 3", " and mine")
         self.sheet(view).take_typed()
         yield from self.until_turn()
-        (kept,) = [it for it in self.window.views() if "LINE 3 and mine" in text_of(it)]
+        (kept,) = [each for each in self.window.views() if "LINE 3 and mine" in text_of(each)]
         self.assertIn("your edits", kept.name())
         self.assertNotIn("and mine", text_of(view))
 
@@ -193,7 +193,7 @@ class Typing(SheetCase):
         self.sheet(view).take_typed()
         yield from self.until_turn()
         # The tab of the test before may come late.
-        (kept,) = [it for it in self.window.views() if "LINE 20 B" in text_of(it)]
+        (kept,) = [each for each in self.window.views() if "LINE 20 B" in text_of(each)]
         self.assertIn("your edits", kept.name())
         both = new.replace("LINE 3", "LINE 3 AAAA").replace("LINE 20", "LINE 20 B")
         self.assertEqual(text_of(kept), both)
@@ -222,7 +222,7 @@ class Typing(SheetCase):
         view, told = (yield from self.show()), self.told()
         right.set_read_only(True)
         self.type(view, "LINE 3", " typed")
-        yield lambda: any(IN_A_TAB in it for it in told)
+        yield lambda: any(IN_A_TAB in sentence for sentence in told)
         self.assertNotIn("typed", text_of(view))
         self.assertEqual(text_of(right), new)
 
@@ -259,7 +259,7 @@ class Deciding(SheetCase):
         self.assertIn("LINE 3 typed\n", told["content"])
 
     def test_all_are_accepted_after_the_user_is_told_what_is_counted(self) -> Steps:
-        news = [OLD.replace("line 3\n", f"{it}\n") for it in "ab"]
+        news = [OLD.replace("line 3\n", f"{letter}\n") for letter in "ab"]
         rights = yield from self.propose_files(*((OLD, new) for new in news))
         view = yield from self.show()
         panels = self.panels()
@@ -268,7 +268,7 @@ class Deciding(SheetCase):
         asked = "Accept 2 proposals in 2 files, 2 lines added, 2 removed?"
         self.assertEqual(panels[0]["placeholder"], asked)
         panels[0]["on_select"](0)
-        yield lambda: not any(is_diff(it) for it in rights)
+        yield lambda: not any(is_diff(right) for right in rights)
         yield lambda: len(self.cli.received("ide/diffAccepted")) == 2
         yield from self.until_equal(lambda: text_of(view), f"{NOTHING}\n\n")
 
@@ -284,7 +284,7 @@ class Deciding(SheetCase):
         yield lambda: not is_diff(first)
         yield from self.until_rejected()
         self.assertTrue(is_diff(second) and is_diff(third))
-        yield lambda: any("1 of 2 rejected. 1 changed meanwhile" in it for it in told)
+        yield lambda: any("1 of 2 rejected. 1 changed meanwhile" in sentence for sentence in told)
 
     def test_what_cannot_be_compared_is_not_decided_with_the_others(self) -> Steps:
         self.replace(large, "LARGE", 40)
@@ -305,7 +305,7 @@ class Deciding(SheetCase):
         panels[0]["on_select"](0)
         yield from self.until_rejected()
         self.assertTrue(is_diff(first))
-        yield lambda: any("1 cannot be shown here" in it for it in told)
+        yield lambda: any("1 cannot be shown here" in sentence for sentence in told)
 
     def shown_in_part(self) -> Generator[Any, Any, sublime.View]:
         self.cli = yield from self.connect()
@@ -313,14 +313,14 @@ class Deciding(SheetCase):
         return right
 
     def test_all_that_were_accepted_are_undone_together(self) -> Steps:
-        news = [OLD.replace("line 3\n", f"{it}\n") for it in "ab"]
+        news = [OLD.replace("line 3\n", f"{letter}\n") for letter in "ab"]
         rights = yield from self.propose_files(*((OLD, new) for new in news))
         view = yield from self.show()
         panels, told = self.panels(), self.told()
         self.decide(view, "accept_all")
         yield lambda: panels
         panels.pop()["on_select"](0)
-        yield lambda: not any(is_diff(it) for it in rights)
+        yield lambda: not any(is_diff(right) for right in rights)
         yield lambda: self.sheet(view).marking.undoable == "Undo 2 accepted"
         for number, new in enumerate(news):
             self.write(f"{number}.py", new)
@@ -328,11 +328,11 @@ class Deciding(SheetCase):
         yield lambda: panels
         self.assertEqual(panels[0]["placeholder"], "Undo 2 accepted edits?")
         panels.pop()["on_select"](0)
-        yield lambda: any("2 of 2 accepted edits undone." in it for it in told)
+        yield lambda: any("2 of 2 accepted edits undone." in sentence for sentence in told)
         for number in range(2):
             self.assertEqual(self.read(f"{number}.py"), OLD)
         self.decide(view, "undo_all")
-        yield lambda: any(undoing.NOTHING_TO_UNDO in it for it in told)
+        yield lambda: any(undoing.NOTHING_TO_UNDO in sentence for sentence in told)
 
     def read(self, name: str) -> str:
         with open(os.path.join(self.folder, name), encoding="utf-8") as file:
@@ -340,7 +340,7 @@ class Deciding(SheetCase):
 
     def test_a_change_of_a_large_file_is_dropped_and_taken_back_but_not_typed_in(self) -> Steps:
         self.replace(large, "LARGE", 1500)
-        old = "".join(f"line {it}\n" for it in range(1, 301))
+        old = "".join(f"line {number}\n" for number in range(1, 301))
         new = old.replace("line 50\n", "LINE 50\n").replace("line 250\n", "LINE 250\n")
         (right,) = yield from self.propose_files((old, new))
         self.assertTrue(right.is_read_only())
@@ -365,7 +365,7 @@ class Deciding(SheetCase):
         yield from self.until_rejected()
         panels[0]["on_select"](0)
         yield lambda: not is_diff(second)
-        yield lambda: any("1 of 2 accepted." in it for it in told)
+        yield lambda: any("1 of 2 accepted." in sentence for sentence in told)
         # The user may be told before the CLI.
         yield lambda: self.cli.received("ide/diffAccepted")
         self.assertEqual(len(self.cli.received("ide/diffAccepted")), 1)
@@ -383,7 +383,7 @@ class Deciding(SheetCase):
         yield lambda: self.cli.received("ide/diffAccepted")
         self.assertFalse(is_diff(second))
         panels[0]["on_select"](-1)
-        yield lambda: any("1 of 2 accepted. Not decided: 0.py." in it for it in told)
+        yield lambda: any("1 of 2 accepted. Not decided: 0.py." in sentence for sentence in told)
         self.assertTrue(is_diff(first))
 
     def test_saving_the_sheet_asks_whether_to_accept_all(self) -> Steps:
@@ -443,7 +443,7 @@ class Unasked(UnaskedCase):
         view = yield from self.show()
         self.type(view, "\nmade", " too")
         written = self.running().review.written.review_views
-        yield lambda: any(text_of(it) == "made too\n" + OLD for it in written().values())
+        yield lambda: any(text_of(each) == "made too\n" + OLD for each in written().values())
         yield from self.until_drawn(view)
         sheet = self.sheet(view)
         (made,) = written().values()
@@ -505,7 +505,7 @@ class Unasked(UnaskedCase):
 
         self.replace(source, "open_review", open_and_type)
         self.type(view, "\nadded", " here")
-        yield lambda: any(IN_A_TAB in it for it in told)
+        yield lambda: any(IN_A_TAB in sentence for sentence in told)
         ((right, _),) = open_diffs.undecided_diffs(self.window)
         self.assertEqual(text_of(right), "typed\nadded\n" + OLD)
 
@@ -543,7 +543,7 @@ class Unasked(UnaskedCase):
         self.decide(view, "reject_all")
         yield lambda: panels
         panels[0]["on_select"](0)
-        yield lambda: any("1 of 2 rejected. Not decided: a.py." in it for it in told)
+        yield lambda: any("1 of 2 rejected. Not decided: a.py." in sentence for sentence in told)
         self.assertEqual([self.on_disk("a.py"), self.on_disk("b.py")], ["another\n", OLD])
 
     def test_a_change_of_one_is_dropped_in_its_review(self) -> Steps:
@@ -579,7 +579,7 @@ class Going(SheetCase):
         view = yield from self.show()
         for _ in range(3):
             self.run_command("next_change")
-        rows = [it.caret for it in self.sheet(view).model.change_starts]
+        rows = [start.caret for start in self.sheet(view).model.change_starts]
         self.assertEqual(view.rowcol(view.sel()[0].b)[0], rows[2])
         self.run_command("drop_change")
         left = OLD.replace("line 20\n", "LINE 20\n")

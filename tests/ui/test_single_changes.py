@@ -22,7 +22,7 @@ def line_text(words: str) -> str:
     if not words.startswith(("all lines", "nine lines")):
         return text(words)
     base = LINES if words.startswith("all") else LINES[:9]
-    pairs = [it.split("=") for it in words.partition(" with ")[2].split()]
+    pairs = [each.split("=") for each in words.partition(" with ")[2].split()]
     return changed(base, **{f"_{n}": row and row.replace("_", " ") + "\n" for n, row in pairs})
 
 
@@ -154,7 +154,7 @@ class Changes(DeskCase):
     seen = {
         "the caret is in row": lambda t: caret_row(t.right),
         "row 879 and not row 0 is in sight on both sides:": lambda t: (
-            [(t.is_seen(it, 879), t.is_seen(it, 0)) for it in (t.right, t.view("-file.txt"))]
+            [(t.is_seen(view, 879), t.is_seen(view, 0)) for view in (t.right, t.view("-file.txt"))]
             == [(True, False)] * 2
         ),
         "row 399 is in sight on the left:": lambda t: t.is_seen(t.view("-file.txt"), 399),
@@ -169,7 +169,9 @@ class Changes(DeskCase):
             t.review(t.right).comparison.keys.index(key) for key in record.seen_changes(t.right)
         ],
         "the count of changes seen is": lambda t: t.review(t.right).diff_summary(t.right).seen,
-        "it was skipped:": lambda t: any(single_changes.ABOVE in it for it in t.sentences),
+        "it was skipped:": lambda t: any(
+            single_changes.ABOVE in sentence for sentence in t.sentences
+        ),
     }
 
     def test_lines_that_a_proposal_deletes_come_back_alone_where_that_is_dropped(self) -> Steps:
@@ -179,7 +181,7 @@ class Changes(DeskCase):
                 without = "".join(new[:gone] + new[gone + 1 :])
                 right = yield from self.propose("".join(old), without, f"{gone}.txt")
                 review = self.review(right)
-                number = [it.added for it in review.comparison.changes].index(0)
+                number = [change.added for change in review.comparison.changes].index(0)
                 key = review.comparison.keys[number]
                 self.run_command("drop_change", id=review.id, change=key)
                 self.assertEqual(text_of(right), "".join(new))

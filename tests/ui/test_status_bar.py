@@ -77,7 +77,7 @@ class Lost(unittest.TestCase):
         away = {"window": replace(OURS, connected=0), "is_connected": False}
         almost = facts(**{**away, **changes})
         each = (replace(almost.process, pid=pid) for pid in pids)
-        found = tuple(report.examine_cli(replace(almost, process=it)) for it in each)
+        found = tuple(report.examine_cli(replace(almost, process=process)) for process in each)
         self.asked.pop(0).give(found)
 
     def test_one_that_still_runs_is_named_and_told_of_once(self) -> None:

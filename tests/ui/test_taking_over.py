@@ -51,8 +51,8 @@ class TakingOver(ListCase):
         self.assertEqual(self.triggers[:2], ["fix it<U+202E>", UNTITLED])
         self.assertLess(len(self.triggers[2]), 250)
         items = self.shown[-1]["items"]
-        self.assertEqual([it.annotation for it in items], ["just now", "5 h ago", ""])
-        self.assertEqual([list(it.details) for it in items], [[MAY_BE_OPEN], [""], [""]])
+        self.assertEqual([item.annotation for item in items], ["just now", "5 h ago", ""])
+        self.assertEqual([list(item.details) for item in items], [[MAY_BE_OPEN], [""], [""]])
         yield from self.choose(1)
         self.assertEqual(self.asked, TakeOver("claude", folder_of(self.window), sessions[1]))
         yield from self.answer("f" * 32)
@@ -86,5 +86,5 @@ class TakingOver(ListCase):
         yield from self.choose(0)
         before = len(self.window.views())
         yield from self.answer(Unanswered("It cannot be read."))
-        yield lambda: any("It cannot be read." in it for it in self.sentences)
+        yield lambda: any("It cannot be read." in sentence for sentence in self.sentences)
         self.assertEqual(len(self.window.views()), before)

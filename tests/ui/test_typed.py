@@ -128,8 +128,8 @@ class Typed(DeskCase):
 
     def until_back(self) -> Steps:
         def found() -> list[sublime.View]:
-            views = [it for it, _ in open_diffs.undecided_diffs(self.window)]
-            return [it for it in views if open_diffs.path_of(it) == self.at("a.py")]
+            views = [diff for diff, _ in open_diffs.undecided_diffs(self.window)]
+            return [view for view in views if open_diffs.path_of(view) == self.at("a.py")]
 
         yield found
         (self.by_name["+a.py"],) = found()
@@ -198,7 +198,9 @@ class Typed(DeskCase):
         here = self.window
         here.run_command("new_window")
         yield lambda: len(sublime.windows()) > 1
-        self.other = self.window = next(it for it in sublime.windows() if it.id() != here.id())
+        self.other = self.window = next(
+            window for window in sublime.windows() if window.id() != here.id()
+        )
         try:
             yield from self.connects("c")
             yield from self.was_edited()
@@ -269,11 +271,11 @@ class Typed(DeskCase):
         r"kept is (\S+):": lambda t, words: words in saved_state(),
         r"the tab (a.py \(.+\)) has": lambda t, name: words_of(t.tabs().get(name, "")),
         "it is unsaved and does not go:": lambda t: all(
-            it.is_dirty() and not it.is_scratch()
-            for it in t.window.views()
-            if it.name() == "a.py (rejected, your edits)"
+            view.is_dirty() and not view.is_scratch()
+            for view in t.window.views()
+            if view.name() == "a.py (rejected, your edits)"
         ),
-        "its marks are": lambda t: [it for it in MARKS if it in t.view("+a.py").settings()],
+        "its marks are": lambda t: [mark for mark in MARKS if mark in t.view("+a.py").settings()],
     }
 
     def test_typing_is_kept_now_and_then_however_long_it_goes_on(self) -> Steps:

@@ -63,10 +63,10 @@ class UnaskedCase(DeskCase):
         self.run_command("show_unasked_edits")
         yield lambda: self.asked
         panel = self.asked.pop()
-        names = [it.trigger for it in panel["items"]]
+        names = [item.trigger for item in panel["items"]]
         panel["on_select"](names.index(name))
-        yield lambda: any(self.is_review(it, name) for it in self.window.views())
-        (right,) = (it for it in self.window.views() if self.is_review(it, name))
+        yield lambda: any(self.is_review(view, name) for view in self.window.views())
+        (right,) = (view for view in self.window.views() if self.is_review(view, name))
         self.by_name["+" + name] = right
         yield from self.until_computed(right)
 
@@ -80,13 +80,13 @@ class UnaskedCase(DeskCase):
             self.run_command("show_unasked_edits")
         yield lambda: len(self.asked) == 2
         for panel in (self.asked.pop(), self.asked.pop()):
-            panel["on_select"]([it.trigger for it in panel["items"]].index(name))
-        yield lambda: any(self.is_review(it, name) for it in self.window.views())
+            panel["on_select"]([item.trigger for item in panel["items"]].index(name))
+        yield lambda: any(self.is_review(view, name) for view in self.window.views())
         yield from self.until_turn()
 
     @word(r"the review is (accepted|undone|closed|released)")
     def decide(self, how: str) -> Steps:
-        view = next(it for it in self.window.views() if diff_kinds.is_made(it))
+        view = next(each for each in self.window.views() if diff_kinds.is_made(each))
         if how == "closed":
             view.close()
         else:
@@ -96,20 +96,20 @@ class UnaskedCase(DeskCase):
 
     @word(r"the review is undone with the note (.+)")
     def undo_with_note(self, note: str) -> Steps:
-        view = next(it for it in self.window.views() if diff_kinds.is_made(it))
+        view = next(each for each in self.window.views() if diff_kinds.is_made(each))
         id = record.waiting_record(view).id  # type: ignore[union-attr]
         self.run_command("reject_diff_with_note", id=id)
         yield from self.answer_words(note)
 
     @word(r"the review is commented on: (.+)")
     def comment(self, words: str) -> None:
-        view = next(it for it in self.window.views() if diff_kinds.is_made(it))
+        view = next(each for each in self.window.views() if diff_kinds.is_made(each))
         comments.add_comment(view, record.Comment(0, 0, words))
 
     @word("a change of the review is dropped")
     def drop(self) -> Steps:
-        yield lambda: any(diff_kinds.is_made(it) for it in self.window.views())
-        view = next(it for it in self.window.views() if diff_kinds.is_made(it))
+        yield lambda: any(diff_kinds.is_made(each) for each in self.window.views())
+        view = next(each for each in self.window.views() if diff_kinds.is_made(each))
         yield from self.until_computed(view)
         before = view.change_count()
         self.run_command("drop_change", id=record.waiting_record(view).id)  # type: ignore[union-attr]
@@ -118,18 +118,18 @@ class UnaskedCase(DeskCase):
 
     @word("the review is undone twice")
     def undo_twice(self) -> Steps:
-        view = next(it for it in self.window.views() if diff_kinds.is_made(it))
+        view = next(each for each in self.window.views() if diff_kinds.is_made(each))
         posted: list[object] = []
         self.replace(self.running().companion, "post", posted.append)
         for _ in range(2):
             self.run_command("reject_diff", id=record.waiting_record(view).id)  # type: ignore[union-attr]
         yield lambda: not self.edits()
         yield from self.until_turn()
-        self.assertEqual(sum(isinstance(it, EditTakenBack) for it in posted), 1)
+        self.assertEqual(sum(isinstance(event, EditTakenBack) for event in posted), 1)
 
     @word(r"the review reads (\S+)")
     def type_review(self, words: str) -> Steps:
-        view = next(it for it in self.window.views() if diff_kinds.is_made(it))
+        view = next(each for each in self.window.views() if diff_kinds.is_made(each))
         texts.replace_view_text(view, text(words))
         yield from self.until_computed(view)
 
@@ -166,14 +166,14 @@ class UnaskedCase(DeskCase):
 
     def edits(self) -> list[Edit]:
         found = plugin._host.running.review.ledger.made.all
-        return [it for it in found if it.turn and it.path.startswith(self.folder)]
+        return [edit for edit in found if edit.turn and edit.path.startswith(self.folder)]
 
     def listed(self) -> list[str]:
         return [
-            f"{os.path.basename(it.path)}"
-            f" {words_of(it.before.text) if it.before.exists else 'none'}"
-            f" to {words_of(it.after or '')}"
-            for it in self.edits()
+            f"{os.path.basename(edit.path)}"
+            f" {words_of(edit.before.text) if edit.before.exists else 'none'}"
+            f" to {words_of(edit.after or '')}"
+            for edit in self.edits()
         ]
 
     def status(self) -> str:
@@ -186,7 +186,7 @@ class UnaskedCase(DeskCase):
         "the status bar says": lambda t: t.status(),
         "open reviews are": lambda t: sum(map(diff_kinds.is_made, t.window.views())),
         r"the review of (\S+) is called": lambda t, name: t.view("+" + name).name(),
-        "looked at are": lambda t: sum(it.state is EditState.KEPT for it in t.edits()),
+        "looked at are": lambda t: sum(edit.state is EditState.KEPT for edit in t.edits()),
         r"(\S+) exists:": lambda t, name: os.path.exists(t.at(name)),
         "it was asked": lambda t: t.said,
         "decisions sent are": lambda t: len(decisions(t.cli)),
@@ -384,7 +384,7 @@ class Reviewed(UnaskedCase):
         yield from self.writes("a.py", "\ufeffold", "\ufeffnew")
         yield from self.open_review("a.py")
         yield from self.decide("accepted")
-        yield lambda: [it.state for it in self.edits()] == [EditState.KEPT]
+        yield lambda: [edit.state for edit in self.edits()] == [EditState.KEPT]
         yield from self.until_heard(self.cli)
         yield from self.hook("BeforeAgent", prompt="again")
         self.assertEqual(self.heard, {})

@@ -36,7 +36,7 @@ class Unseen(ReviewCase):
         self.run_command("show_messages")
         yield lambda: asked
         self.assertEqual(
-            [it.trigger for it in asked[0]["items"]], ["The second one.", "The first one."]
+            [item.trigger for item in asked[0]["items"]], ["The second one.", "The first one."]
         )
         self.running().messages.warn_user("The third one.")
         yield from self.until_turn()

@@ -155,10 +155,10 @@ class Welcome(Pages):
         yield lambda: "Install it" not in self.links(self.running.pages.welcome)
 
     def test_the_agents_that_a_chat_could_have_are_named_below_the_steps(self) -> Steps:
-        found = tuple(report.examine_cli(it) for it in [facts()])
+        found = tuple(report.examine_cli(cli) for cli in [facts()])
         some = welcome.welcome_page(found, ("Gemini CLI", "opencode"))
         self.assertIn("chat with Gemini CLI, opencode.", some)
-        self.assertIn("gemini_companion_chat", [it[0] for it in LINK.findall(some)])
+        self.assertIn("gemini_companion_chat", [link[0] for link in LINK.findall(some)])
         # None can be found with this PATH.
         yield from self.open_page(self.running.pages.welcome, "gemini_companion_welcome")
         yield lambda: welcome.NO_AGENT in self.page(self.running.pages.welcome)
@@ -241,11 +241,13 @@ class Welcome(Pages):
         first, following, *others = page.split('<div class="step')[2:]
         self.assertIn("There is a way to log in", first)
         self.assertTrue(first.startswith(' next">'))
-        self.assertFalse([it for it in (following, *others) if it.startswith(" next")])
+        self.assertFalse([step for step in (following, *others) if step.startswith(" next")])
 
     def test_what_the_pages_call_their_parts_the_style_sheet_knows(self) -> None:
         found = self.pages({}) + self.pages({"logins": (), "process": None})
-        used = {name for page in found for it in CLASSES.findall(page) for name in it.split()}
+        used = {
+            name for page in found for classes in CLASSES.findall(page) for name in classes.split()
+        }
         self.assertLessEqual({"step", "title", "words", "row", "box", "alarm"}, used)
         self.assertEqual(used - set(re.findall(r"\.([a-z]+)", STYLE)), set())
 
@@ -535,7 +537,7 @@ class Doctor(Pages):
         self.addCleanup(self.window.set_project_data, self.window.project_data())
         ours = {"path_maps": [{"local": self.home, "remote": remote}]}
         data: Any = {
-            "folders": [{"path": it} for it in folders],
+            "folders": [{"path": folder} for folder in folders],
             "settings": {"GeminiCompanion": ours},
         }
         self.window.set_project_data(data)

@@ -102,7 +102,7 @@ class Chat:
     @property
     def waiting(self) -> list[str]:
         shown = self._shown
-        return [it.text for it in shown.above.queue.messages] if shown is not None else []
+        return [message.text for message in shown.above.queue.messages] if shown is not None else []
 
     @property
     def is_open(self) -> bool:

@@ -59,17 +59,17 @@ class Proposal:
 
     @property
     def kinds(self) -> set[str]:
-        return {it.kind for it in self.presses}
+        return {press.kind for press in self.presses}
 
     @property
     def decided_at(self) -> list[float]:
         """When something was pressed in the editor that decides on it."""
-        return [it.at for it in self.presses if it.kind in ("accept", "reject", "close")]
+        return [press.at for press in self.presses if press.kind in ("accept", "reject", "close")]
 
     @property
     def dropped(self) -> list[str]:
         """The rows of the changes that the user has dropped."""
-        return [it.mark for it in self.presses if it.kind == "drop"]
+        return [press.mark for press in self.presses if press.kind == "drop"]
 
     @property
     def name(self) -> str:
@@ -140,8 +140,8 @@ class Ledger:
     def interrupt(self) -> None:
         """A turn is stopped, an agent ends, or the package: what no agent has heard yet, none may
         ever hear."""
-        for it in self.messages:
-            it.may_be_unheard |= not any(it.words in each for each in self.prompts)
+        for message in self.messages:
+            message.may_be_unheard |= not any(message.words in each for each in self.prompts)
 
     # ----- in the end
 
@@ -166,17 +166,19 @@ class Ledger:
         for word in self.words:
             told = sum(word in each for each in self.prompts)
             waits = sum(word in each for each in (*chat.waiting, chat.unsent))
-            about = [it for it in self.messages if word in it.words]
-            is_unsure = any(it.is_unsure for it in about)
-            is_drawn = word in chat.transcript and any(it.may_be_unheard for it in about)
+            about = [message for message in self.messages if word in message.words]
+            is_unsure = any(message.is_unsure for message in about)
+            is_drawn = word in chat.transcript and any(message.may_be_unheard for message in about)
             is_there = told + waits or is_drawn
             if told + waits > 1 + is_unsure or not is_there:
                 self.violate(f"{word!r} of the chat: told {told} times, {waits} times unsent")
         # One of which nobody knows whether it had arrived may be there twice.
-        queued = [it.words for it in self.messages if it.waited and not it.is_unsure]
-        heard = [it for each in self.prompts for it in queued if it in each]
-        waiting = [it for it in chat.waiting if it in queued]
-        if [it for it in queued if it in heard + waiting] != heard + waiting:
+        queued = [
+            message.words for message in self.messages if message.waited and not message.is_unsure
+        ]
+        heard = [words for each in self.prompts for words in queued if words in each]
+        waiting = [words for words in chat.waiting if words in queued]
+        if [words for words in queued if words in heard + waiting] != heard + waiting:
             self.violate(f"not in their order: {queued}; heard {heard}; wait: {waiting}")
 
     def _check_told_once(self, proposal: Proposal, waits: bool) -> None:
@@ -189,7 +191,7 @@ class Ledger:
     def _check_is_own(self, proposal: Proposal) -> None:
         """What the CLI hears is what the user decided on its own proposal, and not on that of
         another CLI for the same file."""
-        pressed = {it.kind for it in proposal.presses}
+        pressed = {press.kind for press in proposal.presses}
         if all(any(mark in row for row in proposal.dropped) for mark in proposal.marks):
             # They were asked then.
             pressed |= {"accept", "reject"}
@@ -211,8 +213,16 @@ class Ledger:
 
     def unheard(self, waiting: set[tuple[str, str]]) -> list[Proposal]:
         """The proposals that were decided in the editor, and whose CLIs have not heard of it."""
-        found = [it for key, it in self.proposals.items() if key not in waiting and not it.heard]
-        return [it for it in found if it.decided_at and "terminal" not in it.kinds]
+        found = [
+            proposal
+            for key, proposal in self.proposals.items()
+            if key not in waiting and not proposal.heard
+        ]
+        return [
+            proposal
+            for proposal in found
+            if proposal.decided_at and "terminal" not in proposal.kinds
+        ]
 
     def is_expected_back(self, proposal: Proposal) -> bool:
         """Whether the package was loaded anew after the decision, before anybody noticed that the
@@ -237,12 +247,13 @@ class Ledger:
             for at, text, _how in proposal.heard
             if text is not None and press.mark in (text or proposal.text)
         ]
-        decided = [it.at for it in proposal.presses if it.kind in ("accept", "terminal")]
+        decided = [each.at for each in proposal.presses if each.kind in ("accept", "terminal")]
         if not kept or (decided and decided[0] < press.at):
             return
         name = proposal.path.rpartition("/")[2]
         if not any(
-            press.at <= at <= press.at + DONE and any(it in sentence for it in (name, *REFUSED))
+            press.at <= at <= press.at + DONE
+            and any(words in sentence for words in (name, *REFUSED))
             for at, sentence in self.said
         ):
             self.violate(f"dropped and accepted: {press.mark!r} of {proposal.name}")

@@ -69,7 +69,7 @@ class HookLedger:
 
     def is_owed(self, cli: Cli) -> bool:
         """Whether the CLI is still to be told something."""
-        return any(it.proposal.cli is cli and not it.told for it in self._notes)
+        return any(note.proposal.cli is cli and not note.told for note in self._notes)
 
     def made(self, cli: Cli, path: str) -> Edit:
         """A CLI writes a text of its own, without asking."""
@@ -90,8 +90,8 @@ class HookLedger:
             if edit.listed > 1 and not edit.is_unsure:
                 self._ledger.violate(f"listed twice: {text!r}")
             return
-        about = [it for it in self._ledger.proposals.values() if it.path == path]
-        if not any(it.may_be_listed for it in about):
+        about = [proposal for proposal in self._ledger.proposals.values() if proposal.path == path]
+        if not any(proposal.may_be_listed for proposal in about):
             self._ledger.violate(f"listed, though the user was asked: {text!r} of {path}")
 
     def taken_back(self, path: str) -> None:
@@ -103,8 +103,8 @@ class HookLedger:
     def prompted(self, cli: Cli) -> None:
         """Another turn: what the user was asked in the one before counts no more."""
         self._ledger.note("{} is prompted", cli)
-        for it in self._ledger.proposals.values():
-            it.may_be_listed |= it.cli is cli
+        for proposal in self._ledger.proposals.values():
+            proposal.may_be_listed |= proposal.cli is cli
 
     def unloaded(self) -> None:
         for proposal in self._ledger.proposals.values():
@@ -133,10 +133,10 @@ class HookLedger:
         """`places` are all texts that the user can see, `comments` those of open diffs."""
         kept = [*places, *comments]
         for note in self._notes:
-            others = [it for it in note.told if it is not note.proposal.cli]
-            found = len(note.told) + sum(note.words in it for it in kept)
+            others = [cli for cli in note.told if cli is not note.proposal.cli]
+            found = len(note.told) + sum(note.words in text for text in kept)
             # A note that came too late is copied with the comments, which may be told by then.
-            is_copied = any(note.words in it for it in self._copied)
+            is_copied = any(note.words in text for text in self._copied)
             if others or not (found == 1 or (is_copied and not found)):
                 where = f"told {list(map(str, note.told))}, and in {found - len(note.told)} places"
                 self._ledger.violate(f"{note.words!r} about {note.proposal.name}: {where}")

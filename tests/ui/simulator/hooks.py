@@ -28,7 +28,9 @@ class Extension:
     def __init__(self, cli: Cli, world: World) -> None:
         self.cli, self._world = cli, world
         self.process, self.peer = PROCESS + cli.number, PEER + cli.number
-        self.paths = [os.path.join(world.folder, f"{it}{cli.number}.py") for it in ("own", "more")]
+        self.paths = [
+            os.path.join(world.folder, f"{name}{cli.number}.py") for name in ("own", "more")
+        ]
         self._writing: set[str] = set()
 
     async def begin(self) -> None:

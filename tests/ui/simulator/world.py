@@ -173,7 +173,7 @@ class World:
             return runs(pid) if pid < PROCESS else any(self._with(pid))
 
         def ports_to(pid: int, port: int) -> frozenset[int]:
-            return frozenset(it.extension.peer for it in self._with(pid))
+            return frozenset(cli.extension.peer for cli in self._with(pid))
 
         yield mock.patch.object(SublimeEditor, "gather_edit", gathered)
         yield mock.patch.object(Companion, "post", posted)
@@ -183,11 +183,11 @@ class World:
         yield mock.patch.object(open_questions, "groups_of_commands", lambda pid: frozenset())
 
     def _with(self, process: int) -> list[Cli]:
-        return [it for it in self._alive if it.extension.process == process]
+        return [cli for cli in self._alive if cli.extension.process == process]
 
     @property
     def _alive(self) -> list[Cli]:
-        return [it for it in self._clis if not it.is_dead]
+        return [cli for cli in self._clis if not cli.is_dead]
 
     def _failed(self, what: str, error: Exception) -> None:
         self.ledger.violate(f"{what} failed: {error!r}")
@@ -214,7 +214,7 @@ class World:
         # The user finds them in a list.
         unwritten = plugin._host.running.companion.ask(UnwrittenTexts(self.window.id()))
         await self._until(lambda: unwritten.is_there)
-        self._check([it.text for it in unwritten.result()])
+        self._check([entry.text for entry in unwritten.result()])
         if any(map(self.ledger.is_expected_back, self.ledger.unheard(self._undecided()))):
             await asyncio.sleep(GRACE)
         self.ledger.check_away(self._undecided())
@@ -225,7 +225,7 @@ class World:
 
     def _choose_actions(self) -> list[str]:
         """Some runs have much of the same, and little that disturbs it."""
-        chosen = [PROPOSE, *(it for it in ACTIONS if self.random.random() < 0.5)]
+        chosen = [PROPOSE, *(action for action in ACTIONS if self.random.random() < 0.5)]
         return [name for group in chosen for name, count in group.items() for _ in range(count)]
 
     def press(self, work: Callable[[], Any]) -> None:
@@ -243,7 +243,9 @@ class World:
         views = self.window.views()
         places = [text_of(view) for view in views if view != self._chat.view]
         found = [view for view, _record in open_diffs.undecided_diffs(self.window)]
-        self.ledger.hooks.check(places, [it.text for view in found for it in stored_comments(view)])
+        self.ledger.hooks.check(
+            places, [comment.text for view in found for comment in stored_comments(view)]
+        )
         self.ledger.check(places + self._files() + unwritten, self._undecided(), self._chat)
 
     def _undecided(self) -> set[tuple[str, str]]:
@@ -318,9 +320,9 @@ class World:
         """A proposal that is under review, with what is known of its changes."""
         known = self.ledger.proposals
         found = [
-            it
-            for it in open_diffs.undecided_diffs(self.window)
-            if is_diff(it[0]) and (it[1].session_id, it[1].path) in known
+            diff
+            for diff in open_diffs.undecided_diffs(self.window)
+            if is_diff(diff[0]) and (diff[1].session_id, diff[1].path) in known
         ]
         if not found or plugin._host.running is None:
             return None
@@ -353,7 +355,7 @@ class World:
         change = comparison.changes[number]
         rows = comparison.new.rows[change.new_start : change.new_end]
         mark = next((row.strip() for row in rows if row.startswith("mark")), "")
-        if mark and mark not in [it.mark for it in proposal.presses]:
+        if mark and mark not in [each.mark for each in proposal.presses]:
             self.ledger.press(proposal, "drop", mark)
             press(record.id, comparison.keys[number])
 
@@ -446,7 +448,7 @@ class World:
 
     def _end(self) -> None:
         """A CLI dies, if there is one that is still to be told something."""
-        owed = [it for it in self._alive if self.ledger.hooks.is_owed(it)]
+        owed = [cli for cli in self._alive if self.ledger.hooks.is_owed(cli)]
         self._end_cli(self.random.choice(owed or self._alive))
 
     def _end_cli(self, cli: Cli) -> None:
@@ -465,9 +467,9 @@ class World:
         running = plugin._host.running
         views = self.window.views()
         return [
-            it
-            for it in views
-            if running is not None and running.changes.sheets.sheet_of(it) is not None
+            view
+            for view in views
+            if running is not None and running.changes.sheets.sheet_of(view) is not None
         ]
 
     def _drop_in_sheet(self) -> None:
@@ -488,16 +490,20 @@ class World:
     def _type_in_sheet(self) -> None:
         """Behind a row that a CLI proposes."""
         for view in self._sheets():
-            marks = [it for it in re.findall(r"mark \d+\.$", text_of(view), re.MULTILINE)]
+            marks = [
+                found_mark for found_mark in re.findall(r"mark \d+\.$", text_of(view), re.MULTILINE)
+            ]
             # One that is in its file is no added row any more.
             written = "".join(self._files())
-            marks = [it for it in marks if it not in written]
+            marks = [each for each in marks if each not in written]
             if marks:
                 mark = self.random.choice(marks)
                 words = f"typed {self.mark()}"
                 # Of one that was accepted it may be a row that another one has replaced since.
-                waiting = [it for it in self.ledger.proposals.values() if not it.heard]
-                owners = [it for it in waiting if mark in it.text]
+                waiting = [
+                    proposal for proposal in self.ledger.proposals.values() if not proposal.heard
+                ]
+                owners = [proposal for proposal in waiting if mark in proposal.text]
                 if not owners:
                     # Or it was typed here before.
                     continue
