@@ -109,6 +109,9 @@ class Cli:
                         self._hear(*event.value.notification())
         finally:
             endpoint.sessions.detach_stream(session, stream)
+            if self.is_dead:
+                # A step of the loop later than it began to show, or many.
+                self.noticed_at = max(self.noticed_at, self._world.parts.loop.now)
 
     def _hear(self, method: str, params: Any) -> None:
         if method == "ide/diffAccepted":
