@@ -29,6 +29,9 @@ LAST = 8.0
 LATE = "The state for the next restart could not be saved: {} (the disk does not answer)."
 # Seconds for an editor that quits to release the folder, and seconds between two attempts.
 HANDOVER, RETRY = 2.0, 0.1
+# The same for the companion before this one, whose disk may be slow: without its state, CLIs would
+# find another port and another token here.
+RELOAD = 15.0
 IN_USE = (
     "{} uses the state folder {}. Until it has ended, your texts and decisions here are not saved"
     " for a restart."
@@ -78,7 +81,8 @@ class Saving:
     async def begin(self) -> list[SavedWorkspace]:
         """Lock the folder and give the state saved there; empty if another editor has it."""
         loop = asyncio.get_running_loop()
-        end, saved = loop.time() + HANDOVER, await self.take_over()
+        begin, saved = loop.time(), await self.take_over()
+        end = begin + (RELOAD if self._is_held_here() else HANDOVER)
         while self._path is not None and not self.is_on and loop.time() < end:
             await asyncio.sleep(RETRY)
             saved = await self.take_over()
@@ -106,8 +110,12 @@ class Saving:
             call()
         return saved
 
+    def _is_held_here(self) -> bool:
+        """Whether this process itself had the folder at the last attempt."""
+        return self._lock.holder == str(os.getpid())
+
     def _folder_holder(self) -> str:
-        if self._lock.holder == str(os.getpid()):
+        if self._is_held_here():
             return "The companion before this one"
         return f"Another editor, process {self._lock.holder or 'unknown'},"
 

@@ -278,8 +278,9 @@ class TwoEditors(OutlivingTestCase):
     def setUp(self) -> None:
         super().setUp()
         self.other = FakeEditor()
-        for name in (SAVING + ".HANDOVER", SAVING + ".RETRY", WINDOWS + ".TICK"):
-            patched(self, mock.patch(name, 0.02))
+        for name in ("HANDOVER", "RELOAD", "RETRY"):
+            patched(self, mock.patch(f"{SAVING}.{name}", 0.02))
+        patched(self, mock.patch(WINDOWS + ".TICK", 0.02))
 
     @asynccontextmanager
     async def running(self, editor: FakeEditor, window_id: int) -> AsyncIterator[Windows]:
@@ -335,7 +336,7 @@ class TwoEditors(OutlivingTestCase):
         state_file.save_state(self.path, [self.saved("/a")])
         lock = FolderLock(os.path.dirname(self.path))
         lock.acquire()
-        with mock.patch(SAVING + ".HANDOVER", PATIENCE):
+        with mock.patch(SAVING + ".RELOAD", PATIENCE):
             asyncio.get_running_loop().call_later(0.1, lock.release)
             async with self.running(self.editor, 1) as windows:
                 self.assertEqual(texts(windows, 1), (("/a/a", "typed\n"),))
@@ -416,6 +417,25 @@ class TwoEditors(OutlivingTestCase):
                     answers.set()
                     await until(lambda: texts(second, 2))
                     self.assertEqual(texts(second, 2), (("/a/b", "late\n"),))
+
+    async def test_after_a_reload_a_disk_that_still_writes_is_waited_for(self) -> None:
+        answers, real = threading.Event(), state_file.save_state
+        self.addCleanup(answers.set)
+
+        def save(path: str, workspaces: list[SavedWorkspace]) -> str:
+            answers.wait(PATIENCE)
+            return real(path, workspaces)
+
+        with mock.patch.object(state_file, "save_state", save), mock.patch(SAVING + ".LAST", 0.05):
+            with self.assertLogs("GeminiCompanion", "ERROR"):
+                async with self.running(self.editor, 1) as first:
+                    before = first.workspaces[1].advertisement
+            with mock.patch(SAVING + ".RELOAD", PATIENCE):
+                asyncio.get_running_loop().call_later(0.1, answers.set)
+                async with self.running(self.other, 1) as second:
+                    after = second.workspaces[1].advertisement
+        self.assertEqual((after.port, after.token), (before.port, before.token))
+        self.assertEqual(self.other.told, [])
 
 
 class OtherWindows(OutlivingTestCase):
