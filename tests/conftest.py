@@ -100,7 +100,9 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 def close_left_sockets() -> None:
     """Those that nobody took after an end (base/socket_handover)."""
-    for keeper in [it for it in threading.enumerate() if it.name == "GeminiCompanion sockets"]:
+    for keeper in [
+        thread for thread in threading.enumerate() if thread.name == "GeminiCompanion sockets"
+    ]:
         listeners = vars(keeper)["listeners"]
         with suppress(KeyError):
             while True:

@@ -97,13 +97,15 @@ class Leftovers:
             if name == DISCOVERY:
                 own = f"-{os.getppid()}-"
                 for folder, _folders, files in os.walk(path):
-                    yield from (f"file {os.path.join(folder, it)}" for it in files if own not in it)
+                    yield from (
+                        f"file {os.path.join(folder, file)}" for file in files if own not in file
+                    )
             elif not name.startswith(SHARED) and not TRIAL.fullmatch(name):
                 yield f"file {path}"
 
     def _processes(self) -> Iterable[str]:
         """Children, and what these have left: all have the temp folder in their environment."""
-        present = {it for it in numbers("/proc") if it != str(os.getpid())}
+        present = {pid for pid in numbers("/proc") if pid != str(os.getpid())}
         self._strangers &= present
         for number in present - self._strangers:
             environment, status = read(number, "environ"), read(number, "status")
@@ -116,8 +118,12 @@ class Leftovers:
 
 def threads() -> list[str]:
     """Without those that Python knows only because they have asked for their own name."""
-    found = [it for it in threading.enumerate() if not isinstance(it, threading._DummyThread)]
-    return [f"thread {it.name}" for it in found if not it.name.startswith(OTHERS_THREADS)]
+    found = [
+        thread for thread in threading.enumerate() if not isinstance(thread, threading._DummyThread)
+    ]
+    return [
+        f"thread {thread.name}" for thread in found if not thread.name.startswith(OTHERS_THREADS)
+    ]
 
 
 def ports() -> list[str]:
@@ -138,7 +144,7 @@ def is_port(descriptor: int) -> bool:
 
 def numbers(folder: str) -> list[str]:
     try:
-        return [it for it in os.listdir(folder) if it.isdigit()]
+        return [pid for pid in os.listdir(folder) if pid.isdigit()]
     except FileNotFoundError:
         return []
 

@@ -37,7 +37,7 @@ def run(options: argparse.Namespace, world_of: Callable[[int, bool], Any]) -> in
             print(f"seed {seed} failed", flush=True)
             raise
         counts.update(world.ledger.counts)
-        found += [f"seed {seed}: {it}" for it in world.ledger.violations]
+        found += [f"seed {seed}: {violation}" for violation in world.ledger.violations]
         for line in [f"seed {seed}", *world.trace] if options.trace else ():
             print(line)
     told = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))

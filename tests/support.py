@@ -340,7 +340,7 @@ class Client:
 
 def _header(name: str, known: Mapping[str, Any]) -> str:
     wanted = name.replace("_", "-")
-    return next((it for it in known if it.lower() == wanted.lower()), wanted)
+    return next((each for each in known if each.lower() == wanted.lower()), wanted)
 
 
 class StatelessClient(Client):

@@ -106,7 +106,7 @@ def _rows(text: str) -> Iterator[tuple[str, list[tuple[str, str]]]]:
         parts = ["then" if (len(columns) - at) % 2 else "when" for at in range(len(columns))]
         if len(columns) % 2 and len(columns) > 1:
             parts[0] = "given"
-        steps = [(part, step) for part, it in zip(parts, columns) for step in _steps(it)]
+        steps = [(part, step) for part, column in zip(parts, columns) for step in _steps(column)]
         yield sentence.strip(), steps
 
 
@@ -118,9 +118,9 @@ def _steps(column: str) -> Iterator[str]:
 
 
 def _step(words: list[tuple[str, Callable[..., Any]]], part: str, text: str) -> Step:
-    found = [(it, take) for p, take in words for it in [re.fullmatch(p, text)] if it]
+    found = [(whole, take) for p, take in words for whole in [re.fullmatch(p, text)] if whole]
     if len(found) != 1:
-        raise ValueError(f"{part} {text!r}: {[it.re.pattern for it, _ in found]}")
+        raise ValueError(f"{part} {text!r}: {[whole.re.pattern for whole, _ in found]}")
     ((match, take),) = found
     return Step(part, text, lambda self: take(self, *match.groups()))
 

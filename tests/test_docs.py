@@ -76,7 +76,9 @@ def strings() -> list[str]:
     for path in sources("companion"):
         for node in ast.walk(ast.parse(read(path))):
             if isinstance(node, ast.JoinedStr):
-                parts = [it.value if isinstance(it, ast.Constant) else "\0" for it in node.values]
+                parts = [
+                    part.value if isinstance(part, ast.Constant) else "\0" for part in node.values
+                ]
                 found.append("".join(map(str, parts)))
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
                 found.append(node.value)

@@ -166,7 +166,10 @@ def imports(tree: ast.Module) -> list[tuple[ast.Import | ast.ImportFrom, bool]]:
         is_for_types |= getattr(getattr(node, "test", None), "id", "") == "TYPE_CHECKING"
         for field in ("body", "orelse", "finalbody", "handlers"):
             inner = getattr(node, field, [])
-            left += [(it, is_for_types) for it in (inner if isinstance(inner, list) else [])]
+            left += [
+                (statement, is_for_types)
+                for statement in (inner if isinstance(inner, list) else [])
+            ]
     return found
 
 
@@ -177,8 +180,8 @@ def others() -> dict[str, list[tuple[ast.Import | ast.ImportFrom, bool]]]:
     found = {}
     for top in OTHERS:
         for folder, folders, names in os.walk(os.path.join(ROOT, top)):
-            folders[:] = [it for it in folders if it != "node_modules"]
-            for path in (os.path.join(folder, it) for it in names if it.endswith(".py")):
+            folders[:] = [each for each in folders if each != "node_modules"]
+            for path in (os.path.join(folder, each) for each in names if each.endswith(".py")):
                 name = os.path.relpath(path, ROOT).replace(os.sep, "/")[: -len(".py")]
                 with open(path, encoding="utf-8") as file:
                     found[name] = imports.__wrapped__(ast.parse(file.read(), path))
@@ -203,7 +206,9 @@ def used(name: str, with_types: bool) -> Iterator[str]:
             names = [module, *(f"{module}.{name}" for name in names)]
         for dotted in names:
             place = dotted.replace(".", "/").replace("GeminiCompanion/", "", 1)
-            yield from (it for it in (place, "/".join([*here, place])) if it in known)
+            yield from (
+                candidate for candidate in (place, "/".join([*here, place])) if candidate in known
+            )
 
 
 def room_of(name: str) -> str:
@@ -230,7 +235,7 @@ def circle(left: dict[str, set[str]]) -> list[str]:
 def beside_the_front(room: str) -> dict[str, set[str]]:
     """The modules of other rooms that import a module of the room beside its front, with these."""
     found = {
-        name: {it for it in inside(name, tree) if room_of(it) == room} - FRONTS[room]
+        name: {module for module in inside(name, tree) if room_of(module) == room} - FRONTS[room]
         for name, tree in modules().items()
         if room_of(name) != room
     }
@@ -281,31 +286,33 @@ class Layout(unittest.TestCase):
     def test_a_folder_of_a_room_uses_only_those_below_it(self) -> None:
         for room, order in FOLDERS.items():
             own = {
-                name: {it for it in inside(name, tree) if room_of(it) == room}
-                - {it for up, it in UPWARD if up == name}
+                name: {module for module in inside(name, tree) if room_of(module) == room}
+                - {lower for up, lower in UPWARD if up == name}
                 for name, tree in modules().items()
                 if room_of(name) == room
             }
-            ranks = {it: order.index(folder_of(it)) for it in own if folder_of(it)}
+            ranks = {module: order.index(folder_of(module)) for module in own if folder_of(module)}
             left = {name: used for name, used in own.items() if name not in ranks}
             while left:
                 free = [name for name, used in left.items() if not used & set(left)]
                 self.assertTrue(free, f"a circle of imports: {sorted(left)}")
                 for name in free:
-                    ranks[name] = max((ranks[it] for it in left.pop(name)), default=-1)
+                    ranks[name] = max((ranks[lower] for lower in left.pop(name)), default=-1)
             for name, used in own.items():
                 limit = ranks[name] if folder_of(name) else order.index("")
-                self.assertEqual([it for it in used if ranks[it] > limit], [], name)
+                self.assertEqual([lower for lower in used if ranks[lower] > limit], [], name)
 
     def test_other_rooms_import_the_front_of_a_room_only_and_all_of_it(self) -> None:
         for room, front in FRONTS.items():
             self.assertEqual(beside_the_front(room), {})
             others = [(name, tree) for name, tree in modules().items() if room_of(name) != room]
-            used = {it for name, tree in others for it in inside(name, tree)}
+            used = {module for name, tree in others for module in inside(name, tree)}
             self.assertLessEqual(front, used)
 
     def test_beside_the_folders_of_the_agent_stands_its_front(self) -> None:
-        beside = {it for it in modules() if room_of(it) == "agent" and not folder_of(it)}
+        beside = {
+            module for module in modules() if room_of(module) == "agent" and not folder_of(module)
+        }
         self.assertEqual(beside, FRONTS["agent"])
 
     def test_each_import_that_may_go_up_is_there(self) -> None:
@@ -313,10 +320,12 @@ class Layout(unittest.TestCase):
             self.assertIn(upward, set(inside(name, modules()[name])), name)
 
     def test_no_imports_go_in_a_circle(self) -> None:
-        self.assertEqual(circle({it: set(inside(it, tree)) for it, tree in modules().items()}), [])
+        self.assertEqual(
+            circle({module: set(inside(module, tree)) for module, tree in modules().items()}), []
+        )
 
     def test_nor_do_those_of_tools_tests_benchmarks_and_the_headless_editor(self) -> None:
-        found = {it: set(used(it, not in_world(it))) for it in others()}
+        found = {name: set(used(name, not in_world(name))) for name in others()}
         self.assertEqual(circle(found), [])
 
     def test_the_headless_editor_imports_nothing_of_ours(self) -> None:
@@ -330,16 +339,16 @@ class Layout(unittest.TestCase):
                     if isinstance(node, ast.ImportFrom):
                         self.assertLessEqual(node.level, depth, name)
                         names = [] if node.level else [node.module or ""]
-                    self.assertEqual(ours & {it.split(".")[0] for it in names}, set(), name)
+                    self.assertEqual(ours & {each.split(".")[0] for each in names}, set(), name)
 
     def test_nor_does_it_name_anything_of_ours(self) -> None:
         for folder, _folders, names in os.walk(os.path.join(ROOT, "headless")):
-            for path in (os.path.join(folder, it) for it in names if it.endswith(".py")):
+            for path in (os.path.join(folder, name) for name in names if name.endswith(".py")):
                 with open(path, encoding="utf-8") as file:
                     self.assertNotRegex(file.read().lower(), "companion|gemini", path)
 
     def test_where_imports_for_types_do_not_count_they_would_be_a_circle(self) -> None:
-        world = {it: set(used(it, True)) for it in others() if in_world(it)}
+        world = {name: set(used(name, True)) for name in others() if in_world(name)}
         for each in world.values():
             each.intersection_update(world)
         self.assertTrue(circle(world), "nothing is left to be excepted")
@@ -392,12 +401,16 @@ class Layout(unittest.TestCase):
         """None is in a circle, and each names what it uses of ours by `from`, as two other tests
         say: so what was imported before it makes no difference."""
         core = [name for name in modules() if room_of(name) not in ("ui", "plugin")]
-        self.assertEqual(self.said(IMPORT_EACH, ROOT, *(it.replace("/", ".") for it in core)), "")
+        self.assertEqual(
+            self.said(IMPORT_EACH, ROOT, *(module.replace("/", ".") for module in core)), ""
+        )
 
     def test_catch_alls_stand_at_the_named_boundaries_only(self) -> None:
         found: dict[str, int] = {}
         for name, tree in modules().items():
-            for node in (it for it in nodes(tree) if isinstance(it, ast.ExceptHandler)):
+            for node in (
+                handler for handler in nodes(tree) if isinstance(handler, ast.ExceptHandler)
+            ):
                 caught = "" if node.type is None else ast.dump(node.type)
                 if not caught or "'Exception'" in caught or "'BaseException'" in caught:
                     found[name] = found.get(name, 0) + 1
@@ -413,7 +426,9 @@ class Layout(unittest.TestCase):
                     if node.func.attr in STARTERS.get(owner, STARTERS[""]):
                         found.append(name)
                         with self.subTest(f"{name}, line {node.lineno}"):
-                            self.assertIn("creationflags", [it.arg for it in node.keywords])
+                            self.assertIn(
+                                "creationflags", [keyword.arg for keyword in node.keywords]
+                            )
         self.assertLessEqual({"agent/acp/process", "base/child_processes"}, set(found))
 
     def test_nothing_leans_on_assert_which_does_nothing_in_the_host(self) -> None:

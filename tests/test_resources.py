@@ -85,7 +85,7 @@ def on_diffs() -> set[str]:
 class Resources(unittest.TestCase):
     def test_the_table_has_each_class_of_a_command(self) -> None:
         names = [name for name in os.listdir(FOLDER) if name.endswith(".py")]
-        body = [node for it in names for node in ast.parse(read(os.path.join(FOLDER, it))).body]
+        body = [node for name in names for node in ast.parse(read(os.path.join(FOLDER, name))).body]
         found = [node for node in body if isinstance(node, ast.ClassDef)]
         bases = {base.id for node in found for base in node.bases if isinstance(base, ast.Name)}
         made = {node.name for node in found if node.name not in bases}
@@ -112,7 +112,7 @@ class Resources(unittest.TestCase):
     def test_the_menu_has_each_command_of_the_table_once_and_each_list_as_a_folder(self) -> None:
         menu = parse(read("Main.sublime-menu"))
         self.assertEqual(
-            sorted(entries(menu), key=str), sorted((it.entry for it in rows()), key=str)
+            sorted(entries(menu), key=str), sorted((row.entry for row in rows()), key=str)
         )
         found = folders(menu)
         for name, caption in lists().items():
@@ -149,9 +149,9 @@ class Resources(unittest.TestCase):
         self.assertTrue(all(entry["context"][0] == first for entry in parse(text)))
         found = {entry["context"][1]["key"] for entry in parse(text)}
         ours = ("in_chat", "in_transcript", "said_before")
-        self.assertEqual(found, {f"gemini_companion_{it}" for it in ours})
+        self.assertEqual(found, {f"gemini_companion_{name}" for name in ours})
         # Nobody types one of these into a message.
-        keys = {it["keys"][0] for it in parse(text)}
+        keys = {binding["keys"][0] for binding in parse(text)}
         self.assertEqual(keys - {"ctrl+enter", "f8", "up", "down", "<character>"}, set())
         entries = parse(re.sub(r"(?m)^(\s*)// (?=[{}\t])", r"\1", text))
         self.assertEqual(len({str(entry["keys"]) for entry in entries}), len(entries))
@@ -162,14 +162,16 @@ class Resources(unittest.TestCase):
 
     def test_command_and_enter_send_on_a_mac_as_control_and_enter_do_everywhere(self) -> None:
         (ours,) = parse(read("Default (OSX).sublime-keymap"))
-        others = {it["keys"][0]: it for it in parse(read("Default.sublime-keymap"))}
+        others = {binding["keys"][0]: binding for binding in parse(read("Default.sublime-keymap"))}
         self.assertEqual(ours, {**others["ctrl+enter"], "keys": ["super+enter"]})
 
     def test_the_table_of_keys_has_each_suggestion_and_no_other(self) -> None:
         text = read("Default.sublime-keymap")
         found = parse(re.sub(r"(?m)^(\s*)// (?=[{}\t])", r"\1", text))[len(parse(text)) :]
         captions = {row.entry.command: row.entry.caption for row in reversed(rows())}
-        suggested = {(it["keys"][1].title(), captions[it["command"]]) for it in found}
+        suggested = {
+            (binding["keys"][1].title(), captions[binding["command"]]) for binding in found
+        }
         told = re.findall(r"`([^`|]+)` \| \*([^*|]+)\* ", read("docs/commands.md"))
         self.assertEqual({(key.title(), name) for key, name in told}, suggested)
 

@@ -121,7 +121,7 @@ class VirtualParts:
 
     def _begin(self) -> Callable[[LoopThread[Any]], None]:
         def begin(thread: LoopThread[Any]) -> None:
-            before = [self._threads[it] for it in self._threads if it._name == thread._name]
+            before = [self._threads[each] for each in self._threads if each._name == thread._name]
             thread._states.append(State.RUNNING)
             self._threads[thread] = self.loop.create_task(_run(thread, before))
 

@@ -38,7 +38,7 @@ class ToyCommand(sublime_plugin.WindowCommand):
 
 FACTS = """
 import json, os, sublime
-seen = {"folders": [it.folders() for it in sublime.windows()], "build": sublime.version()}
+seen = {"folders": [window.folders() for window in sublime.windows()], "build": sublime.version()}
 seen.update(parent=os.getppid(), packages=sublime.packages_path())
 print("facts " + json.dumps(seen))
 """

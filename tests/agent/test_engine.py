@@ -145,7 +145,7 @@ class Using(EngineTest):
     def test_it_does_without_the_library_of_the_server(self) -> None:
         code = (
             "import sys; import companion.agent.engine, companion.api.editor_server;"
-            "print([it for it in ('aiohttp', 'jsonschema') if it in sys.modules])"
+            "print([name for name in ('aiohttp', 'jsonschema') if name in sys.modules])"
         )
         done = subprocess.run(
             [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True
@@ -158,7 +158,7 @@ class Using(EngineTest):
             "import sys; from companion.agent import asked, credentials, elicitation, failure;"
             "from companion.agent import open_files, session_state, turn_events, turn_undo;"
             "inside = ('agents', 'processes', 'turn', 'conversations', 'acp.messages');"
-            "print([it for it in inside if 'companion.agent.' + it in sys.modules])"
+            "print([name for name in inside if 'companion.agent.' + name in sys.modules])"
         )
         done = subprocess.run(
             [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True

@@ -165,7 +165,7 @@ class Messages(Api):
             results = [part for part in parts if part["type"] == "tool_result"]
             if results:
                 yield Said(TOOL, _text(results))
-                content = [it for it in parts if it not in results and not _is_reminder(it)]
+                content = [part for part in parts if part not in results and not _is_reminder(part)]
             if content:
                 yield Said(message["role"], _text(content))
 
@@ -271,8 +271,8 @@ class AnyModelServer:
     def wait_for_prompt(self, text: str, timeout: float = PATIENCE) -> str:
         """All that the newest turn with this text said since the model spoke last."""
         with self._asked:
-            self._asked.wait_for(lambda: any(text in it for it in self.prompts()), timeout)
-            found = next((it for it in reversed(self.prompts()) if text in it), None)
+            self._asked.wait_for(lambda: any(text in prompt for prompt in self.prompts()), timeout)
+            found = next((prompt for prompt in reversed(self.prompts()) if text in prompt), None)
         if found is None:
             raise TimeoutError(f"no prompt with {text!r} among {self.prompts()!r}")
         return found
@@ -281,7 +281,7 @@ class AnyModelServer:
         """What each main turn added to the conversation."""
         with self._asked:
             turns = [list(api.messages(request)) for api, request in self._requests]
-        return ["\n".join(it.text for it in _since_the_model(said)) for said in turns]
+        return ["\n".join(message.text for message in _since_the_model(said)) for said in turns]
 
     def told(self) -> list[str]:
         """All messages that came with the newest main turn."""
@@ -304,7 +304,7 @@ class AnyModelServer:
         with self._asked:
             self._requests.append((api, request))
             self._asked.notify_all()
-            for text in (it.text for it in reversed(said) if it.by == USER):
+            for text in (message.text for message in reversed(said) if message.by == USER):
                 fitting = [words for words in self._plays if words in text]
                 if fitting:
                     meant = fitting[-1]
@@ -347,7 +347,7 @@ def _is_reminder(part: Json) -> bool:
 
 
 def _since_the_model(said: list[Said]) -> list[Said]:
-    spoken = [number for number, it in enumerate(said) if it.by == ASSISTANT]
+    spoken = [number for number, turn in enumerate(said) if turn.by == ASSISTANT]
     return said[spoken[-1] + 1 :] if spoken else said
 
 

@@ -53,7 +53,7 @@ class EditorChatCase(unittest.TestCase):
         self.root = os.path.realpath(tempfile.mkdtemp(prefix="chat editor-"))
         self.add_cleanup(shutil.rmtree, self.root, True)
         self.folder, self.temp, self.data = (
-            os.path.join(self.root, it) for it in ("work", "tmp", "data")
+            os.path.join(self.root, name) for name in ("work", "tmp", "data")
         )
         for folder in (self.folder, self.temp, self.data):
             os.mkdir(folder)
@@ -84,7 +84,7 @@ class EditorChatCase(unittest.TestCase):
         def found() -> str:
             text = self.editor.do("chat") or ""
             transcript = text.partition(LINE)[0]
-            return transcript if all(it in transcript for it in words) else ""
+            return transcript if all(word in transcript for word in words) else ""
 
         return str(until(found, self.all_shown))
 
@@ -92,7 +92,7 @@ class EditorChatCase(unittest.TestCase):
         """For a test that waits in vain: the chat, what stands above its composer, and what the
         user was told."""
         shown = (self.editor.do(name) for name in ("chat", "chat_above", "status_message", "log"))
-        return "\n".join(str(it) for it in shown)
+        return "\n".join(str(text) for text in shown)
 
     def drafts(self) -> str:
         """What is kept of unsent texts at this moment."""

@@ -112,7 +112,7 @@ class Play:
     """An editor that is used until much waits in it, and then killed. `root` is its folder."""
 
     def __init__(self, root: Path) -> None:
-        self._project, self._temp, self._data = (root / it for it in ("project", "tmp", "data"))
+        self._project, self._temp, self._data = (root / name for name in ("project", "tmp", "data"))
         for folder in (self._project, self._temp, self._data):
             folder.mkdir(parents=True)
         self._gate = Gate()

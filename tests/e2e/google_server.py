@@ -126,7 +126,9 @@ class GoogleServer:
 
     def _certificate(self) -> tuple[str, str]:
         """Certificate and key of the server, signed by an authority of our own."""
-        ca, key, cert = (os.path.join(self._folder, it) for it in ("ca.pem", "ca.key", "cert.pem"))
+        ca, key, cert = (
+            os.path.join(self._folder, path) for path in ("ca.pem", "ca.key", "cert.pem")
+        )
         new = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
         self._openssl(*new, "-subj", "/CN=Test CA", "-keyout", key, "-out", ca)
         own = os.path.join(self._folder, "server.key")

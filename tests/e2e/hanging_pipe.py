@@ -29,7 +29,9 @@ class HangingPipe:
 
     def readers(self) -> set[int]:
         """The other processes that have it open."""
-        others = (int(it) for it in os.listdir("/proc") if it.isdigit() and int(it) != os.getpid())
+        others = (
+            int(pid) for pid in os.listdir("/proc") if pid.isdigit() and int(pid) != os.getpid()
+        )
         return {pid for pid in others if self._is_open_in(pid)}
 
     def _is_open_in(self, pid: int) -> bool:

@@ -193,7 +193,9 @@ class ModelServer:
     def wait_for_prompt(self, text: str, timeout: float = PATIENCE) -> str:
         """What the newest main turn with this text in its last message said there."""
         with self._asked:
-            asked = self._asked.wait_for(lambda: any(text in it for it in self.prompts()), timeout)
+            asked = self._asked.wait_for(
+                lambda: any(text in prompt for prompt in self.prompts()), timeout
+            )
             prompts = self.prompts()
         if not asked:
             raise TimeoutError(f"no prompt with {text!r} among {prompts!r}")
@@ -202,8 +204,10 @@ class ModelServer:
     def prompts(self) -> list[str]:
         """The last message of each main turn: texts as they are, results of tools as JSON, without
         what Gemini CLI says of the session before the first one."""
-        found = [map(_text, it["contents"][-1]["parts"]) for it in self.main_turns()]
-        return ["\n".join(it for it in texts if not it.startswith(CONTEXT)) for texts in found]
+        found = [map(_text, request["contents"][-1]["parts"]) for request in self.main_turns()]
+        return [
+            "\n".join(text for text in texts if not text.startswith(CONTEXT)) for texts in found
+        ]
 
     def main_turns(self) -> list[dict[str, Any]]:
         """The bodies of the requests for answers, in their order."""
@@ -229,7 +233,9 @@ class ModelServer:
         """The reply to the newest words of the user, if one was ordered."""
         if not _is_main(path, request):
             return None
-        said = [each for each in request["contents"] if any("text" in it for it in each["parts"])]
+        said = [
+            each for each in request["contents"] if any("text" in part for part in each["parts"])
+        ]
         newest = next(each for each in reversed(said) if each.get("role") == "user")
         words = "\n".join(map(_text, newest["parts"]))
         with self._asked:

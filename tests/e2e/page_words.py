@@ -212,7 +212,7 @@ class PageTable(PageCase):
 
     @word(r"(\S+) is refused")
     async def url_refused(self, url: str) -> None:
-        await self.tab.route(f"**{url}", lambda it: it.fulfill(status=401, json=REFUSED))
+        await self.tab.route(f"**{url}", lambda route: route.fulfill(status=401, json=REFUSED))
 
     @word(r"(\S+) works again")
     async def url_works(self, url: str) -> None:
@@ -283,7 +283,9 @@ class PageTable(PageCase):
     @word(r"the lines of (.+) are (.+)")
     async def lines_are(self, selector: str, rows: str) -> None:
         """Between " // "; a `_` at the beginning is a blank."""
-        expected = [re.sub("^_+", lambda it: len(it[0]) * " ", row) for row in rows.split(" // ")]
+        expected = [
+            re.sub("^_+", lambda match: len(match[0]) * " ", row) for row in rows.split(" // ")
+        ]
 
         async def lines() -> list[str]:
             return (await self.text(self.tab, selector)).split("\n")

@@ -460,7 +460,9 @@ def head(path: str, number: int = 0) -> str:
 
 def _head(view: sublime.View) -> str:
     state = current().views[view.id()]
-    shown = [it.content for it in state.phantoms if it.key == "gemini_companion_diff"]
+    shown = [
+        phantom.content for phantom in state.phantoms if phantom.key == "gemini_companion_diff"
+    ]
     return " ".join(line for content in shown for line in html_text.plain(content))
 
 
@@ -547,7 +549,9 @@ def _terminal() -> Any:
     def found() -> list[Any]:
         views = [view for view in window().views() if view.settings().get("terminus_view")]
         terminals = [known.Terminal.from_id(view.id()) for view in views]
-        return [it for it in terminals if getattr(it, "process", None) is not None]
+        return [
+            terminal for terminal in terminals if getattr(terminal, "process", None) is not None
+        ]
 
     _wait(found, "no terminal")
     return found()[0]
@@ -601,7 +605,9 @@ def importable(names: list[str]) -> list[str]:
 def _chat() -> sublime.View | None:
     """The chat in front, else the first one."""
     views = [window().active_view(), *window().views()]
-    return next((it for it in views if it and it.settings().get("gemini_companion_chat")), None)
+    return next(
+        (view for view in views if view and view.settings().get("gemini_companion_chat")), None
+    )
 
 
 def close_chats() -> None:
@@ -634,7 +640,7 @@ def chat_above() -> str:
 def _phantoms_of_chat(key: str) -> str:
     view = _chat()
     found = current().view(view.id()).phantoms if view is not None else []
-    return " ".join(it.content for it in found if it.key == key)
+    return " ".join(phantom.content for phantom in found if phantom.key == key)
 
 
 def press_in_chat(label: str, number: int = 0) -> None:

@@ -16,7 +16,9 @@ def before_load_schema(ctx, raw_schema) -> None:  # type: ignore[no-untyped-def]
     for operations in raw_schema["paths"].values():
         for operation in operations.values():
             known = operation["parameters"]
-            operation["parameters"] = [it for it in known if it["name"] != LEFT_OUT]
+            operation["parameters"] = [
+                parameter for parameter in known if parameter["name"] != LEFT_OUT
+            ]
 
 
 @schemathesis.check  # type: ignore[misc]

@@ -36,7 +36,7 @@ COMMAND = (sys.executable, "-I", "-S", os.path.abspath(__file__))
 VERSION = "0.1.2"
 # Its own folder, in the home that it was given.
 OWN = os.path.join(os.environ.get("GEMINI_CLI_HOME", ""), ".gemini")
-LOGIN, ACCOUNTS = (os.path.join(OWN, f"{it}.json") for it in ("oauth_creds", "google_accounts"))
+LOGIN, ACCOUNTS = (os.path.join(OWN, f"{name}.json") for name in ("oauth_creds", "google_accounts"))
 EMAIL, CODE = "somebody@example.com", "4/right"
 ONCE = {"optionId": "proceed_once", "name": "Allow", "kind": "allow_once"}
 NO = {"optionId": "cancel", "name": "Reject", "kind": "reject_once"}
@@ -444,7 +444,9 @@ class Session:
                 told = {"toolCallId": call["id"], "status": "completed", "title": call["name"]}
                 self.update("tool_call", **told)
             said = [{"text": message["content"]}] if message["content"] else []
-            called = [{"functionCall": {"name": it["name"], "args": it["args"]}} for it in calls]
+            called = [
+                {"functionCall": {"name": call["name"], "args": call["args"]}} for call in calls
+            ]
             role = "user" if is_user else "model"
             self.contents.append({"role": role, "parts": [*said, *called]})
             if calls:
@@ -496,7 +498,9 @@ class Turn:
             for part in self.model.ask(contents):
                 parts.append(part)
                 self._say(part)
-            contents.append({"role": "model", "parts": [it for it in parts if "thought" not in it]})
+            contents.append(
+                {"role": "model", "parts": [part for part in parts if "thought" not in part]}
+            )
             calls = [part["functionCall"] for part in parts if "functionCall" in part]
             if not calls:
                 for each in self._waiting:
@@ -507,7 +511,7 @@ class Turn:
 
     def _parts(self, blocks: list[Any]) -> Iterator[Mapping[str, Any]]:
         """The message as the model gets it. Beside files, images are dropped (11.67)."""
-        has_files = any(it["type"] in ("resource", "resource_link") for it in blocks)
+        has_files = any(block["type"] in ("resource", "resource_link") for block in blocks)
         for block in blocks:
             if block["type"] == "text":
                 yield {"text": block["text"]}

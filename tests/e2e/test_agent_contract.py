@@ -154,7 +154,7 @@ class Contract(AgentCase):
         story = await self.rest(turn)
         self.assert_said(story, "Written.")
         self.assertEqual(self.read("file.txt"), "one\n")
-        told = [it.status for it in of(events.ToolExecution, story)]
+        told = [execution.status for execution in of(events.ToolExecution, story)]
         begun = [events.EXECUTING] if self.row.begins_before_it_asks else []
         self.assertEqual(told, [*begun, events.PENDING, events.EXECUTING, events.COMPLETED])
         (result,) = of(events.ToolResult, story)

@@ -199,7 +199,7 @@ class Many(AgentCase):
         self.model.will_play("meanwhile", ["One ", gate, "two"])
         turn = await self.chat("meanwhile")
         models = await self.agent.list_models(self.workspace)
-        self.assertIn(models.current, [it.id for it in models.available])
+        self.assertIn(models.current, [model.id for model in models.available])
         with self.assertRaises(AgentError) as caught:
             await self.agent.set_model(models.current, self.workspace)
         self.assertEqual(caught.exception.code, failure.SESSION_BUSY)

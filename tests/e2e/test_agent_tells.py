@@ -105,7 +105,7 @@ class Tells(ApiCase):
         chosen = {"effort": "high", "fast": True, "model": "gemini-2.5-flash", "mode": "plan"}
         self.assertEqual(await self.values(id), chosen)
         infos = (await self.get("/sessions"))["sessions"]
-        self.assertEqual([it["mode"] for it in infos if it["sessionId"] == id], ["plan"])
+        self.assertEqual([info["mode"] for info in infos if info["sessionId"] == id], ["plan"])
 
     async def test_what_the_agent_does_not_offer_is_refused(self) -> None:
         id, _story = await self.told(tells("config_option_update", configOptions=[EFFORT, FAST]))
@@ -127,7 +127,7 @@ class Tells(ApiCase):
 
         async def shown() -> Any:
             infos = (await self.get("/sessions"))["sessions"]
-            return next(it["title"] for it in infos if it["sessionId"] == id)
+            return next(info["title"] for info in infos if info["sessionId"] == id)
 
         self.assertEqual(await shown(), "Its title")
         await self.ask("PATCH", f"/sessions/{id}", {"title": "Mine"})
@@ -176,7 +176,9 @@ class Asks(ApiCase):
                 if event["type"] == "elicitation":
                     id = event["data"]["elicitationId"]
                     waiting = (await self.get("/elicitations"))["elicitations"]
-                    self.assertEqual([it["data"] for it in waiting], [event["data"]])
+                    self.assertEqual(
+                        [elicitation["data"] for elicitation in waiting], [event["data"]]
+                    )
                     for action, content, status in answers:
                         body = {"elicitationId": id, "action": action, "content": content}
                         reply = await self.post("/elicitation", body)
@@ -193,10 +195,14 @@ class Asks(ApiCase):
         story, got = await self.ended(FORM, *answers)
         self.assertEqual(got, {"action": "accept", "content": TIMES})
         (asked,) = data(story, "elicitation")
-        self.assertEqual([it["name"] for it in asked["fields"]], ["way", "times"])
-        self.assertEqual([it["value"] for it in asked["fields"][0]["values"]], ["slow", "fast"])
+        self.assertEqual([field["name"] for field in asked["fields"]], ["way", "times"])
+        self.assertEqual(
+            [value["value"] for value in asked["fields"][0]["values"]], ["slow", "fast"]
+        )
         self.assertEqual(asked["fields"][1]["default"], 2)
-        self.assertEqual([it["action"] for it in data(story, "elicitation_answered")], ["accept"])
+        self.assertEqual(
+            [answered["action"] for answered in data(story, "elicitation_answered")], ["accept"]
+        )
         # What was answered is nobody else's.
         self.assertNotIn("content", data(story, "elicitation_answered")[0])
 
@@ -217,7 +223,9 @@ class Asks(ApiCase):
             await stream.until("elicitation")
             await self.post("/cancel")
             rest = await stream.rest()
-        self.assertEqual([it["action"] for it in data(rest, "elicitation_answered")], ["cancel"])
+        self.assertEqual(
+            [answered["action"] for answered in data(rest, "elicitation_answered")], ["cancel"]
+        )
         self.assertEqual((await self.get("/elicitations"))["elicitations"], [])
 
     async def test_a_question_that_cannot_be_shown_is_no_question(self) -> None:

@@ -31,7 +31,9 @@ class Chat(ApiCase):
         self.assertEqual(reply["toolCalls"], [])
         self.assertEqual(reply["usage"]["outputTokens"], 1)
         sessions = await self.get("/sessions")
-        self.assertIn(reply["sessionId"], [it["sessionId"] for it in sessions["sessions"]])
+        self.assertIn(
+            reply["sessionId"], [session["sessionId"] for session in sessions["sessions"]]
+        )
 
     async def test_a_stream_has_all_kinds_of_events_in_their_order(self) -> None:
         path = self.path("new.txt")
@@ -52,7 +54,7 @@ class Chat(ApiCase):
         self.assertEqual(
             asked["diff"], {"path": path, "oldText": "", "newText": "text\n", "shown": shown}
         )
-        statuses = [it["status"] for it in data(events, "tool_execution")]
+        statuses = [execution["status"] for execution in data(events, "tool_execution")]
         self.assertEqual(statuses, ["pending", "executing", "completed"])
         self.assertEqual(data(events, "complete")[0]["success"], True)
         self.assertEqual(said(events), "Done.")
@@ -102,7 +104,7 @@ class Chat(ApiCase):
         here = {"workspacePath": self.workspace}
         told = await self.get("/models?workspacePath=" + self.workspace.replace(" ", "%20"))
         ids = [each["id"] for each in told["models"]]
-        other = next(it for it in ids if it not in (told["current"], "auto"))
+        other = next(id for id in ids if id not in (told["current"], "auto"))
         chosen = await self.post("/model", {"model": other, **here})
         self.assertEqual((chosen.status, chosen["current"]), (200, other))
         self.model.will_play("which", ["This."])
@@ -129,9 +131,9 @@ class Chat(ApiCase):
         )
         body = {"message": "twice", "workspacePath": self.workspace}
         calls = (await self.post("/chat", body))["toolCalls"]
-        self.assertEqual(len({it["id"] for it in calls}), 1)
-        self.assertEqual([it["status"] for it in calls], ["completed"] * 2)
-        self.assertEqual([it["args"]["file_path"] for it in calls], [one, two])
+        self.assertEqual(len({each["id"] for each in calls}), 1)
+        self.assertEqual([each["status"] for each in calls], ["completed"] * 2)
+        self.assertEqual([each["args"]["file_path"] for each in calls], [one, two])
 
     async def test_attached_files_are_read_and_one_from_elsewhere_is_asked_about(self) -> None:
         inside = self.write("with space ä%20.txt", "the attached text")
@@ -246,7 +248,9 @@ class Deciding(ApiCase):
             asked = await stream.until("tool_confirmation")
             self.assertEqual(former["data"]["callId"], asked["data"]["callId"])
             waiting = (await self.get("/tool-confirmations"))["confirmations"]
-            self.assertEqual([it["data"]["command"] for it in waiting], ["rm -r /"])
+            self.assertEqual(
+                [confirmation["data"]["command"] for confirmation in waiting], ["rm -r /"]
+            )
             told = former["data"]["revision"], asked["data"]["revision"]
             for revision in (told[0], None):
                 reply = await self.decide(asked, "proceed_once", revision)
@@ -257,7 +261,7 @@ class Deciding(ApiCase):
             events = await stream.rest()
         for words in ("make test: cancelled.", "rm -r /: allowed."):
             self.assertIn(words, said(events))
-        self.assertEqual([it["success"] for it in data(events, "tool_result")], [True])
+        self.assertEqual([result["success"] for result in data(events, "tool_result")], [True])
 
     async def test_a_rejection_counts_for_what_the_agent_asks_by_then(self) -> None:
         if self.real:
@@ -316,14 +320,14 @@ class Conversations(ApiCase):
     async def test_what_was_said_can_be_read_page_by_page(self) -> None:
         id = await self.talked("first", "second", "third")
         newest = await self.get(f"/sessions/{id}/messages?limit=2")
-        self.assertEqual([it["text"] for it in newest["messages"]], ["second", "third"])
+        self.assertEqual([message["text"] for message in newest["messages"]], ["second", "third"])
         self.assertTrue(newest["hasMore"])
         told = newest["messages"][0]["events"]
-        self.assertEqual([(it["type"], it["data"].get("text")) for it in told],
+        self.assertEqual([(event["type"], event["data"].get("text")) for event in told],
                          [("content", "To second"), ("complete", None)])  # fmt: skip
         before = newest["messages"][0]["turnId"]
         older = await self.get(f"/sessions/{id}/messages?before={before}")
-        self.assertEqual([it["text"] for it in older["messages"]], ["first"])
+        self.assertEqual([message["text"] for message in older["messages"]], ["first"])
         self.assertFalse(older["hasMore"])
         for query, status in ("limit=0", 400), ("limit=101", 400), ("before=nothing", 404):
             self.assertEqual((await self.get(f"/sessions/{id}/messages?{query}")).status, status)
@@ -331,13 +335,17 @@ class Conversations(ApiCase):
 
     async def test_title_model_and_mode_are_changed_and_nothing_half(self) -> None:
         id = await self.talked("the title of it")
-        known = {it["sessionId"]: it for it in (await self.get("/sessions"))["sessions"]}
+        known = {
+            session["sessionId"]: session for session in (await self.get("/sessions"))["sessions"]
+        }
         self.assertEqual(known[id]["title"], "the title of it")
         changed = await self.ask("PATCH", f"/sessions/{id}", {"title": "Mine", "mode": "plan"})
         self.assertEqual((changed["title"], changed["mode"]), ("Mine", "plan"))
         bad = await self.ask("PATCH", f"/sessions/{id}", {"title": "Other", "mode": "sleepy"})
         self.assertEqual((bad.status, bad["code"]), (400, "VALIDATION_ERROR"))
-        known = {it["sessionId"]: it for it in (await self.get("/sessions"))["sessions"]}
+        known = {
+            session["sessionId"]: session for session in (await self.get("/sessions"))["sessions"]
+        }
         self.assertEqual(known[id]["title"], "Mine")
         self.assertEqual((await self.ask("PATCH", f"/sessions/{id}", {"title": 1})).status, 400)
         self.assertEqual((await self.ask("PATCH", "/sessions/nobody", {})).status, 404)
@@ -456,7 +464,7 @@ class Leaving(ApiCase):
         asking.cancel()
         while True:
             sessions = (await self.get("/sessions"))["sessions"]
-            mine = [it for it in sessions if it["workspacePath"] == self.workspace]
+            mine = [session for session in sessions if session["workspacePath"] == self.workspace]
             if not mine[0]["isBusy"]:
                 break
 
@@ -494,9 +502,11 @@ class Leaving(ApiCase):
         with mock.patch.object(stream_module, "STALLED", 0.2):
             begun = time.monotonic()
             raw = await self.open_raw("POST", "/chat", body)
-            while not any(it["isBusy"] for it in (await self.get("/sessions"))["sessions"]):
+            while not any(
+                session["isBusy"] for session in (await self.get("/sessions"))["sessions"]
+            ):
                 await asyncio.sleep(0.01)
-            while any(it["isBusy"] for it in (await self.get("/sessions"))["sessions"]):
+            while any(session["isBusy"] for session in (await self.get("/sessions"))["sessions"]):
                 await asyncio.sleep(0.01)
             raw.close()
         # Before the model goes on by itself.
@@ -702,7 +712,9 @@ class Everything(ApiCase):
         # What takes a login with Google is held below, what takes an agent that asks in its file.
         others = {("POST", "/auth/google-login"), ("POST", "/elicitation")}
         # Where nothing runs, no message waits: test_queue.
-        waiting = {it for it in known if "/queue" in it[1] and it[0] != "GET"}
+        waiting = {
+            operation for operation in known if "/queue" in operation[1] and operation[0] != "GET"
+        }
         self.assertEqual(known - good, others | waiting)
 
     async def attached(self, id: str) -> str:

@@ -101,7 +101,7 @@ class Qwen(ApiCase):
         self.assertEqual(events[-1]["data"]["success"], True)
         self.assertEqual((await self.get(queue))["messages"], [])
         turns = (await self.get(f"/sessions/{self.session}/messages"))["messages"]
-        self.assertEqual([it["text"] for it in turns], ["look at it"])
+        self.assertEqual([turn["text"] for turn in turns], ["look at it"])
         self.assertEqual(len(data(turns[0]["events"], "message_added")), 1)
         await self.ask("DELETE", f"/sessions/{self.session}")
 
@@ -129,7 +129,7 @@ class Qwen(ApiCase):
         asked, results = data(events, "tool_confirmation")[0], data(events, "tool_result")
         self.assertEqual((asked["name"], asked["args"]), ("edit", edit))
         self.assertEqual(asked["diff"]["newText"], "one\n2\n")
-        self.assertEqual([it["success"] for it in results], [True, True])
+        self.assertEqual([result["success"] for result in results], [True, True])
         self.assertIn("one", results[0]["result"])
         with open(path, "rb") as file:
             self.assertEqual(file.read(), b"one\r\n2\r\n")
@@ -149,7 +149,7 @@ class Qwen(ApiCase):
         self.openai.will_play("reject it", [write], ["Never said."])
         events = await self.talk("reject it", "cancel")
         results = data(events, "tool_result")
-        self.assertEqual([it["success"] for it in results], [False], events)
+        self.assertEqual([result["success"] for result in results], [False], events)
         self.assertEqual(self.read("new.txt"), "the user's\n")
 
     async def _cancelled(self) -> None:
@@ -183,9 +183,9 @@ class Qwen(ApiCase):
         privileged = await self.ask("PATCH", f"/sessions/{self.session}", {"mode": "auto-edit"})
         self.assertEqual((privileged.status, privileged["code"]), (400, "VALIDATION_ERROR"))
         self.assertIn("untrusted folder", privileged["message"])
-        told = {it["id"]: it for it in (await self.get("/agents"))["agents"]}
+        told = {agent["id"]: agent for agent in (await self.get("/agents"))["agents"]}
         self.assertEqual((told["gemini"]["isDefault"], told["qwen"]["isDefault"]), (True, False))
-        self.assertEqual([it["processes"] for it in told.values()][0], [])
+        self.assertEqual([agent["processes"] for agent in told.values()][0], [])
         # Beside this one, those that are kept for clients of /v1.
         self.assertGreaterEqual(told["qwen"]["processes"][0]["conversations"], 1)
 
@@ -199,7 +199,9 @@ class Qwen(ApiCase):
         self.assertEqual((said(events), data(events, "thought")), ("Plum.", []))
         self.assertIn("the word is plum", "".join(self.openai.told()))
         known = (await self.get("/sessions"))["sessions"]
-        self.assertEqual([(it["agent"], it["mode"]) for it in known], [("qwen", "plan")])
+        self.assertEqual(
+            [(session["agent"], session["mode"]) for session in known], [("qwen", "plan")]
+        )
 
 
 class Processes(ApiCase):
@@ -212,7 +214,7 @@ class Processes(ApiCase):
             self.addCleanup(gate.set)
             self.model.will_play(f"{name} turn", ["Half ", gate, f"of the {name}."])
         processes = (await self.get("/agents"))["agents"][0]["processes"]
-        self.assertEqual([it["conversations"] for it in processes], [1, 1])
+        self.assertEqual([process["conversations"] for process in processes], [1, 1])
         async with self.stream({"message": "first turn", "sessionId": ids[0]}) as first:
             async with self.stream({"message": "second turn", "sessionId": ids[1]}) as second:
                 await first.until("content")
@@ -229,6 +231,6 @@ class Processes(ApiCase):
         self.assertEqual((said(events), data(events, "thought")), ("Here.", []))
         self.assertIn("first turn", str(self.model.last_request()["contents"]))
         after = (await self.get("/agents"))["agents"][0]["processes"]
-        self.assertEqual([it["conversations"] for it in after], [1, 1])
+        self.assertEqual([process["conversations"] for process in after], [1, 1])
         self.assertEqual(after[1]["pid"], processes[1]["pid"])
         self.assertEqual((await self.get("/readyz")).status, 200)

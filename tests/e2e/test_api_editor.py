@@ -21,7 +21,9 @@ class InTheEditor(unittest.TestCase):
     def setUp(self) -> None:
         self.root = os.path.realpath(tempfile.mkdtemp(prefix="api editor-"))
         self.addCleanup(shutil.rmtree, self.root, True)
-        self.folder, temp, data = (os.path.join(self.root, it) for it in ("work", "tmp", "data"))
+        self.folder, temp, data = (
+            os.path.join(self.root, name) for name in ("work", "tmp", "data")
+        )
         for folder in (self.folder, temp, data):
             os.mkdir(folder)
         self.model = ModelServer()

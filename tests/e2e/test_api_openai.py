@@ -209,7 +209,7 @@ class Responses(OpenAiCase):
         async with self.sent("POST", "/v1/responses", body) as response:
             self.assertEqual(response.status, 200)
             text = await response.text()
-        return [json.loads(it[6:]) for it in text.split("\n\n") if it.startswith("data: ")]
+        return [json.loads(part[6:]) for part in text.split("\n\n") if part.startswith("data: ")]
 
     async def test_an_answer_goes_on_with_the_one_that_it_names(self) -> None:
         self.model.will_play("one", ["Uno."])
@@ -230,7 +230,7 @@ class Responses(OpenAiCase):
         replies: list[Any] = [["Half", BREAK]] * 8
         self.model.will_play("breaks", *replies)
         told = await self.events(input="breaks")
-        self.assertEqual([it["sequence_number"] for it in told], list(range(len(told))))
+        self.assertEqual([event["sequence_number"] for event in told], list(range(len(told))))
         self.assertEqual(told[-1]["type"], "response.failed")
         self.assertTrue(told[-1]["response"]["error"]["message"])
 
@@ -363,7 +363,7 @@ class Refusing(OpenAiCase):
     async def test_every_model_that_is_listed_can_be_looked_up_and_used(self) -> None:
         self.model.will_play("with it", ["Yes."])
         listed = (await self.get("/v1/models"))["data"]
-        self.assertIn("gemini", [it["id"] for it in listed])
+        self.assertIn("gemini", [model["id"] for model in listed])
         for each in listed:
             self.assertEqual((await self.get("/v1/models/" + each["id"])).body, each)
         chosen = listed[-1]["id"]

@@ -231,11 +231,15 @@ class Serving(ProgramCase):
         )
         asking.start()
         self.addCleanup(asking.join, PATIENCE)
-        wait_for(lambda: any(it["isBusy"] for it in self.ask("GET", "/sessions")["sessions"]))
+        wait_for(
+            lambda: any(session["isBusy"] for session in self.ask("GET", "/sessions")["sessions"])
+        )
         self.assertTrue(self.ask("POST", "/cancel", {})["success"])
         asking.join(PATIENCE)
         self.assertEqual(replies[0]["code"], "NOT_SENT")
-        self.assertFalse(any(it["isBusy"] for it in self.ask("GET", "/sessions")["sessions"]))
+        self.assertFalse(
+            any(session["isBusy"] for session in self.ask("GET", "/sessions")["sessions"])
+        )
 
     @unittest.skipIf(sys.platform == "win32", "it is ended at once there")
     def test_who_asks_twice_waits_for_no_agent_that_does_not_start(self) -> None:
@@ -246,7 +250,9 @@ class Serving(ProgramCase):
         )
         asking.start()
         self.addCleanup(asking.join, PATIENCE)
-        wait_for(lambda: any(it["isBusy"] for it in self.ask("GET", "/sessions")["sessions"]))
+        wait_for(
+            lambda: any(session["isBusy"] for session in self.ask("GET", "/sessions")["sessions"])
+        )
         process.send_signal(signal.SIGTERM)
         wait_for(lambda: not self.ask("GET", "/readyz")["success"])
         process.send_signal(signal.SIGTERM)
@@ -269,7 +275,7 @@ class Serving(ProgramCase):
         output, errors = process.communicate(timeout=PATIENCE)
         self.assertEqual((process.returncode, output), (0, ""))
         lines = [json.loads(line) for line in errors.splitlines()]
-        (started,) = [it for it in lines if "runs as process" in it["message"]]
+        (started,) = [line for line in lines if "runs as process" in line["message"]]
         self.assertRegex(started["requestId"], "^[0-9a-f]{16}$")
         for secret in (self.token, "from-outside"):
             self.assertNotIn(secret, errors)

@@ -48,7 +48,7 @@ class Repeating(RepeatCase):
         await until(gate.reached.is_set)
         gate.set()
         replies = await asyncio.gather(*asking)
-        self.assertEqual([it.body for it in replies], [replies[0].body] * 3)
+        self.assertEqual([reply.body for reply in replies], [replies[0].body] * 3)
         self.assertEqual(self.times("slow one"), 1)
 
     async def test_a_client_that_leaves_finds_the_answer_when_it_comes_back(self) -> None:
@@ -112,7 +112,7 @@ class Repeating(RepeatCase):
     async def test_a_turn_that_failed_fails_again_without_another_turn(self) -> None:
         self.model.will_play("fails", Failure(403, "No.", "PERMISSION_DENIED"), ["Yes."])
         replies = [await self.once("broken", self.asked("fails")) for _ in range(2)]
-        self.assertEqual([it.status for it in replies], [403, 403])
+        self.assertEqual([reply.status for reply in replies], [403, 403])
         self.assertEqual(replies[0].body, replies[1].body)
 
     async def test_clients_of_openai_repeat_whole_answers_and_streams(self) -> None:
@@ -158,7 +158,7 @@ class Repeating(RepeatCase):
         await until(gate.reached.is_set)
         asking.cancel()
         await asyncio.wait([asking])
-        (turn,) = [it for it in self.agent.turns if not it.is_over]
+        (turn,) = [each for each in self.agent.turns if not each.is_over]
         await self.ask("DELETE", "/tokens/gone")
         await until(lambda: not self.server._dispatcher._once._tasks)
         await self.until_over(turn.id)

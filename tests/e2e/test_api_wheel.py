@@ -18,7 +18,7 @@ from test_api_program import KEY, ProgramCase
 class FromItsWheel(ProgramCase):
     def prepare(self) -> None:
         super().prepare()
-        self.site, self.empty = (os.path.join(self.root, it) for it in ("site", "empty"))
+        self.site, self.empty = (os.path.join(self.root, name) for name in ("site", "empty"))
         os.mkdir(self.empty)
         self.assertEqual(api_wheel.main(self.root), 0)
         wheel = os.path.join(self.root, api_wheel.file_name(closure.version()))

@@ -107,7 +107,7 @@ class Baited(AgentCase):
             bait.lay(self.workspace, self.marks)
 
     def baits(self) -> list[Bait]:
-        return [it for it in BAITS if it.agent in ("", self.row.id)]
+        return [bait for bait in BAITS if bait.agent in ("", self.row.id)]
 
     async def play(self, words: str, *replies: Any, decide: str = NO) -> list[Any]:
         said = f"{words} ({self._testMethodName})"
@@ -117,7 +117,7 @@ class Baited(AgentCase):
     async def work(self) -> None:
         """A message, a file that is read, edited and made, and a command that nobody allows."""
         self.assertEqual(text(await self.play("greet", ["Hello."])), "Hello.")
-        edits = [[it] for it in self.row.edit(self.path("code.ts"), "one", "two")]
+        edits = [[edit] for edit in self.row.edit(self.path("code.ts"), "one", "two")]
         await self.play("edit", *edits, ["Edited."], decide=ONCE)
         made = self.row.write(self.path("made.ts"), "let a = 1;\n")
         await self.play("make", [made], ["Made."], decide=ONCE)
@@ -127,8 +127,8 @@ class Baited(AgentCase):
         self.assertEqual(len(of(events.ToolConfirmation, story)), 1, story)
 
     async def test_nothing_springs_in_a_workspace_that_is_opened(self) -> None:
-        laid = [it for it in self.baits() if it.name not in REFUSED[self.row.id]]
-        self.lay(*(it for it in laid if it.name not in APART))
+        laid = [bait for bait in self.baits() if bait.name not in REFUSED[self.row.id]]
+        self.lay(*(bait for bait in laid if bait.name not in APART))
         make_endless(self.workspace)
         before = memory()
         await self.work()
@@ -137,12 +137,12 @@ class Baited(AgentCase):
             story = await self.play("endless", [self.row.write(target, "one\n")], ["Wrote."])
             self.assertIsInstance(story[-1], events.Complete)
         self.assertLess(memory() - before, GROWTH)
-        self.lay(*(it for it in laid if it.name in APART))
+        self.lay(*(bait for bait in laid if bait.name in APART))
         await self.work()
         self.assertEqual(self.marks.seen(), set())
 
     async def test_what_it_cannot_be_kept_from_is_refused_before_it_starts(self) -> None:
-        for bait in (it for it in self.baits() if it.name in REFUSED[self.row.id]):
+        for bait in (each for each in self.baits() if each.name in REFUSED[self.row.id]):
             with self.subTest(bait.name):
                 self.lay(bait)
                 with self.assertRaises(AgentError) as refused:
@@ -154,7 +154,7 @@ class Baited(AgentCase):
         trusting = await self.another_agent(trusts_workspaces=True)
         await trusting.account.configure_credentials(self.credentials())
         wanted = self.falls_for or FALLS_FOR[self.row.id]
-        self.lay(*(it for it in BAITS if it.name in (self.row.id, wanted)))
+        self.lay(*(bait for bait in BAITS if bait.name in (self.row.id, wanted)))
         # Some of them keep the agent from answering.
         asked = asyncio.ensure_future(trusting.send_message(self.workspace, "greet who trusts"))
         try:
@@ -227,7 +227,7 @@ class AtHome(Baited):
         return await super().another_agent(*given, **more)
 
     async def test_the_key_is_the_users_whatever_the_workspace_says(self) -> None:
-        self.lay(*(it for it in self.baits() if it.name == self.row.id))
+        self.lay(*(bait for bait in self.baits() if bait.name == self.row.id))
         self.write(".env", "".join(f"{name}=evil\n" for name in KEYS))
         del self.model.keys[:]
         self.assertEqual(text(await self.play("greet", ["Hello."])), "Hello.")

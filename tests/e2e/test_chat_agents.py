@@ -32,7 +32,9 @@ class EditorsTools(EditorChatCase):
     def tools(self) -> set[str]:
         """The tools of the last request to the model."""
         told = self.model.last_request()["tools"]
-        return {it["name"] for each in told for it in each["functionDeclarations"]}
+        return {
+            declaration["name"] for each in told for declaration in each["functionDeclarations"]
+        }
 
 
 class WithTrust(EditorsTools):
@@ -65,7 +67,7 @@ class WithoutTrust(EditorsTools):
         self.say("hello")
         self.until_shown("Hi.")
         until(self.tools)
-        self.assertFalse({it for it in self.tools() if it.startswith("mcp_")})
+        self.assertFalse({tool for tool in self.tools() if tool.startswith("mcp_")})
 
 
 LINTER = {

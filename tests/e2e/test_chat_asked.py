@@ -39,7 +39,7 @@ class AskedCase(EditorChatCase):
             os.unlink(os.path.join(self.folder, name))
 
     def made(self) -> list[str]:
-        return sorted(it for it in os.listdir(self.folder) if not it.startswith("."))
+        return sorted(name for name in os.listdir(self.folder) if not name.startswith("."))
 
     def until_decided(self, command: str) -> str:
         """Run the command until the question is gone: at first it only shows it."""
@@ -150,7 +150,7 @@ class ByRules(AskedCase):
 
     def play(self, words: str, *commands: str) -> None:
         """The agent wants to run them, one after the other."""
-        calls = [[call("run_shell_command", command=it)] for it in commands]
+        calls = [[call("run_shell_command", command=command)] for command in commands]
         self.model.will_play(words, *calls, [f"Done with {words}."])
         self.say(words)
 

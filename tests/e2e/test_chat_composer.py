@@ -24,7 +24,7 @@ class Composing(EditorChatCase):
 
     def above(self, *words: str) -> None:
         """Until these are above the composer."""
-        until(lambda: all(it in self.editor.do("chat_above") for it in words))
+        until(lambda: all(word in self.editor.do("chat_above") for word in words))
 
     def begun(self) -> set[str]:
         """The files of the conversations that there are."""

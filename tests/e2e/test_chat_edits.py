@@ -95,7 +95,7 @@ class InTheReview(Edits):
         self.editor.do("append", self.path, "mine\n")
         self.editor.do("command", "gemini_companion_stop")
         name = f"{os.path.basename(self.path)} (your edits"
-        until(lambda: any(it.startswith(name) for it in self.editor.do("tabs")))
+        until(lambda: any(tab.startswith(name) for tab in self.editor.do("tabs")))
         self.assertEqual(self.content(), "one\n")
 
     def test_what_was_typed_can_be_accepted_after_a_crash_of_the_editor(self) -> None:
@@ -104,7 +104,7 @@ class InTheReview(Edits):
         self.editor.do("keep_session")
         self.editor.do("append", self.path, "mine\n")
         kept = os.path.join(self.data, "**", "edits.json")
-        until(lambda: any("mine" in read(it) for it in glob.glob(kept, recursive=True)))
+        until(lambda: any("mine" in read(path) for path in glob.glob(kept, recursive=True)))
         self.editor.kill()
         self.start()
         self.editor.do("restore_session")

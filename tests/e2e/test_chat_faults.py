@@ -168,7 +168,7 @@ class Output(FaultyCase):
         self.ask(Send(id, "flood"))
         text = self.until_text(id, f"piece {faulty_agent.PIECES - 1}\n")
         self.assertEqual(text.count("piece "), faulty_agent.PIECES)
-        self.assertLess(max(len(it.patches) for it in self.front.updates), 10)
+        self.assertLess(max(len(update.patches) for update in self.front.updates), 10)
         self.assertLess(self.largest(), len(text) / 4)
 
     def test_of_a_hundred_megabytes_a_part_is_shown_and_the_rest_counted(self) -> None:
@@ -181,12 +181,17 @@ class Output(FaultyCase):
         id = self.open()
         text = self.said(id, "calls", "All done.")
         self.assertEqual(text.count("Call "), faulty_agent.CALLS)
-        drawn = sum(len(it.rendered.text) for update in self.front.updates for it in update.patches)
+        drawn = sum(
+            len(patch.rendered.text) for update in self.front.updates for patch in update.patches
+        )
         self.assertLess(drawn, 3 * len(text))
 
     def largest(self) -> int:
         """The most characters of an update."""
-        sizes = (sum(len(it.rendered.text) for it in it.patches) for it in self.front.updates)
+        sizes = (
+            sum(len(patch.rendered.text) for patch in update.patches)
+            for update in self.front.updates
+        )
         return max(sizes)
 
 
@@ -238,7 +243,9 @@ class Files(FaultyCase):
                 self.chat.open_chat(self.workspace, "", id)
                 self.assertIn(self.file_of(id), self.until_state(id, FAILED).problem)
                 self.assertIn(self.file_of(id), self.refused(Send(id, "hello")))
-                self.assertFalse([it for it in self.front.updates if it.is_anew or it.patches])
+                self.assertFalse(
+                    [update for update in self.front.updates if update.is_anew or update.patches]
+                )
                 self.end()
                 with open(self.file_of(id), "rb") as kept:
                     self.assertEqual(kept.read(), damaged)

@@ -58,7 +58,7 @@ class InTab(unittest.TestCase):
         cls.root = os.path.realpath(tempfile.mkdtemp(prefix="chat matrix-"))
         stack.callback(shutil.rmtree, cls.root, True)
         cls.folder, cls.temp, cls.data, programs = (
-            os.path.join(cls.root, it) for it in ("work", "tmp", "data", "programs")
+            os.path.join(cls.root, name) for name in ("work", "tmp", "data", "programs")
         )
         for folder in (cls.folder, cls.temp, cls.data, programs):
             os.mkdir(folder)
@@ -116,7 +116,7 @@ class InTab(unittest.TestCase):
         try:
             return str(until(found))
         except AssertionError:
-            told = [self.editor.do(it) for it in ("chat_state", "chat", "log")]
+            told = [self.editor.do(name) for name in ("chat_state", "chat", "log")]
             raise AssertionError(f"{words} in {told}") from None
 
     def until_over(self, *words: str) -> str:
@@ -187,7 +187,7 @@ class InTab(unittest.TestCase):
     def test_no_command_line_shows_the_token_of_the_window(self) -> None:
         # Other editors may have theirs there.
         records = Path(self.temp, "gemini", "ide").glob("*.json")
-        tokens = [json.loads(it.read_bytes())["authToken"].encode() for it in records]
+        tokens = [json.loads(record.read_bytes())["authToken"].encode() for record in records]
         self.assertTrue(tokens)
         gate = Gate()
         self.addCleanup(gate.set)
@@ -200,7 +200,7 @@ class InTab(unittest.TestCase):
             with suppress(OSError):
                 lines.append(path.read_bytes())
         self.assertTrue(any(lines))
-        self.assertFalse([it for it in lines if any(token in it for token in tokens)])
+        self.assertFalse([line for line in lines if any(token in line for token in tokens)])
         gate.set()
         self.until_over("▎ wait", "Over.")
 
@@ -331,7 +331,7 @@ class InTab(unittest.TestCase):
                 file.write("old\n")
         reads = [call for path in paths for call in self.row.edit(path, "", "")[:-1]]
         writes = [self.row.write(path, REVIEWED) for path in paths]
-        self.say("refactor", *(it for it in (reads, writes) if it), ["All are changed."])
+        self.say("refactor", *(call for call in (reads, writes) if call), ["All are changed."])
         until(lambda: self.accept_in_sheet() or self.all_hold(paths, REVIEWED))
         self.until_over("All are changed.", "12 files changed")
         self.assertTrue(self.all_hold(paths, REVIEWED))
@@ -343,7 +343,7 @@ class InTab(unittest.TestCase):
             self.skipTest(f"{self.row.name} takes one folder")
         second = os.path.join(self.root, "second")
         os.mkdir(second)
-        self.path, kept = (os.path.join(second, it) for it in ("fruit.txt", "kept.txt"))
+        self.path, kept = (os.path.join(second, path) for path in ("fruit.txt", "kept.txt"))
         with open(kept, "w", encoding="utf-8") as file:
             file.write("a ripe plum\n")
         self.editor.do("close_chats")
@@ -458,7 +458,9 @@ class InTab(unittest.TestCase):
 
     def kill(self) -> None:
         """The agent's processes, with what they have started."""
-        (agent,) = [it for it in self.served.ask("GET", "/agents")["agents"] if it["processes"]]
+        (agent,) = [
+            each for each in self.served.ask("GET", "/agents")["agents"] if each["processes"]
+        ]
         for process in agent["processes"]:
             os.killpg(process["pid"], signal.SIGKILL)
             until(lambda pid=process["pid"]: is_gone(pid))

@@ -104,7 +104,7 @@ class Front:
         self.updates.append(update)
 
     def last(self, id: str) -> ChatUpdate | None:
-        found = [it for it in self.updates if it.conversation_id == id]
+        found = [update for update in self.updates if update.conversation_id == id]
         return found[-1] if found else None
 
 
@@ -137,7 +137,7 @@ class ChatCase(unittest.TestCase):
     def end(self) -> None:
         """As the package is unloaded."""
         self.chat.stop()
-        until(lambda: NAME not in [it.name for it in threading.enumerate()])
+        until(lambda: NAME not in [thread.name for thread in threading.enumerate()])
 
     def options(self) -> Options:
         return Options(self.launch(), os.path.join(self.root, "state"))
@@ -214,7 +214,7 @@ class Talking(ChatCase):
         first = self.chat.open_chat(self.workspace)
         self.assertEqual((first.state, first.workspace), (STARTING, self.workspace))
         ready = self.until_state(first.conversation_id, READY)
-        told = [it.state for it in self.front.updates]
+        told = [update.state for update in self.front.updates]
         self.assertEqual(told, sorted(told, key=[STARTING, READY].index))
         self.assertEqual((ready.agent, ready.agent_name), ("gemini", "Gemini CLI"))
         self.assertEqual((ready.model, ready.mode), (MODEL, "default"))
@@ -253,7 +253,9 @@ class Talking(ChatCase):
         second, third = (self.ask(Send(id, text)).queued for text in ("second", "third"))
         until(lambda: len(self.front.last(id).queue.messages) == 2)
         self.assertEqual(self.ask(TakeBack(id, third)).text, "third")
-        until(lambda: [it.text for it in self.front.last(id).queue.messages] == ["second"])
+        until(
+            lambda: [message.text for message in self.front.last(id).queue.messages] == ["second"]
+        )
         gate.set()
         self.until_text(id, "The second.")
         until(lambda: not self.front.last(id).queue.messages)
@@ -310,8 +312,12 @@ class Talking(ChatCase):
         self.assertEqual(self.ask(Checkpoints(id))[0].text, words)
         rewound = self.ask(Rewind(id, turn))
         self.assertEqual((rewound.words, rewound.workspace), (words, self.workspace))
-        kinds = [(it.kind, it.name, it.text) for it in rewound.attached]
-        self.assertEqual(kinds, [(it.kind, it.name, it.text) for it in given])
+        kinds = [
+            (attachment.kind, attachment.name, attachment.text) for attachment in rewound.attached
+        ]
+        self.assertEqual(
+            kinds, [(attachment.kind, attachment.name, attachment.text) for attachment in given]
+        )
         # The image is that of the old conversation.
         os.unlink(image)
         self.open(rewound.conversation)
@@ -401,10 +407,10 @@ class Talking(ChatCase):
     def test_options_and_commands_are_those_of_the_agent(self) -> None:
         id = self.open()
         options = self.front.last(id).options
-        self.assertEqual([it.id for it in options.options], ["model", "mode"])
+        self.assertEqual([option.id for option in options.options], ["model", "mode"])
         self.ask(ChooseOption(id, "mode", "plan"))
         until(lambda: self.front.last(id).mode == "plan")
-        until(lambda: "help" in [it.name for it in self.front.last(id).commands])
+        until(lambda: "help" in [command.name for command in self.front.last(id).commands])
         self.assertIn("nonsense", self.refused(ChooseOption(id, "mode", "nonsense")))
 
 
@@ -449,17 +455,17 @@ class Lasting(ChatCase):
         id = self.open()
         self.chat.close_chat(id)
         folder = os.path.join(self.root, "state", "conversations")
-        until(lambda: not [it for it in os.listdir(folder) if it.startswith(id)])
+        until(lambda: not [name for name in os.listdir(folder) if name.startswith(id)])
         self.assertEqual(self.ask(ListConversations()).conversations, ())
 
     def test_one_that_an_editor_left_without_a_word_said_is_gone_at_the_next_start(self) -> None:
         id = self.open()
         self.engine.quit()
-        until(lambda: NAME not in [it.name for it in threading.enumerate()])
+        until(lambda: NAME not in [thread.name for thread in threading.enumerate()])
         self.start()
         self.assertEqual(self.ask(ListConversations()).conversations, ())
         folder = os.path.join(self.root, "state", "conversations")
-        self.assertEqual([it for it in os.listdir(folder) if it.startswith(id)], [])
+        self.assertEqual([name for name in os.listdir(folder) if name.startswith(id)], [])
 
     def test_conversations_are_listed_searched_renamed_forked_exported_and_deleted(self) -> None:
         self.model.will_play("about apples", ["Apples are red."])
@@ -468,10 +474,10 @@ class Lasting(ChatCase):
         self.until_state(id, READY)
         self.until_text(id, "red")
         listed = self.ask(ListConversations((self.workspace,)))
-        self.assertEqual([it.id for it in listed.conversations], [id])
+        self.assertEqual([conversation.id for conversation in listed.conversations], [id])
         self.assertEqual(self.ask(ListConversations(("/elsewhere",))).conversations, ())
         found = self.ask(ListConversations(words="are red"))
-        self.assertEqual([it.id for it in found.conversations], [id])
+        self.assertEqual([conversation.id for conversation in found.conversations], [id])
         self.assertIn("red", found.excerpts[id])
         self.ask(Rename(id, "Fruit"))
         until(lambda: self.front.last(id).title == "Fruit")
@@ -482,7 +488,7 @@ class Lasting(ChatCase):
         self.ask(Delete(id))
         self.chat.close_chat(id)
         left = self.ask(ListConversations())
-        self.assertEqual([it.id for it in left.conversations], [copy])
+        self.assertEqual([conversation.id for conversation in left.conversations], [copy])
         self.assertIn("no conversation", self.refused(Delete(id)))
 
     def test_a_turn_goes_on_where_its_chat_was_closed(self) -> None:
@@ -539,7 +545,7 @@ class Lasting(ChatCase):
                 until(partial(getattr, answer, "is_there"))
                 self.assertTrue(answer.result().turn)
                 listed = until(self.at_rest)
-                self.assertIn(id, [it.id for it in listed])
+                self.assertIn(id, [conversation.id for conversation in listed])
 
     def test_a_chat_without_a_word_said_can_be_opened_again_at_once(self) -> None:
         self.model.will_play("hello", ["said"])
@@ -554,7 +560,7 @@ class Lasting(ChatCase):
 
     def at_rest(self) -> Any:
         found = self.ask(ListConversations()).conversations
-        return found if not any(it.is_busy for it in found) else ()
+        return found if not any(conversation.is_busy for conversation in found) else ()
 
 
 class Failing(ChatCase):
@@ -678,7 +684,7 @@ class Ending(ChatCase):
         with unittest.mock.patch.object(chat_service, "LINGER", 0.05):
             id = self.open()
             self.chat.close_chat(id)
-            until(lambda: NAME not in [it.name for it in threading.enumerate()])
+            until(lambda: NAME not in [thread.name for thread in threading.enumerate()])
         self.open()
 
     def test_after_the_stop_every_request_is_answered_with_a_sentence(self) -> None:
@@ -872,7 +878,7 @@ service.ask(Send(service.open_chat(root + "/work space").conversation_id, "hello
 ends = time.monotonic() + 90
 while "Hi there." not in said and time.monotonic() < ends:
     time.sleep(0.01)
-print("Hi there." in said, [it for it in ("aiohttp", "jsonschema") if it in sys.modules])
+print("Hi there." in said, [name for name in ("aiohttp", "jsonschema") if name in sys.modules])
 engine.quit()
 """
 

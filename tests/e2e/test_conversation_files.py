@@ -93,11 +93,11 @@ class Conversations(ApiCase):
         type(self).server = await self.another_server(os.path.dirname(self.server.token_file))
         type(self).agent = self.server.agent
         reply = await self.post(f"/sessions/{id}/turns/{second}/undo")
-        self.assertEqual([it["state"] for it in reply["files"]], ["undone"])
+        self.assertEqual([file["state"] for file in reply["files"]], ["undone"])
         self.assertFalse(os.path.exists(self.path("new.txt")))
         self.model.will_play("after that", [call("mcp_sums_add", a=2)], ["Yes."])
         story = await self.said("after that", id)
-        results = [it["data"]["result"] for it in story if it["type"] == "tool_result"]
+        results = [event["data"]["result"] for event in story if event["type"] == "tool_result"]
         self.assertEqual(results, ['add {"a": 2}'])
         self.assertIn("new.txt", self.asked())
         for path in ("/sessions", f"/sessions/{id}/messages"):
@@ -109,7 +109,7 @@ class Conversations(ApiCase):
 
     async def sees_commands(self, id: str) -> None:
         found = (await self.get(f"/sessions/{id}/commands"))["commands"]
-        allowed = {it["name"]: it["allowed"] for it in found}
+        allowed = {command["name"]: command["allowed"] for command in found}
         self.assertEqual([allowed[name] for name in ("about", "memory show")], [True, True])
         self.assertEqual([allowed[name] for name in ("init", "extensions install")], [False] * 2)
 
@@ -129,14 +129,15 @@ class Conversations(ApiCase):
             await self.upload(id, "a text.pdf", PDF),
         ]
         story = await self.said("look at @note.txt, please", id, attachments=attached)
-        results = [it["data"] for it in story if it["type"] == "tool_result"]
-        self.assertEqual([it["success"] for it in results], [True] * 5, results)
+        results = [event["data"] for event in story if event["type"] == "tool_result"]
+        self.assertEqual([result["success"] for result in results], [True] * 5, results)
         sent = self.asked()
         for wanted in ("what the note says", '"image/png"', '"application/pdf"'):
             self.assertIn(wanted, sent)
         told = (await self.get(f"/sessions/{id}/messages"))["messages"][0]
         self.assertEqual(
-            [it["name"] for it in told["attachments"]], ["a picture.png", "a text.pdf"]
+            [attachment["name"] for attachment in told["attachments"]],
+            ["a picture.png", "a text.pdf"],
         )
         self.assertEqual(told["files"], [self.path("note.txt")])
         return str(told["turnId"])
@@ -144,7 +145,7 @@ class Conversations(ApiCase):
     async def is_undone(self, id: str, turn: str) -> None:
         self.write("mine.txt", "by the user")
         reply = await self.post(f"/sessions/{id}/turns/{turn}/undo")
-        states = {os.path.basename(it["path"]): it["state"] for it in reply["files"]}
+        states = {os.path.basename(each["path"]): each["state"] for each in reply["files"]}
         self.assertEqual(
             states, {"new.txt": "undone", "old.txt": "undone", "mine.txt": "changed_since"}
         )

@@ -460,7 +460,9 @@ class Welcome(unittest.TestCase):
     def test_from_an_empty_home_to_the_first_accepted_edit_by_following_the_page(self) -> None:
         root = os.path.realpath(tempfile.mkdtemp(prefix="e2e-"))
         self.addCleanup(shutil.rmtree, root, True)
-        home, work, temp, data = (os.path.join(root, it) for it in ("home", "work", "tmp", "data"))
+        home, work, temp, data = (
+            os.path.join(root, name) for name in ("home", "work", "tmp", "data")
+        )
         for folder in (home, work, temp, os.path.join(data, "Packages", "User")):
             os.makedirs(folder)
         started = os.path.join(root, "started.json")

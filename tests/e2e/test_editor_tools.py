@@ -39,15 +39,21 @@ class EditorTools(Session):
     def offered(self) -> dict[str, Any]:
         """The tools of the last request to the model, by their names."""
         tools = self.model.last_request()["tools"]
-        return {it["name"]: it for each in tools for it in each["functionDeclarations"]}
+        return {
+            declaration["name"]: declaration
+            for each in tools
+            for declaration in each["functionDeclarations"]
+        }
 
     def answers(self) -> list[str]:
         """What tools answered, as the model's last request has it."""
-        parts = [part for it in self.model.last_request()["contents"] for part in it["parts"]]
+        parts = [
+            part for content in self.model.last_request()["contents"] for part in content["parts"]
+        ]
         told = [
             part["functionResponse"]["response"] for part in parts if "functionResponse" in part
         ]
-        return [str(it["output"]) for it in told]
+        return [str(response["output"]) for response in told]
 
     def test_the_model_is_offered_the_tools_and_a_call_reaches_the_editor(self) -> None:
         path = self.write("a.py", b"one = 1\n")
@@ -58,7 +64,7 @@ class EditorTools(Session):
         cli.wait_for("show", "Allow")
         cli.press(ALLOW)
         cli.wait_for("The end of tools.")
-        self.assertLessEqual({f"mcp_editor_{it.name}" for it in TOOLS}, set(self.offered()))
+        self.assertLessEqual({f"mcp_editor_{tool.name}" for tool in TOOLS}, set(self.offered()))
         (answer,) = self.answers()
         self.assertIn(f'"path": "{path}"', answer)
         self.editor.do("wait_for", "tabs", ["a.py"])
@@ -82,7 +88,7 @@ class EditorTools(Session):
         self.model.will_play("hello", "The end of hello.")
         cli.say("hello")
         cli.wait_for("The end of hello.")
-        self.assertEqual([it for it in self.offered() if it.startswith("mcp_editor")], [])
+        self.assertEqual([name for name in self.offered() if name.startswith("mcp_editor")], [])
         self.assertFalse("editor://none" in self.model.received())
         self.assertNotIn(ISSUES, cli.screen())
         self.editor.do("set_folders", self.folder, elsewhere)

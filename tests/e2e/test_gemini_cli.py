@@ -46,7 +46,7 @@ class Context(session.Shared):
         self.editor.do("open", path)
         self.editor.do("select", path, 6, 12)
         # The real one shows that it knows of the file, and not of the selection.
-        wait_for(lambda: [it.get("selectedText") for it in watcher.context()] == ["second"])
+        wait_for(lambda: [file.get("selectedText") for file in watcher.context()] == ["second"])
         self.cli.wait_for("1 open file")
         self.cli.say("what do I look at")
         prompt = self.model.wait_for_prompt("what do I look at")

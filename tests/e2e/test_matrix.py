@@ -162,8 +162,8 @@ class Cells(ApiCase):
         turn, after = story[0]["data"]["turnId"], self.files()
         changed = {name for name in {*before, *after} if before.get(name) != after.get(name)}
         listed = (await self.get(f"/sessions/{self.session}/turns/{turn}/files"))["files"]
-        self.assertEqual({os.path.basename(it["path"]) for it in listed}, changed, story)
-        self.assertLessEqual({it["state"] for it in listed}, {"as_left"}, story)
+        self.assertEqual({os.path.basename(file["path"]) for file in listed}, changed, story)
+        self.assertLessEqual({file["state"] for file in listed}, {"as_left"}, story)
         for result in data(story, "tool_result"):
             for diff in result["unaskedEdits"]:
                 self.assertEqual(self.read(os.path.basename(diff["path"])), diff["newText"], story)
@@ -191,10 +191,10 @@ class Cells(ApiCase):
         story = await self.talk("plan it", ONCE)
         plans = data(story, "plan")
         for each in plans:
-            self.assertEqual([it["content"] for it in each["entries"]], [STEP])
+            self.assertEqual([entry["content"] for entry in each["entries"]], [STEP])
         usage = data(story, "complete")[0]["usage"]
         counted = (usage["inputTokens"], usage["outputTokens"])
-        one, both = self.row.tokens, tuple(2 * it for it in self.row.tokens)
+        one, both = self.row.tokens, tuple(2 * count for count in self.row.tokens)
         tokens = {one: "tokens of the last request", both: "tokens of the turn"}
         self.assertIn(counted, tokens, story)
         contexts = data(story, "context_usage")
@@ -202,7 +202,7 @@ class Cells(ApiCase):
             "plan" if plans else f"no plan, its tool `{data(story, 'tool_call')[0]['name']}`",
             tokens[counted],
             "context" if contexts else "",
-            "cost" if any(it["cost"] for it in contexts) else "",
+            "cost" if any(context["cost"] for context in contexts) else "",
         )
 
     async def test_a_permission_with_a_diff(self) -> None:
@@ -216,14 +216,14 @@ class Cells(ApiCase):
         diff = asked["diff"]
         self.assertEqual((diff["path"], diff["oldText"]), (self.file, ""))
         self.assertEqual(diff["newText"], "one\n")
-        options = ", ".join(OUTCOMES[it["outcome"]] for it in asked["options"])
+        options = ", ".join(OUTCOMES[option["outcome"]] for option in asked["options"])
         self.assert_seen(f"`{asked['name']}`: {options}")
 
     async def test_allowed(self) -> None:
         self.plan("write it", "Written.", "one\n")
         story = await self.talk("write it", ONCE)
         self.assertEqual((said(story), self.files()), ("Written.", {"file.txt": "one\n"}))
-        self.assertEqual([it["success"] for it in data(story, "tool_result")], [True])
+        self.assertEqual([result["success"] for result in data(story, "tool_result")], [True])
         await self.undo(story, {})
         self.write("file.txt", "one\ntwo\n")
         self.plan_edit("edit it", "Done.", "two", "2")
@@ -264,7 +264,7 @@ class Cells(ApiCase):
             self.assertEqual(self.files(), expected)
             self.assertFalse(os.path.exists(path), path)
             questions = data(story, "tool_confirmation")
-            outcomes = {it["outcome"] for each in questions for it in each["options"]}
+            outcomes = {option["outcome"] for each in questions for option in each["options"]}
             self.assertLessEqual(outcomes, {ONCE, NO, MODIFY}, path)
             asked += [name] if questions else []
         # One that refuses by itself asks nobody.
@@ -276,7 +276,7 @@ class Cells(ApiCase):
         self.plan("write it", "Well.", "one\n")
         story = await self.talk("write it", MODIFY, newContent="mine\n")
         self.assertEqual(self.files(), {"file.txt": "mine\n"})
-        self.assertEqual([it["success"] for it in data(story, "tool_result")], [True])
+        self.assertEqual([result["success"] for result in data(story, "tool_result")], [True])
         is_told = ["mine" in str(self.model.last_request())]
         self.write("file.txt", "one\ntwo\n")
         self.plan_edit("edit it", "Well.", "two", "2")
@@ -305,7 +305,7 @@ class Cells(ApiCase):
             await self.post("/cancel", {"sessionId": self.session})
             rest = await stream.rest()
         self.assertEqual(data(rest, "complete")[0]["reason"], "cancelled")
-        self.assertEqual([it["rejected"] for it in data(rest, "tool_result")], [True])
+        self.assertEqual([result["rejected"] for result in data(rest, "tool_result")], [True])
         self.assertEqual(self.files(), {})
         self.plan("and now", "Here.")
         self.assertEqual(said(await self.talk("and now")), "Here.")
@@ -339,11 +339,11 @@ class Cells(ApiCase):
             file.write(b64decode(DOT))
         self.model.will_play(self.own("look at it"), [self.row.look(path)], ["A dot."])
         story = await self.allow_all("look at it")
-        self.assertEqual([it["success"] for it in data(story, "tool_result")], [True])
+        self.assertEqual([result["success"] for result in data(story, "tool_result")], [True])
         shown = data(story, "resource")
         (call,) = data(story, "tool_call")
-        self.assertEqual([it["callId"] for it in shown], [call["callId"]] * len(shown))
-        kinds = [it["kind"] for it in shown]
+        self.assertEqual([resource["callId"] for resource in shown], [call["callId"]] * len(shown))
+        kinds = [resource["kind"] for resource in shown]
         if kinds == ["image"]:
             path = f"/sessions/{self.session}/attachments/{shown[0]['attachmentId']}"
             async with self.sent("GET", path) as response:
@@ -362,10 +362,10 @@ class Cells(ApiCase):
         self.assertIn("It is done.", said(story))
         self.assertNotIn("It says one.", said(story))
         task, *others = data(story, "tool_call")
-        within = [it["parentCallId"] for it in others if it["parentCallId"]]
+        within = [each["parentCallId"] for each in others if each["parentCallId"]]
         self.assertEqual(within, [task["callId"]] * len(within))
-        results = {it["callId"]: it["success"] for it in data(story, "tool_result")}
-        self.assertLessEqual({it["callId"] for it in others}, {*results})
+        results = {result["callId"]: result["success"] for result in data(story, "tool_result")}
+        self.assertLessEqual({each["callId"] for each in others}, {*results})
         words = "its calls within that of `{}`" if within else "its task as the call `{}`"
         refused = "" if results[task["callId"]] else ", which it refuses"
         self.assert_seen(words.format(task["name"]) + refused)
@@ -429,7 +429,7 @@ class Cells(ApiCase):
             await self.kill()
             rest = await stream.rest()
         self.assertEqual(rest[-1]["data"]["code"], "STREAM_ERROR")
-        self.assertEqual([it["success"] for it in data(rest, "tool_result")], [False])
+        self.assertEqual([result["success"] for result in data(rest, "tool_result")], [False])
         self.assertEqual(self.files(), {})
         self.plan("and now", "Here.")
         self.assertEqual(said(await self.talk("and now")), "Here.")
@@ -469,7 +469,7 @@ class Cells(ApiCase):
             self.assertEqual(told.status, reply.status, told)
         self.assertEqual(self.kept(), kept)
         asked = await self.get(f"/sessions/{self.session}/commands", headers=narrow)
-        allowed = {it["name"] for it in asked["commands"] if it["allowed"]}
+        allowed = {command["name"] for command in asked["commands"] if command["allowed"]}
         self.assertLessEqual(allowed, set(CLIS[self.row.id].harmless_commands))
         await self.ask("DELETE", f"/tokens/{self.row.id}")
 
@@ -489,7 +489,7 @@ class Cells(ApiCase):
         self.plan("greet me", "Hello to you.")
         self.assertEqual(said(await self.talk("greet me")), "Hello to you.")
         allowed = self.row.asks
-        others = {it for it in self.proxy.hosts if not allowed or not it.startswith(allowed)}
+        others = {host for host in self.proxy.hosts if not allowed or not host.startswith(allowed)}
         self.assertEqual(others, set())
 
     async def test_the_key_that_was_configured_last_is_used_and_a_cleared_one_is_nowhere(
@@ -588,7 +588,7 @@ class WithUnaskingMode(Cells):
         self.assertEqual((changed.status, changed["mode"]), (200, mode), changed)
         self.plan("write it", "Written.", "one\n")
         (result,) = data(await self.talk("write it"), "tool_result")
-        told = [(it["path"], it["newText"]) for it in result["unaskedEdits"]]
+        told = [(edit["path"], edit["newText"]) for edit in result["unaskedEdits"]]
         self.assertEqual((told, self.files()), ([(self.file, "one\n")], {"file.txt": "one\n"}))
 
 
@@ -603,7 +603,7 @@ class Plans(WithUnaskingMode):
             leave = call("ExitPlanMode", plan="Write it.", planFilePath=self.file)
             self.model.will_play(self.own(words), [leave], ["Planned."])
             (asked,) = data(await self.talk(words, outcome), "tool_confirmation")
-            self.assertEqual([it["outcome"] for it in asked["options"]], [ONCE, NO], asked)
+            self.assertEqual([option["outcome"] for option in asked["options"]], [ONCE, NO], asked)
             info = await self.get(f"/sessions/{self.session}")
             self.assertEqual(info["mode"], mode)
         self.plan("write it", "Not written.", "one\n")
@@ -611,7 +611,7 @@ class Plans(WithUnaskingMode):
         self.assertEqual((len(data(story, "tool_confirmation")), self.files()), (1, {}))
 
     async def test_a_question_with_choices_is_answered(self) -> None:
-        choices = [{"label": it, "description": f"It is {it}."} for it in ("plum", "cherry")]
+        choices = [{"label": name, "description": f"It is {name}."} for name in ("plum", "cherry")]
         question = {
             "question": "Which fruit?", "header": "Fruit", "multiSelect": False, "options": choices,
         }  # fmt: skip
@@ -621,8 +621,8 @@ class Plans(WithUnaskingMode):
         async with self.stream(self.said_here("ask me")) as stream:
             asked = (await stream.until("elicitation"))["data"]
             field = asked["fields"][0]
-            told = [(it["value"], it["name"]) for it in field["values"]]
-            meant = [(it, f"{it} — It is {it}.") for it in ("plum", "cherry")]
+            told = [(value["value"], value["name"]) for value in field["values"]]
+            meant = [(name, f"{name} — It is {name}.") for name in ("plum", "cherry")]
             self.assertEqual(told, meant)
             answer = {"action": "accept", "content": {field["name"]: "cherry"}}
             body = {"elicitationId": asked["elicitationId"], **answer}

@@ -278,7 +278,7 @@ class WithOwnLogin(AgentCase):
             story = await self.say(f"and now with {login.kind}", ["Here."])
             self.assertIn("Here.", text(story))
             self.assertIn("the word is plum", str(self.model.told()))
-            self.assertIn(REMINDED, [it.description for it in of(Thought, story)])
+            self.assertIn(REMINDED, [thought.description for thought in of(Thought, story)])
 
     async def test_it_remembers_by_itself_after_its_process_has_ended(self) -> None:
         await self.say("the word is plum", ["I see."])
@@ -303,7 +303,7 @@ class WithOwnLogin(AgentCase):
         taken = await own_sessions.take_over(backend, known, self.workspace, session)
         (turn,) = (await taken.past.read_history()).turns
         self.assertEqual(turn.text, "the word is plum")
-        bodies = [it.body for it in turn.events]
+        bodies = [event.body for event in turn.events]
         self.assertEqual(text(bodies), "I see.")
         self.assertEqual(len(of(ToolResult, bodies)), 1)
         story = await self.say("and now", ["Here."], session_id=taken.id)
@@ -471,7 +471,7 @@ class InTab(unittest.TestCase):
         self.root = os.path.realpath(tempfile.mkdtemp(prefix="own login-"))
         self.addCleanup(shutil.rmtree, self.root, True)
         self.folder, self.temp, self.data, home = (
-            os.path.join(self.root, it) for it in ("work", "tmp", "data", "home")
+            os.path.join(self.root, name) for name in ("work", "tmp", "data", "home")
         )
         for folder in (self.folder, self.temp, self.data, home):
             os.mkdir(folder)
@@ -491,7 +491,7 @@ class InTab(unittest.TestCase):
     def until_shown(self, *words: str) -> str:
         def found() -> str:
             text = str(self.editor.do("chat") or "")
-            return text if all(it in text for it in words) else ""
+            return text if all(word in text for word in words) else ""
 
         return str(until(found))
 

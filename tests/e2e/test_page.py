@@ -993,7 +993,7 @@ class Phone(PageTable):
 
     @word("the mode is default again")
     async def default_again(self) -> None:
-        async with self.tab.expect_response(lambda it: it.request.method == "PATCH"):
+        async with self.tab.expect_response(lambda response: response.request.method == "PATCH"):
             await self.tab.select_option("#mode", "default")
 
     @word("a tap falls beside it")
@@ -1062,7 +1062,9 @@ class Elsewhere(PageTable):
     @word("it is hidden from sight")
     async def is_hidden(self) -> None:
         # The page ends its stream itself, and can hear of nothing from then on.
-        ended = self.tab.expect_event("requestfailed", lambda it: it.url.endswith("/events"))
+        ended = self.tab.expect_event(
+            "requestfailed", lambda request: request.url.endswith("/events")
+        )
         async with ended:
             await self.tab.evaluate(HIDE, True)
 
@@ -1318,7 +1320,9 @@ class Agents(PageTable):
 
     @word("the other is chosen")
     async def is_chosen(self) -> None:
-        async with self.tab.expect_request(lambda it: it.url.endswith("/auth/status?agent=qwen")):
+        async with self.tab.expect_request(
+            lambda request: request.url.endswith("/auth/status?agent=qwen")
+        ):
             await self.tab.select_option("#agent", "qwen")
 
 

@@ -90,7 +90,9 @@ class Queued(ApiCase):
             self.gate.set()
             await self.until_said("first", "second", "third")
         self.assertEqual(self.sent_to_model(), ["first", "second", "third"])
-        told = [[it["text"] for it in each["messages"]] for each in data(self.heard, "queue")]
+        told = [
+            [message["text"] for message in each["messages"]] for each in data(self.heard, "queue")
+        ]
         self.assertEqual(told, [["second"], ["second", "third"], ["third"], []])
 
     async def test_it_can_be_changed_moved_and_taken_back(self) -> None:
@@ -99,7 +101,9 @@ class Queued(ApiCase):
             await self.ask("PATCH", self.base + "queue/" + three, {"position": 0})
             await self.ask("DELETE", self.base + "queue/" + one)
             changed = await self.ask("PATCH", self.base + "queue/" + two, {"message": "second"})
-            self.assertEqual([it["text"] for it in changed["messages"]], ["fourth", "second"])
+            self.assertEqual(
+                [message["text"] for message in changed["messages"]], ["fourth", "second"]
+            )
             self.gate.set()
             await self.until_said("first", "fourth", "second")
         self.assertEqual(self.sent_to_model(), ["first", "fourth", "second"])
@@ -144,7 +148,9 @@ class Queued(ApiCase):
                     self.gate.set()
                     await stream.rest()
                     told = await self.held()
-                    self.assertEqual([it["text"] for it in told["messages"]], ["second", "third"])
+                    self.assertEqual(
+                        [message["text"] for message in told["messages"]], ["second", "third"]
+                    )
                     await self.post(self.base + f"queue/{one}/now")
                     await self.until_said("first", "second", "third")
 
@@ -183,7 +189,9 @@ class Queued(ApiCase):
             self.assertIn("there.txt", told["problem"])
             self.assertEqual(await self.waiting(), ["second", "third"])
             await self.ask("DELETE", self.base + "queue/" + one)
-            (two,) = [it["queueId"] for it in (await self.get(self.base + "queue"))["messages"]]
+            (two,) = [
+                message["queueId"] for message in (await self.get(self.base + "queue"))["messages"]
+            ]
             reply = await self.post(self.base + f"queue/{two}/now")
             self.assertEqual((reply["isHeld"], reply["problem"]), (False, ""))
             await self.until_said("first", "third")
@@ -235,12 +243,14 @@ class Killed(WithModel):
 
     def waiting(self, path: str) -> tuple[list[str], bool]:
         told = self.ask("GET", path + "/queue")
-        return [it["text"] for it in told["messages"]], told["isHeld"]
+        return [message["text"] for message in told["messages"]], told["isHeld"]
 
     def said(self, path: str) -> list[tuple[str, str]]:
         """The messages, and how their turns ended."""
         turns = self.ask("GET", path + "/messages")["messages"]
-        return [(it["text"], it["events"][-1]["type"] if it["events"] else "") for it in turns]
+        return [
+            (turn["text"], turn["events"][-1]["type"] if turn["events"] else "") for turn in turns
+        ]
 
     def test_what_waited_is_there_again_and_is_sent_once_when_somebody_says_so(self) -> None:
         server = self.serve_model()
@@ -257,7 +267,9 @@ class Killed(WithModel):
         self.assertEqual(self.said(path), [("first", "error")])
         first = self.ask("GET", path + "/queue")["messages"][0]["queueId"]
         self.ask("POST", f"{path}/queue/{first}/now")
-        wait_for(lambda: [it for _text, it in self.said(path)[1:]] == ["complete", "complete"])
+        wait_for(
+            lambda: [ending for _text, ending in self.said(path)[1:]] == ["complete", "complete"]
+        )
         self.assertEqual(self.waiting(path), ([], False))
         # Gemini CLI puts what was not answered before the next message.
         newest = (text.rpartition("\n")[2] for text in self.model.prompts())

@@ -72,7 +72,7 @@ class Replicas(WithModel):
     def said_to_model(self, words: str) -> str:
         """All that the model heard when it was asked to answer these words."""
         for body in reversed(self.model.main_turns()):
-            texts = [it.get("text", "") for each in body["contents"] for it in each["parts"]]
+            texts = [part.get("text", "") for each in body["contents"] for part in each["parts"]]
             if words in texts[-1]:
                 return "\n".join(texts)
         raise AssertionError(f"the model was not asked for {words}")
@@ -92,7 +92,7 @@ class BesideEachOther(Replicas):
             reply = self.say(port, f"question {number}", id)
             self.assertEqual((reply["http"], reply["response"]), (200, f"answer {number}"))
             said = self.said_to_model(f"question {number}")
-            for known in ("my name is Ada", *(f"answer {it}" for it in range(number))):
+            for known in ("my name is Ada", *(f"answer {each}" for each in range(number))):
                 self.assertEqual(said.count(known), 1, said)
         for port in (first, second):
             told = self.at(port, "GET", f"/sessions/{id}/messages")
@@ -180,7 +180,9 @@ class BehindNginx(Replicas):
         servers = self.begin()
         with ThreadPoolExecutor(6) as pool:
             replies = list(
-                pool.map(lambda it: self.say(self.proxy, f"note {it}."), range(CONVERSATIONS))
+                pool.map(
+                    lambda number: self.say(self.proxy, f"note {number}."), range(CONVERSATIONS)
+                )
             )
             self.assertEqual([reply for reply in replies if reply["http"] != 200], [])
             ids = [reply["sessionId"] for reply in replies]
@@ -188,12 +190,12 @@ class BehindNginx(Replicas):
             for number in busy:
                 self.addCleanup(gates[number].set)
                 self.model.will_play(f"slow {number}.", ["half ", gates[number], "whole"])
-            slow = [pool.submit(self.broken_off, f"slow {it}.", ids[it]) for it in busy]
+            slow = [pool.submit(self.broken_off, f"slow {number}.", ids[number]) for number in busy]
             for gate in gates:
                 self.assertTrue(gate.reached.wait(PATIENCE))
             counts = [len(self.busy_at(server)) for server in servers]
             # All of them have conversations, and one with a turn is to die.
-            victim = max(servers, key=lambda it: counts[servers.index(it)])
+            victim = max(servers, key=lambda server: counts[servers.index(server)])
             victim.process.send_signal(signal.SIGKILL)
             victim.process.wait()
             for gate in gates:
@@ -201,7 +203,9 @@ class BehindNginx(Replicas):
             statuses = [each.result(PATIENCE) for each in slow]
             self.assertEqual(statuses.count(200), IN_A_TURN - max(counts))
             # Straight after, through the same address.
-            after = list(pool.map(lambda it: self.go_on(it, ids[it]), range(CONVERSATIONS)))
+            after = list(
+                pool.map(lambda number: self.go_on(number, ids[number]), range(CONVERSATIONS))
+            )
         self.assertEqual([reply for reply in after if reply["http"] != 200], [])
         for number in range(CONVERSATIONS):
             said = self.said_to_model(f"again {number}.")
@@ -220,7 +224,7 @@ class BehindNginx(Replicas):
     def busy_at(self, server: Server) -> list[str]:
         """The conversations in a turn there."""
         told = self.at(server.port, "GET", "/sessions")["sessions"]
-        return [it["sessionId"] for it in told if it["isBusy"]]
+        return [session["sessionId"] for session in told if session["isBusy"]]
 
     def go_on(self, number: int, id: str) -> Any:
         return self.say(self.proxy, f"again {number}.", id)
@@ -251,7 +255,7 @@ class BehindNginx(Replicas):
         with ThreadPoolExecutor(1) as pool:
             turn = pool.submit(self.say, self.proxy, "slowly")
             self.assertTrue(gate.reached.wait(PATIENCE))
-            (id,) = (it for each in servers for it in self.busy_at(each))
+            (id,) = (busy for each in servers for busy in self.busy_at(each))
             body, headers = {"sessionId": id}, {"Session-Id": id}
             told = self.at(self.proxy, "POST", "/cancel", body, headers)
             self.assertEqual((told["http"], told["cancelled"]), (200, 1))

@@ -199,11 +199,11 @@ class TwoUsers(unittest.TestCase):
 
     def assert_told_nothing(self) -> None:
         """Of what the hooks had to say. The CLI's own connection is another matter."""
-        told = [it for it in self.received()[1:] if it[1] != "/mcp"]
+        told = [request for request in self.received()[1:] if request[1] != "/mcp"]
         self.assertNotIn(SECRET, json.dumps(self.received()))
         self.assertNotIn("touch meant", json.dumps(self.received()))
-        self.assertEqual([it for it in told if it[0] != "GET"], [])
-        self.assertEqual([it for it in told if "authorization" in it[2].lower()], [])
+        self.assertEqual([request for request in told if request[0] != "GET"], [])
+        self.assertEqual([request for request in told if "authorization" in request[2].lower()], [])
 
     def test_who_takes_the_port_of_a_killed_editor_hears_no_hook_and_allows_nothing(self) -> None:
         port = self.killed_editor()
@@ -212,7 +212,7 @@ class TwoUsers(unittest.TestCase):
         self.turn()
         self.assert_told_nothing()
         # The hooks were there, and asked who listens.
-        self.assertIn(["GET", "/extension"], [it[:2] for it in self.received()[1:]])
+        self.assertIn(["GET", "/extension"], [request[:2] for request in self.received()[1:]])
         process, other = self.editor()
         self.assertEqual(glob.glob(os.path.join(self.place, f"*{port}.*")), [])
         self.assertNotEqual(glob.glob(os.path.join(self.place, f"*{other}.*")), [])
@@ -234,8 +234,8 @@ class TwoUsers(unittest.TestCase):
         self.stranger(port)
         self.stranger(other, key)
         self.turn()
-        told = [it for it in self.received() if it != READY]
-        self.assertEqual([it for it in told if it[1] != "/mcp"], [])
+        told = [request for request in self.received() if request != READY]
+        self.assertEqual([request for request in told if request[1] != "/mcp"], [])
 
     def give_place(self) -> None:
         """The stranger has made it, and in a temp folder also what is above it."""

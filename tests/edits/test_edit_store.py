@@ -47,17 +47,17 @@ class Saved(unittest.TestCase):
 
     def known(self) -> list[Edit]:
         """What comes back, with the rules of the window as it is now."""
-        return [replace(it, rules=RULES) for it in edit_store.load_edits(self.folder)]
+        return [replace(each, rules=RULES) for each in edit_store.load_edits(self.folder)]
 
     def names(self) -> list[str]:
         """Of the files whose edits come back and can be undone, in the order of these."""
         found = edit_store.load_edits(self.folder)
-        return [os.path.basename(it.path) for it in found if not it.problem]
+        return [os.path.basename(each.path) for each in found if not each.problem]
 
     def problems(self) -> dict[str, str]:
         """Why the other edits that come back cannot be undone, by the names of their files."""
         found = edit_store.load_edits(self.folder)
-        return {os.path.basename(it.path): it.problem for it in found if it.problem}
+        return {os.path.basename(each.path): each.problem for each in found if each.problem}
 
     def texts(self) -> set[bytes]:
         """All that is in the folders, but for the lists."""
@@ -96,7 +96,7 @@ class Saved(unittest.TestCase):
         self.save(*edits[:-1])
         self.save(*edits)
         self.assertEqual(self.names(), [str(at) for at in range(2, count + 2)])
-        self.assertEqual(set(self.problems().items()), {(it, NOT_KEPT) for it in "01"})
+        self.assertEqual(set(self.problems().items()), {(name, NOT_KEPT) for name in "01"})
         self.assertLessEqual(sum(map(len, self.texts())), edit_store.MAX_ALL_SAVED)
 
     def test_one_that_made_way_is_saved_again_once_there_is_room(self) -> None:
@@ -125,8 +125,8 @@ class Saved(unittest.TestCase):
                     time.time() - 50,
                 )
                 others = [
-                    edit(f"{it}", b"", f"{it}{text[1:]}", **of(many), at=now + it)
-                    for it in range(count + 1)
+                    edit(f"{number}", b"", f"{number}{text[1:]}", **of(many), at=now + number)
+                    for number in range(count + 1)
                 ]
                 self.save(one, *others)
                 self.assertIn("one", self.names())
@@ -150,21 +150,23 @@ class Saved(unittest.TestCase):
         details.update(turn="turn", prompt="do", is_seen=False)
         UndoStore(self.folder, 100, 1000).add_edit(old.id, old.path, b"old\r\n", b"new\n", details)
         self.save(*self.known())
-        self.assertEqual([it.prompt for it in edit_store.load_edits(self.folder)], ["do"])
+        self.assertEqual([each.prompt for each in edit_store.load_edits(self.folder)], ["do"])
         self.assertEqual(UndoStore(self.folder, 100, 1000).edits(), [])
 
     def test_what_cannot_be_undone_or_is_too_large_is_listed_only_and_the_latter_is_told(
         self,
     ) -> None:
         unknown, most = Original("", exists=True, note="?"), "x" * edit_store.MAX_SAVED
-        for name, it, problem in (
+        for name, given, problem in (
             ("unknown", replace(edit("unknown"), before=unknown), ""),
             ("in part", replace(edit("in part"), after=None), ""),
             ("old", edit("old", most.encode() + b"x"), edit_store.TOO_LARGE_TO_SAVE),
             ("new", edit("new", b"", most[1:] + "\u00e9"), edit_store.TOO_LARGE_TO_SAVE),
         ):
             with self.subTest(name):
-                told = edit_store.save_edits(self.folder, (edit("fits", most.encode(), most), it))
+                told = edit_store.save_edits(
+                    self.folder, (edit("fits", most.encode(), most), given)
+                )
                 self.assertEqual(told, problem.format(name))
                 self.assertEqual(self.names(), ["fits"])
                 self.assertEqual(set(self.problems()), {name})
@@ -178,7 +180,7 @@ class Saved(unittest.TestCase):
         found = edit_store.load_edits(self.folder)
         self.assertEqual(len(found), 2)
         rules = Sharing(exclude=("a.py", "b.txt"))
-        self.save(*(replace(it, rules=rules) for it in found))
+        self.save(*(replace(each, rules=rules) for each in found))
         self.assertEqual(self.texts(), set())
 
     def test_of_a_disk_that_does_not_answer_nothing_new_is_saved_and_that_is_told(self) -> None:
@@ -234,8 +236,8 @@ class Saved(unittest.TestCase):
         with mock.patch.object(UndoStore, "text", refuse):
             with self.assertLogs("GeminiCompanion", "WARNING"):
                 found = self.known()
-            self.assertEqual([it.problem for it in found], [edit_store.UNREAD, ""])
-            self.save(*(replace(it, state=EditState.KEPT) for it in found))
+            self.assertEqual([each.problem for each in found], [edit_store.UNREAD, ""])
+            self.save(*(replace(each, state=EditState.KEPT) for each in found))
         self.assertEqual(self.names(), ["one", "other"])
 
     def test_where_the_list_cannot_be_read_now_that_is_no_empty_list(self) -> None:
@@ -249,7 +251,10 @@ class Saved(unittest.TestCase):
     def test_one_that_is_a_week_old_or_of_a_moment_that_cannot_be_is_not_saved(self) -> None:
         week, now = MAX_AGE * 24 * 60 * 60, time.time()
         never = map(float, ("1e18", "-1e18", "inf", "-inf", "nan"))
-        self.save(*(edit(at=it) for it in (now - week - 60, *never)), edit("b", at=now - week + 60))
+        self.save(
+            *(edit(at=moment) for moment in (now - week - 60, *never)),
+            edit("b", at=now - week + 60),
+        )
         self.assertEqual(self.names(), ["b"])
 
     def test_of_which_a_text_is_lost_it_is_only_listed(self) -> None:
@@ -292,10 +297,12 @@ class Saved(unittest.TestCase):
         self.save(edit())
         (found,) = edit_store.load_edits(self.folder)
         folders = [("/shop",), ("/",), ("/other", "/shop"), ("/other",), ()]
-        self.assertEqual([found.is_of(1, it) for it in folders], [True, True, True, False, False])
-        self.assertEqual([edit().is_of(it, ()) for it in (7, 1)], [True, False])
+        self.assertEqual(
+            [found.is_of(1, folder) for folder in folders], [True, True, True, False, False]
+        )
+        self.assertEqual([edit().is_of(window_id, ()) for window_id in (7, 1)], [True, False])
 
     def test_one_of_a_window_that_was_closed_is_of_the_windows_that_may_be_its_own(self) -> None:
         folders = [("/shop",), ("/other",)]
-        self.assertEqual([edit().is_of(8, it, {0, 7}) for it in folders], [True, False])
-        self.assertEqual([edit().is_of(8, it, {0}) for it in folders], [False, False])
+        self.assertEqual([edit().is_of(8, folder, {0, 7}) for folder in folders], [True, False])
+        self.assertEqual([edit().is_of(8, folder, {0}) for folder in folders], [False, False])

@@ -28,7 +28,7 @@ class Ledger(unittest.TestCase):
         self.windows: dict[int, tuple[str, ...]] = {1: (), 2: ()}
         self.ledger = EditLedger(
             lambda: self.windows,
-            lambda id: [it for it in self.waiting if it.window_id == id],
+            lambda id: [each for each in self.waiting if each.window_id == id],
         )
 
     def add(self, *edits: Edit) -> None:
@@ -40,7 +40,7 @@ class Ledger(unittest.TestCase):
         self.add(edit("away", "mine\n"), written("unasked", "t"), edit("accepted"))
         self.ledger.set_unwritten({1: [("away", "mine\n", True)]})
         found = [
-            [it.path for it in edits]
+            [each.path for each in edits]
             for edits in (
                 self.ledger.asked_edits(),
                 self.ledger.unasked_edits(1),
@@ -54,32 +54,32 @@ class Ledger(unittest.TestCase):
 
     def test_what_waits_is_that_of_all_windows_in_their_order(self) -> None:
         self.waiting = [edit("b", window_id=2), edit("a"), edit("c", window_id=2)]
-        self.assertEqual([it.path for it in self.ledger.asked_edits()], ["a", "b", "c"])
+        self.assertEqual([each.path for each in self.ledger.asked_edits()], ["a", "b", "c"])
 
     def test_of_unasked_edits_the_newest_turn_comes_first(self) -> None:
         self.add(written("a", "one"), written("b", "two"), written("c", "one"))
         self.add(edit("accepted"), written("other", "three", window_id=2))
-        self.assertEqual([it.path for it in self.ledger.unasked_edits(1)], ["b", "a", "c"])
+        self.assertEqual([each.path for each in self.ledger.unasked_edits(1)], ["b", "a", "c"])
 
     def test_an_unasked_edit_that_was_looked_at_stays_listed_and_is_not_counted(self) -> None:
         made = written("a", "t")
         self.add(made)
         self.ledger.replace(made, replace(made, state=EditState.KEPT))
-        self.assertEqual([it.state for it in self.ledger.unasked_edits(1)], [EditState.KEPT])
+        self.assertEqual([each.state for each in self.ledger.unasked_edits(1)], [EditState.KEPT])
         self.assertEqual((self.ledger.counts(1).written, self.ledger.accepted_edits(1)), (0, []))
 
     def test_accepted_edits_are_listed_with_the_newest_first(self) -> None:
         self.add(edit("a"), edit("b"))
-        self.assertEqual([it.path for it in self.ledger.accepted_edits(1)], ["b", "a"])
+        self.assertEqual([each.path for each in self.ledger.accepted_edits(1)], ["b", "a"])
 
     def test_of_two_accepted_edits_that_are_alike_the_newer_one_is_not_in_its_file(self) -> None:
         self.add(edit("a", id="old"), edit("a", id="new"), edit("a", "another\n", id="other"))
         self.ledger.set_unwritten({1: [("a", "new\n", True)]})
         self.assertEqual(
-            [(it.id, it.state) for it in self.ledger.unwritten_edits(1)],
+            [(each.id, each.state) for each in self.ledger.unwritten_edits(1)],
             [("new", EditState.UNWRITTEN)],
         )
-        self.assertEqual([it.id for it in self.ledger.accepted_edits(1)], ["other", "old"])
+        self.assertEqual([each.id for each in self.ledger.accepted_edits(1)], ["other", "old"])
 
     def test_a_text_that_is_not_in_its_file_is_listed_though_its_edit_is_forgotten(self) -> None:
         self.ledger.set_unwritten({1: [("a", "mine\n", True)]})
@@ -99,8 +99,8 @@ class Ledger(unittest.TestCase):
         for is_missing, expected in ((False, ["old"]), (True, [])):
             with self.subTest(is_missing):
                 self.ledger.set_unwritten({1: [("a", "new\n", is_missing)]})
-                self.assertEqual([it.id for it in self.ledger.accepted_edits(1)], expected)
-                self.assertEqual([it.id for it in self.ledger.unwritten_edits(1)], ["old"])
+                self.assertEqual([each.id for each in self.ledger.accepted_edits(1)], expected)
+                self.assertEqual([each.id for each in self.ledger.unwritten_edits(1)], ["old"])
 
     def test_a_text_whose_file_has_changed_since_is_listed_and_not_counted(self) -> None:
         self.ledger.set_unwritten({1: [("a", "mine\n", False)]})
@@ -110,14 +110,14 @@ class Ledger(unittest.TestCase):
     def test_what_is_told_of_one_window_leaves_the_others_as_they_were(self) -> None:
         self.ledger.set_unwritten({1: [("a", "", True)], 2: [("b", "", True)]})
         self.ledger.set_unwritten({1: []})
-        found = [[it.path for it in self.ledger.unwritten_edits(id)] for id in (1, 2)]
+        found = [[each.path for each in self.ledger.unwritten_edits(id)] for id in (1, 2)]
         self.assertEqual(found, [[], ["b"]])
 
     def test_an_edit_of_a_turn_is_found_and_replaced_as_one_that_is_kept_is(self) -> None:
         shown, kept = written("a", "chat/1/t"), written("b", "t")
         self.ledger.turns.show([shown])
         self.add(kept)
-        self.assertEqual([it.path for it in self.ledger.of_window(1)], ["b", "a"])
+        self.assertEqual([each.path for each in self.ledger.of_window(1)], ["b", "a"])
         for made in (shown, kept):
             self.assertIs(self.ledger.find(made.id), made)
             self.ledger.replace(made, None)
@@ -126,7 +126,7 @@ class Ledger(unittest.TestCase):
 
     def test_the_texts_of_a_window_that_is_closed_are_not_held(self) -> None:
         self.ledger.set_unwritten({2: [("b", "new\n", True)]})
-        self.assertEqual([it.path for it in self.ledger.unwritten_edits(2)], ["b"])
+        self.assertEqual([each.path for each in self.ledger.unwritten_edits(2)], ["b"])
         del self.windows[2]
         self.ledger.set_unwritten({})
         self.windows[2] = ()

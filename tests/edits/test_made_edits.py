@@ -40,11 +40,11 @@ class Kept(unittest.TestCase):
             self.made.add(made)
 
     def paths(self) -> list[str]:
-        return [it.path for it in self.made.all]
+        return [each.path for each in self.made.all]
 
     def lost(self) -> dict[str, str]:
         """Why edits cannot be undone, by their paths."""
-        return {it.path: it.problem for it in self.made.all if it.problem}
+        return {each.path: each.problem for each in self.made.all if each.problem}
 
     def test_each_window_has_its_last_thousand(self) -> None:
         self.limit(MAX_KNOWN=10)
@@ -54,9 +54,11 @@ class Kept(unittest.TestCase):
     def test_a_window_that_is_opened_again_has_the_edits_of_the_one_that_was_closed(self) -> None:
         self.add(edit(9, "closed", folders=("/shop",)), edit(9, "/shop/in"), edit(9, "/other"))
         self.add(edit(1, "open"), edit(2, "another"))
-        self.assertEqual([it.path for it in self.made.of_window(1)], ["closed", "/shop/in", "open"])
+        self.assertEqual(
+            [each.path for each in self.made.of_window(1)], ["closed", "/shop/in", "open"]
+        )
         self.windows[9] = ("/shop",)
-        self.assertEqual([it.path for it in self.made.of_window(1)], ["open"])
+        self.assertEqual([each.path for each in self.made.of_window(1)], ["open"])
 
     def test_an_edit_that_is_made_again_is_where_it_was(self) -> None:
         edits = [edit(1, name, at=float(at)) for at, name in enumerate("abc")]
@@ -124,4 +126,6 @@ class Kept(unittest.TestCase):
     def test_there_is_nothing_to_look_at_in_one_whose_texts_are_not_kept(self) -> None:
         self.limit(MAX_UNASKED=1)
         self.add(written(edit(1, "a")), written(edit(1, "b")))
-        self.assertEqual([it.state for it in self.made.all], [EditState.KEPT, EditState.WRITTEN])
+        self.assertEqual(
+            [each.state for each in self.made.all], [EditState.KEPT, EditState.WRITTEN]
+        )

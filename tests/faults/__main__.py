@@ -36,7 +36,7 @@ FIRST = ("test_workspace.py", "test_outliving.py", "test_conversations.py")
 
 
 def main(wanted: list[str]) -> int:
-    faults = [it for it in FAULTS if all(word in it.name + it.file for word in wanted)]
+    faults = [fault for fault in FAULTS if all(word in fault.name + fault.file for word in wanted)]
     survivors = []
     with tempfile.TemporaryDirectory(prefix="faults-") as folder:
         copy = os.path.join(folder, "GeminiCompanion")
@@ -51,7 +51,7 @@ def main(wanted: list[str]) -> int:
     for fault in survivors:
         print(f"survived: {fault.name} ({fault.equal or fault.file})")
     print(f"{len(faults) - len(survivors)} of {len(faults)} were noticed.")
-    return int(any(not it.equal for it in survivors))
+    return int(any(not survivor.equal for survivor in survivors))
 
 
 def _copy(folder: str) -> None:
@@ -95,7 +95,9 @@ def _first_failure(copy: str, fault: Fault) -> str:
     rest += [f"--ignore={os.path.join(folder, name)}" for name in RANDOM]
     for tests in (own, first, rest):
         found = [
-            it for it in tests if it.startswith("--") or os.path.exists(os.path.join(copy, it))
+            test
+            for test in tests
+            if test.startswith("--") or os.path.exists(os.path.join(copy, test))
         ]
         failed = _run(copy, found) if found else ""
         if failed:

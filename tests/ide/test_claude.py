@@ -724,7 +724,9 @@ class Homes(ClaudeCase):
 
         def questions() -> list[Any]:
             cli.answer(cli.begin("ping"))
-            asked = [it["id"] for it in cli._waiting if it.get("method") == "roots/list"]
+            asked = [
+                request["id"] for request in cli._waiting if request.get("method") == "roots/list"
+            ]
             cli._waiting.clear()
             return asked
 

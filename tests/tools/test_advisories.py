@@ -15,7 +15,7 @@ ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 
 class Advisories(unittest.TestCase):
     def known(self, host: str) -> set[str]:
-        return {it.identifier for hits in advisories.concerning(host).values() for it in hits}
+        return {hit.identifier for hits in advisories.concerning(host).values() for hit in hits}
 
     def test_nothing_is_known_against_what_newer_hosts_run_on(self) -> None:
         self.assertEqual(self.known("3.13"), set())
@@ -32,9 +32,9 @@ class Advisories(unittest.TestCase):
     def test_the_table_names_each_once_and_only_carried_libraries(self) -> None:
         day, rows = advisories.read()
         self.assertRegex(day, r"^\d{4}-\d\d-\d\d$")
-        self.assertEqual(len({it.identifier for it in rows}), len(rows))
-        names = {it.name for it in closure.TABLE if it.modules}
-        self.assertLessEqual({it.library for it in rows}, names)
+        self.assertEqual(len({row.identifier for row in rows}), len(rows))
+        names = {library.name for library in closure.TABLE if library.modules}
+        self.assertLessEqual({row.library for row in rows}, names)
 
     def test_versions_are_compared_by_their_numbers(self) -> None:
         self.assertLess(advisories._numbers("3.9.1"), advisories._numbers("3.10"))

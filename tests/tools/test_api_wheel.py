@@ -34,8 +34,8 @@ class Wheel(unittest.TestCase):
             for path in package.exported()
             if path.startswith(("companion/base/", "companion/agent/", "companion/api/"))
         }
-        found = {it for it in self.files if it.startswith("gemini_cli_api/")}
-        apart = {it for it in found if "/documents/" in it} | {"gemini_cli_api/__init__.py"}
+        found = {file for file in self.files if file.startswith("gemini_cli_api/")}
+        apart = {file for file in found if "/documents/" in file} | {"gemini_cli_api/__init__.py"}
         self.assertEqual(found - apart, wanted)
         self.assertIn("gemini_cli_api/api/page/vendor/marked.LICENSE.txt", found)
 
@@ -52,7 +52,7 @@ class Wheel(unittest.TestCase):
         )
 
     def test_it_wants_the_libraries_that_its_rooms_import(self) -> None:
-        names = {it.partition(">=")[0] for it in api_wheel.libraries()}
+        names = {library.partition(">=")[0] for library in api_wheel.libraries()}
         self.assertEqual(names, {"aiohttp", "jsonschema", "prometheus_client"})
 
     @unittest.skipUnless(WITH_REGISTRIES, "the libraries come from a registry")

@@ -39,10 +39,12 @@ NAMES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "wheel_names.tx
 # The tags of wheels that run on a platform, the best first, as pip is told of it.
 TAGS = {
     "windows-x64": ["win_amd64"],
-    "osx-x64": [tag for it in ((10, 9), (10, 13), (11, 0)) for tag in mac_platforms(it, "x86_64")],
+    "osx-x64": [
+        tag for version in ((10, 9), (10, 13), (11, 0)) for tag in mac_platforms(version, "x86_64")
+    ],
     "osx-arm64": [*mac_platforms((11, 0), "arm64")],
-    "linux-x64": [f"manylinux{it}_x86_64" for it in ("1", "2014", "_2_17", "_2_28")],
-    "linux-arm64": [f"manylinux{it}_aarch64" for it in ("1", "2014", "_2_17", "_2_28")],
+    "linux-x64": [f"manylinux{version}_x86_64" for version in ("1", "2014", "_2_17", "_2_28")],
+    "linux-arm64": [f"manylinux{version}_aarch64" for version in ("1", "2014", "_2_17", "_2_28")],
 }
 # Builds of Sublime Text, and the Python of their newest plugin host.
 BUILDS = {4107: "3.8", 4200: "3.8", 4201: "3.13", 4215: "3.14"}
@@ -55,7 +57,10 @@ def pinned(host: str) -> set[str]:
     """What requirements/runtime.txt wants on that Python, as "name==version"."""
     with open(os.path.join(ROOT, "requirements", "runtime.txt"), encoding="utf-8") as file:
         lines = [line.strip() for line in file if line.strip() and line[0] != "#"]
-    return {it.name + str(it.specifier) for it in counting(lines, python_version=host)}
+    return {
+        requirement.name + str(requirement.specifier)
+        for requirement in counting(lines, python_version=host)
+    }
 
 
 def counting(lines: Iterable[str], **environment: str) -> Iterator[Requirement]:
@@ -68,8 +73,12 @@ def counting(lines: Iterable[str], **environment: str) -> Iterator[Requirement]:
 def needs(name: str, *pythons: str) -> set[str]:
     """The names of what an installed library needs on any of these Pythons, normalised."""
     lines = importlib.metadata.requires(name) or []
-    found = [it for each in pythons for it in counting(lines, python_version=each, extra="")]
-    return {str(canonicalize_name(it.name)) for it in found}
+    found = [
+        requirement
+        for each in pythons
+        for requirement in counting(lines, python_version=each, extra="")
+    ]
+    return {str(canonicalize_name(requirement.name)) for requirement in found}
 
 
 def real_names() -> list[str]:
@@ -92,12 +101,12 @@ def fitting(name: str, version: str, host: str, platform: str) -> tuple[str, ...
     tag, platforms = "cp" + host.replace(".", ""), TAGS[platform]
     tags = [*cpython_tags(python, platforms=platforms)]
     tags += compatible_tags(python, interpreter=tag, platforms=platforms)
-    order = {it: number for number, it in reversed([*enumerate(tags)])}
+    order = {wheel_tag: number for number, wheel_tag in reversed([*enumerate(tags)])}
     found = []
     for file in real_names():
         of, number, _build, its = parse_wheel_filename(file)
         if (of, str(number)) == (canonicalize_name(name), version) and its & set(order):
-            found.append((min(order[it] for it in its if it in order), file))
+            found.append((min(order[wheel_tag] for wheel_tag in its if wheel_tag in order), file))
     return tuple(file for _, file in sorted(found))
 
 
@@ -152,8 +161,10 @@ class Closed(unittest.TestCase):
     def setUp(self) -> None:
         host = "3.8" if sys.version_info < (3, 9) else closure.HOSTS[-1]
         self.host = host
-        self.table = [it for it in closure.TABLE if closure.version_for(it, host)]
-        if {f"{it.name}=={self.version(it)}" for it in self.table} != set(closure.wanted(host)):
+        self.table = [library for library in closure.TABLE if closure.version_for(library, host)]
+        if {f"{library.name}=={self.version(library)}" for library in self.table} != set(
+            closure.wanted(host)
+        ):
             self.skipTest(f"Python {THIS} is no plugin host and has other versions")
 
     def version(self, library: closure.Library) -> str:
@@ -209,14 +220,16 @@ class RealNames(unittest.TestCase):
             told = libraries._platforms(machine)
             with self.subTest(name):
                 # What pip adds for macOS, it adds behind each.
-                self.assertEqual([it for it in dict.fromkeys(TAGS[name]) if it in told], told)
+                self.assertEqual([tag for tag in dict.fromkeys(TAGS[name]) if tag in told], told)
 
     def test_pip_chooses_by_these_rules(self) -> None:
         """The real pip, among made-up wheels of these names: the two hosts at the ends."""
         versions = {"frozenlist": "1.5.0", "yarl": "1.15.2"}
         with tempfile.TemporaryDirectory() as folder:
             for file in real_names():
-                if file.startswith(tuple(f"{it}-{number}-" for it, number in versions.items())):
+                if file.startswith(
+                    tuple(f"{library}-{number}-" for library, number in versions.items())
+                ):
                     make_wheel(os.path.join(folder, file))
             offline = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": folder, "PIP_CONFIG_FILE": os.devnull}
             with unittest.mock.patch.dict(os.environ, offline):
@@ -280,12 +293,18 @@ class Repository(unittest.TestCase):
         (package,) = self.plain["packages"]
         self.assertEqual(package["name"], "GeminiCompanion")
         for build, host in BUILDS.items():
-            fits = [it for it in package["releases"] if build_of(it["sublime_text"], build)]
-            self.assertEqual([it["url"] for it in fits], [URL])
+            fits = [
+                release
+                for release in package["releases"]
+                if build_of(release["sublime_text"], build)
+            ]
+            self.assertEqual([release["url"] for release in fits], [URL])
             self.assertEqual(fits[0]["version"], "1.2.3")
             wanted = [name.split("==")[0] for name in closure.beside_the_plain(host)]
             self.assertEqual(fits[0]["libraries"], wanted)
-        older = [it for it in package["releases"] if build_of(it["sublime_text"], 4106)]
+        older = [
+            release for release in package["releases"] if build_of(release["sublime_text"], 4106)
+        ]
         self.assertEqual(older, [])
 
     def test_each_library_comes_in_the_version_of_each_host_for_each_platform_once(self) -> None:
@@ -301,12 +320,14 @@ class Repository(unittest.TestCase):
                 is_pure = any(platform == "*" for _version, platform in found)
                 platforms = ["*"] if is_pure else list(wheels.PLATFORMS)
                 with self.subTest(library.name, host=host):
-                    wanted = [(version, it) for it in platforms] if is_offered else []
+                    wanted = [(version, platform) for platform in platforms] if is_offered else []
                     self.assertEqual(sorted(found), sorted(wanted))
 
     def test_each_wheel_is_offered_once_with_its_own_digest(self) -> None:
-        releases = [it for library in self.plain["libraries"] for it in library["releases"]]
-        self.assertEqual(len({it["url"] for it in releases}), len(releases))
+        releases = [
+            release for library in self.plain["libraries"] for release in library["releases"]
+        ]
+        self.assertEqual(len({release["url"] for release in releases}), len(releases))
         for release in releases:
             name = release["url"].rpartition("/")[2]
             self.assertEqual(release["sha256"], hashlib.sha256(name.encode()).hexdigest())
@@ -330,14 +351,14 @@ class Repository(unittest.TestCase):
         self.assertRaises(wheels.Missing, wheels._read, {}, {"a": "1"})
         other = {**good, "metadata": {"name": "b", "version": "1"}}
         unhashed, elsewhere = {"url": FILES + "a.whl"}, {"url": "http://a/b.whl", **hashes}
-        bad = [{**good, "download_info": it} for it in ({}, unhashed, elsewhere)]
-        for entries in ([], [{}], [other], *([it] for it in bad)):
+        bad = [{**good, "download_info": info} for info in ({}, unhashed, elsewhere)]
+        for entries in ([], [{}], [other], *([entry] for entry in bad)):
             with self.subTest(entries), self.assertRaises(wheels.Missing):
                 wheels._read({"install": entries}, {"a": "1"})
 
     def test_all_addresses_come_from_the_command_line_or_from_pip(self) -> None:
         addresses = set(re.findall(r"https?://([^/\"]+)", json.dumps([self.whole, self.plain])))
-        self.assertEqual(addresses, {f"{it}.example" for it in ("downloads", "files", "pages")})
+        self.assertEqual(addresses, {f"{name}.example" for name in ("downloads", "files", "pages")})
 
 
 class Release(unittest.TestCase):

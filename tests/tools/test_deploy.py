@@ -67,7 +67,10 @@ def compose() -> Any:
 
 def kubernetes() -> dict[str, Any]:
     """The manifests by their kind."""
-    return {it["kind"]: it for it in yaml.safe_load_all(read("deploy", "kubernetes.yaml"))}
+    return {
+        document["kind"]: document
+        for document in yaml.safe_load_all(read("deploy", "kubernetes.yaml"))
+    }
 
 
 def steps() -> Iterator[tuple[str, str]]:
@@ -118,7 +121,7 @@ class Options(unittest.TestCase):
         """The access that the program makes of them."""
         parser = program._argument_parser()
         with tempfile.TemporaryDirectory() as folder:
-            moved = [it.replace("/state/", folder + "/") for it in arguments]
+            moved = [argument.replace("/state/", folder + "/") for argument in arguments]
             workspace = os.path.join(folder, "workspace")
             os.mkdir(workspace)
             asked = parser.parse_args([*moved, "--workspace", workspace])
@@ -144,7 +147,7 @@ class Options(unittest.TestCase):
             self.assertNotIn(address, ipaddress.ip_network(given["ip_range"]))
             self.assertNotEqual(str(address), given["gateway"])
             seen["names"].append(host)
-            seen["folders"] += [it.partition(":")[0] for it in service["volumes"]]
+            seen["folders"] += [volume.partition(":")[0] for volume in service["volumes"]]
             seen["keys"] += service["environment"].values()
             seen["networks"].append(network)
         for kind, values in seen.items():
@@ -167,13 +170,13 @@ class Options(unittest.TestCase):
         for name in ("alice", "bob"):
             service = compose()["services"][name]
             self.assertIs(service["read_only"], True)
-            folders = [it.partition(":")[2] for it in service["volumes"]]
+            folders = [volume.partition(":")[2] for volume in service["volumes"]]
             self.assertEqual(
-                [*folders, *(it.partition(":")[0] for it in service["tmpfs"])], written
+                [*folders, *(path.partition(":")[0] for path in service["tmpfs"])], written
             )
         (container,) = kubernetes()["StatefulSet"]["spec"]["template"]["spec"]["containers"]
         self.assertIs(container["securityContext"]["readOnlyRootFilesystem"], True)
-        self.assertEqual([it["mountPath"] for it in container["volumeMounts"]], written)
+        self.assertEqual([mount["mountPath"] for mount in container["volumeMounts"]], written)
 
 
 class Lists(unittest.TestCase):
@@ -188,7 +191,10 @@ class Lists(unittest.TestCase):
         tested = requirements("requirements/runtime.txt", "requirements/api.txt", python=PYTHON)
         lines = read("requirements", "image.txt").splitlines()
         image = {line.partition(" ")[0]: line for line in lines if line[:1] != "#"}
-        self.assertEqual(sorted(image), sorted(f"{it.name}{it.specifier}" for it in tested))
+        self.assertEqual(
+            sorted(image),
+            sorted(f"{requirement.name}{requirement.specifier}" for requirement in tested),
+        )
         for line in image.values():
             self.assertRegex(line, r"^\S+( --hash=sha256:[0-9a-f]{64})+$")
         for name, rest in steps():
@@ -209,7 +215,10 @@ class Lists(unittest.TestCase):
 
     def test_those_of_the_image_name_all_that_their_libraries_need(self) -> None:
         listed = list(requirements("requirements/runtime.txt", "requirements/api.txt"))
-        versions = {it.name.lower().replace("_", "-"): it.specifier for it in listed}
+        versions = {
+            requirement.name.lower().replace("_", "-"): requirement.specifier
+            for requirement in listed
+        }
         for name in versions:
             for line in importlib.metadata.requires(name) or ():
                 needed = Requirement(line)
@@ -264,7 +273,7 @@ class Steps(unittest.TestCase):
 
     def filled_in(self, text: str) -> str:
         """With the variables of the build."""
-        return re.sub(r"\$(\w+)", lambda it: self.variables[it.group(1)], text)
+        return re.sub(r"\$(\w+)", lambda match: self.variables[match.group(1)], text)
 
     def do(self, name: str, rest: str) -> None:
         if name in ("ARG", "ENV"):
@@ -283,7 +292,7 @@ class Steps(unittest.TestCase):
 
     def is_here_already(self, command: list[str]) -> bool:
         """Whether the command fetches what the set-up has fetched: it is linked to its place."""
-        options = [it.partition("=")[::2] for it in command if it.startswith("--")]
+        options = [word.partition("=")[::2] for word in command if word.startswith("--")]
         if command[:2] == ["npm", "ci"]:
             self.link_cli(os.path.join(self.place, dict(options)["--prefix"]))
         elif command[:4] == ["python3", "-m", "pip", "install"]:
@@ -302,11 +311,11 @@ class Steps(unittest.TestCase):
 
     def link_libraries(self, folder: str, lists: list[str]) -> None:
         os.mkdir(folder)
-        for requirement in requirements(*(os.path.join(self.place, it) for it in lists)):
+        for requirement in requirements(*(os.path.join(self.place, each) for each in lists)):
             library = importlib.metadata.distribution(requirement.name)
             if sys.version.startswith(PYTHON):
                 self.assertIn(library.version, requirement.specifier)
-            for top in {it.parts[0] for it in library.files or ()} - {"..", "__pycache__"}:
+            for top in {file.parts[0] for file in library.files or ()} - {"..", "__pycache__"}:
                 os.symlink(str(library.locate_file(top)), os.path.join(folder, top))
 
     def copy(self, sources: list[str], target: str) -> None:

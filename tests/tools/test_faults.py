@@ -16,5 +16,7 @@ class Faults(unittest.TestCase):
         for name in {fault.file for fault in FAULTS}:
             with open(os.path.join(ROOT, name), encoding="utf-8") as file:
                 texts[name] = file.read()
-        counted = {(it.file, it.name): texts[it.file].count(it.right) for it in FAULTS}
+        counted = {
+            (fault.file, fault.name): texts[fault.file].count(fault.right) for fault in FAULTS
+        }
         self.assertEqual({fault: n for fault, n in counted.items() if n != 1}, {})

@@ -42,8 +42,8 @@ json.dump(
         "running": plugin._host.is_running,
         "plugin": plugin.__spec__.origin,
         "libraries": [
-            sys.modules[it.__module__].__file__
-            for it in (transport.BaseRequest, schema_check.Draft7Validator)
+            sys.modules[part.__module__].__file__
+            for part in (transport.BaseRequest, schema_check.Draft7Validator)
         ],
         "settings": sublime.load_settings("GeminiCompanion.sublime-settings").get("cli_command"),
     },
@@ -122,21 +122,25 @@ class Layouts(Made):
 
     def debian(self) -> tuple[Machine, str]:
         program = "opt/sublime_text/"
-        self.lay(*(program + it for it in ("sublime_text", "plugin_host-3.3", "plugin_host-3.8")))
+        self.lay(
+            *(program + name for name in ("sublime_text", "plugin_host-3.3", "plugin_host-3.8"))
+        )
         script = f'#!/bin/sh\nexec {self.path(program)}sublime_text "$@"\n'
         write(self.path("bin", "subl"), script)
         return self.machine("linux", PATH=self.path("bin")), "home/.config/sublime-text"
 
     def tarball(self) -> tuple[Machine, str]:
         folder = "tools/sublime_text/"
-        self.lay(*(folder + it for it in ("sublime_text", "plugin_host-3.14", "Data/a")))
+        self.lay(*(folder + name for name in ("sublime_text", "plugin_host-3.14", "Data/a")))
         self.lay("home/.config/sublime-text/a")
         return self.link(folder + "sublime_text"), folder + "Data"
 
     def application(self) -> tuple[Machine, str]:
         contents = "home/Applications/Sublime Text.app/Contents/"
         subl = "SharedSupport/bin/subl"
-        self.lay(*(contents + it for it in ("MacOS/sublime_text", "MacOS/plugin_host-3.14", subl)))
+        self.lay(
+            *(contents + name for name in ("MacOS/sublime_text", "MacOS/plugin_host-3.14", subl))
+        )
         return self.link(contents + subl), "home/Library/Application Support/Sublime Text"
 
     def windows(self) -> tuple[Machine, str]:
@@ -148,7 +152,9 @@ class Layouts(Made):
 
     def stick(self) -> tuple[Machine, str]:
         folder = "stick/Sublime Text/"
-        self.lay(*(folder + it for it in ("subl.exe", "plugin_host-3.8.exe", "Data/Packages/a")))
+        self.lay(
+            *(folder + path for path in ("subl.exe", "plugin_host-3.8.exe", "Data/Packages/a"))
+        )
         self.lay("Roaming/Sublime Text/a")
         places = self.path("none") + ";" + self.path("stick", "Sublime Text")
         machine = self.machine("windows", APPDATA=self.path("Roaming"), PATH=places)
@@ -326,7 +332,11 @@ class InstallsAndRemoves(Made):
         self.assertTrue(os.path.exists(theirs))
 
     def test_a_library_that_is_there_in_the_version_that_is_needed_is_no_problem(self) -> None:
-        (wanted,) = [it for it in closure.wanted("3.8") if it.startswith("aiohttp==")]
+        (wanted,) = [
+            requirement
+            for requirement in closure.wanted("3.8")
+            if requirement.startswith("aiohttp==")
+        ]
         write(self.full(f"Lib/python38/{wanted.replace('==', '-')}.dist-info/RECORD"), "")
         before = self.files(self.data)
         self.put()
@@ -442,7 +452,9 @@ class Loads(Made):
 
 class LoadsAsLink(Loads):
     def test_a_link_to_the_checkout(self) -> None:
-        data = self.install(lambda it: it.link(ROOT, sublime_folders.here(), copy_own))
+        data = self.install(
+            lambda installation: installation.link(ROOT, sublime_folders.here(), copy_own)
+        )
         self.check(data, UNPACKED, "Lib", "Lib")
 
 
@@ -451,8 +463,8 @@ class LoadsPackages(Loads, Built):
         here = sublime_folders.here()
         whole, plain = self.built(package.WHOLE), self.built(package.PLAIN)
         for put, *libraries in (
-            (lambda it: it.put(whole), ZIPPED, ZIPPED),
-            (lambda it: it.put_plain(plain, here, copy_own), "Lib", ZIPPED),
+            (lambda installation: installation.put(whole), ZIPPED, ZIPPED),
+            (lambda installation: installation.put_plain(plain, here, copy_own), "Lib", ZIPPED),
         ):
             with self.subTest(libraries):
                 self.check(self.install(put), ZIPPED, *libraries)

@@ -73,6 +73,6 @@ class Named(unittest.TestCase):
             assert child.stdout is not None
             grandchild = int(child.stdout.readline())
         os.close(end)
-        wait_for(lambda: any(f"process {grandchild} cat" in it for it in self.left()))
+        wait_for(lambda: any(f"process {grandchild} cat" in line for line in self.left()))
         os.close(far)
         wait_for(lambda: self.left() == [])

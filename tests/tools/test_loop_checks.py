@@ -28,7 +28,7 @@ class Checked(unittest.IsolatedAsyncioTestCase):
         async def step() -> None: ...
 
         loop: Any = asyncio.get_running_loop()
-        for start in (loop.call_soon, lambda it: loop.call_later(0, it)):
+        for start in (loop.call_soon, lambda callback: loop.call_later(0, callback)):
             with self.assertRaisesRegex(TypeError, "coroutines cannot be used"):
                 start(step)
 

@@ -41,8 +41,8 @@ for name in json.load(sys.stdin):
     importlib.import_module(name)
 new = sorted(name for name in set(sys.modules) - before[0] if "." not in name)
 changed = [sys.path, sys.meta_path, sys.path_hooks] != list(before[1:])
-own = [it for it in sys.modules if it.startswith("GeminiCompanion.carried")]
-outside = [it for it in own if not sys.modules[it].__file__.startswith(sys.argv[1])]
+own = [name for name in sys.modules if name.startswith("GeminiCompanion.carried")]
+outside = [name for name in own if not sys.modules[name].__file__.startswith(sys.argv[1])]
 print(json.dumps({"new": new, "changed": changed, "outside": outside}))
 """
 )
@@ -54,8 +54,8 @@ from GeminiCompanion.companion.ide import mcp, schema_check, transport
 from GeminiCompanion.companion.api.contract import validation
 from GeminiCompanion.companion.api import server
 from GeminiCompanion.companion.api.handlers import event_stream
-used = [it.BaseRequest.__module__ for it in (transport, server.web, event_stream.web)]
-used += [it.Draft7Validator.__module__ for it in (schema_check, validation)]
+used = [module.BaseRequest.__module__ for module in (transport, server.web, event_stream.web)]
+used += [module.Draft7Validator.__module__ for module in (schema_check, validation)]
 print(json.dumps(sorted(set(used))))
 """
 )
@@ -90,16 +90,16 @@ class Reproducible(Built):
             with self.subTest(name), zipfile.ZipFile(io.BytesIO(self.built(name))) as archive:
                 entries = archive.infolist()
                 self.assertEqual(archive.namelist(), sorted(set(archive.namelist())))
-                self.assertEqual({it.date_time for it in entries}, {(1980, 1, 1, 0, 0, 0)})
-                self.assertEqual({it.external_attr >> 16 for it in entries}, {0o100644})
-                self.assertEqual({it.create_system for it in entries}, {3})
+                self.assertEqual({entry.date_time for entry in entries}, {(1980, 1, 1, 0, 0, 0)})
+                self.assertEqual({entry.external_attr >> 16 for entry in entries}, {0o100644})
+                self.assertEqual({entry.create_system for entry in entries}, {3})
 
     def test_a_package_is_deflated_with_the_same_effort_each_time(self) -> None:
         files = {"one.py": b"x = 1\n" * 1000, "two.py": b"", "three.bin": bytes(range(256)) * 9}
         data = package.zipped(files)
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             self.assertEqual({path: archive.read(path) for path in files}, files)
-            kinds = {it.compress_type for it in archive.infolist()}
+            kinds = {entry.compress_type for entry in archive.infolist()}
         self.assertEqual(kinds, {zipfile.ZIP_DEFLATED})
         self.assertLess(len(data), 1500)
         deflater = zlib.compressobj(package.LEVEL, zlib.DEFLATED, -15)
@@ -156,7 +156,7 @@ class Contents(Built):
     def test_the_readme_links_to_nothing_and_names_no_make_target_that_is_not_there(self) -> None:
         text = self.content(WHOLE)["README.md"].decode()
         links = re.findall(r"\]\(([^)]+)\)", text)
-        self.assertEqual([it for it in links if "://" not in it and it[0] != "#"], [])
+        self.assertEqual([link for link in links if "://" not in link and link[0] != "#"], [])
         self.assertIn("## Settings", text)
         targets = re.findall(r"\bmake [a-z-]+(?= [A-Z]+=)|(?<=`)make [^`]*", text)
         # From a checkout.
@@ -166,19 +166,23 @@ class Contents(Built):
 
     def test_nothing_carried_is_compiled_or_a_test_or_without_its_license(self) -> None:
         for name, limit in ((WHOLE, None), (PLAIN, closure.WITH_JSONSCHEMA)):
-            carried = [it for it in self.content(name) if it.startswith("carried/")]
-            strange = [it for it in carried if re.search(r"\.(so|pyd|pyc|pyx|c|h)$|/tests?/", it)]
+            carried = [path for path in self.content(name) if path.startswith("carried/")]
+            strange = [
+                path for path in carried if re.search(r"\.(so|pyd|pyc|pyx|c|h)$|/tests?/", path)
+            ]
             self.assertEqual(strange, [])
             for host, folder in package.SETS.items():
                 start = f"carried/{folder}/licenses/"
-                found = {it[len(start) :].split("/")[0] for it in carried if it.startswith(start)}
+                found = {
+                    path[len(start) :].split("/")[0] for path in carried if path.startswith(start)
+                }
                 wanted = {
-                    it.replace("-", "_").replace("==", "-").lower()
-                    for it in closure.carried(host)
-                    if limit is None or it.split("==")[0] in limit
+                    requirement.replace("-", "_").replace("==", "-").lower()
+                    for requirement in closure.carried(host)
+                    if limit is None or requirement.split("==")[0] in limit
                 }
                 with self.subTest(name, host=host):
-                    self.assertEqual({it.lower() for it in found}, wanted)
+                    self.assertEqual({library.lower() for library in found}, wanted)
 
 
 class Carried(Built):
@@ -213,9 +217,9 @@ class Carried(Built):
     def test_what_newer_pythons_took_away_is_called_by_none_but_as_tolerated(self) -> None:
         for host, tolerated in (("3.8", TOLERATED | OLD), ("3.13", TOLERATED)):
             found = {
-                it.sentence.split(" is deprecated or gone since ")[0]
+                finding.sentence.split(" is deprecated or gone since ")[0]
                 for path, data in self.sources(host)
-                for it in check_pythons.check(data, path, vendor.NEW)
+                for finding in check_pythons.check(data, path, vendor.NEW)
             }
             with self.subTest(host):
                 self.assertLessEqual(found, tolerated)
@@ -223,9 +227,11 @@ class Carried(Built):
     def test_the_server_is_carried_without_the_client_that_comes_with_it(self) -> None:
         for folder in package.SETS.values():
             start = f"carried/{folder}/aiohttp/"
-            names = {it[len(start) :] for it in self.content(WHOLE) if it.startswith(start)}
+            names = {name[len(start) :] for name in self.content(WHOLE) if name.startswith(start)}
             with self.subTest(folder):
-                self.assertEqual({it for it in names if "client" in it}, {"client_exceptions.py"})
+                self.assertEqual(
+                    {name for name in names if "client" in name}, {"client_exceptions.py"}
+                )
                 self.assertLessEqual({"web.py", "web_server.py", "http_parser.py"}, names)
 
     def test_each_module_is_imported_from_inside_the_zip_and_none_leaks(self) -> None:
@@ -276,8 +282,8 @@ class Pinned(unittest.TestCase):
     """Each carried library by the digest of its wheel."""
 
     def test_each_one_that_is_carried_has_its_digest_and_no_other_has(self) -> None:
-        wanted = {it for host in package.SETS for it in closure.carried(host)}
-        self.assertEqual({it.split(" ")[0] for it in package.pinned(wanted)}, wanted)
+        wanted = {requirement for host in package.SETS for requirement in closure.carried(host)}
+        self.assertEqual({line.split(" ")[0] for line in package.pinned(wanted)}, wanted)
         with open(package.PINS, encoding="utf-8") as file:
             lines = [line for line in file if not line.startswith("#")]
         self.assertEqual({re.split("[; ]", line)[0] for line in lines}, wanted)
@@ -288,9 +294,10 @@ class Pinned(unittest.TestCase):
         requirements = [Requirement(line) for line in lines]
         for host in package.SETS:
             chosen = {
-                it.name + str(it.specifier)
-                for it in requirements
-                if it.marker is None or it.marker.evaluate({"python_version": host})
+                requirement.name + str(requirement.specifier)
+                for requirement in requirements
+                if requirement.marker is None
+                or requirement.marker.evaluate({"python_version": host})
             }
             self.assertEqual(chosen, set(closure.carried(host)))
 
@@ -305,7 +312,7 @@ class Pinned(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder, asked:
             digests = [wheel(folder, name, "1") for name in ("a", "b")]
             with mock.patch.object(setup, "CARRIED", folder):
-                kept = [f"{name}==1 --hash=sha256:{it}" for name, it in zip("ab", digests)]
+                kept = [f"{name}==1 --hash=sha256:{digest}" for name, digest in zip("ab", digests)]
                 self.assertLessEqual({"a.py", "b.py"}, {*package._unpacked(kept, HOST)})
                 wanted = [kept[0], f"b==1 --hash=sha256:{'0' * 64}"]
                 self.assertRaises(libraries.Unavailable, package._unpacked, wanted, HOST)

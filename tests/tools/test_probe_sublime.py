@@ -51,7 +51,7 @@ class Probe(unittest.TestCase):
         done = subprocess.run(
             [*command, "--exec", INSIDE, "--", answers],
             cwd=ROOT,
-            env={name: it for name, it in os.environ.items() if name != "HEADLESS_WORST"},
+            env={name: value for name, value in os.environ.items() if name != "HEADLESS_WORST"},
             capture_output=True,
             text=True,
             timeout=300,

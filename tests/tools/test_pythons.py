@@ -84,7 +84,9 @@ class Check(unittest.TestCase):
             with self.subTest(source):
                 # What is found in an import is found again where it is used.
                 findings = check(source.encode(), "a.py")
-                self.assertEqual([(it.path, it.line) for it in findings], [("a.py", line)])
+                self.assertEqual(
+                    [(finding.path, finding.line) for finding in findings], [("a.py", line)]
+                )
                 self.assertTrue(findings[0].sentence.endswith("since " + version), findings)
 
     def test_what_no_plugin_host_reads_without_complaint_is_found(self) -> None:
@@ -117,7 +119,7 @@ class Check(unittest.TestCase):
                 self.assertIn(source.split("import ")[1].split()[0], said.getvalue())
 
     def test_the_whole_product_is_looked_at(self) -> None:
-        looked = {os.path.relpath(it, ROOT) for it in check_pythons.files(["companion"])}
+        looked = {os.path.relpath(file, ROOT) for file in check_pythons.files(["companion"])}
         self.assertIn(os.path.join("companion", "agent", "display", "shown.py"), looked)
         self.assertIn(os.path.join("companion", "ide", "companion.py"), looked)
         self.assertLessEqual({"companion", "plugin.py"}, set(check_pythons.PATHS))

@@ -155,22 +155,24 @@ class Check(unittest.TestCase):
 
         change(
             closure.REPOSITORY,
-            lambda it: it["packages"][0]["releases"][0].update(url="https://other.example/a"),
+            lambda content: content["packages"][0]["releases"][0].update(
+                url="https://other.example/a"
+            ),
             "repository.json does not offer GeminiCompanion.sublime-package",
         )
         change(
             closure.REPOSITORY_PLAIN,
-            lambda it: it["packages"][0]["releases"][0].update(version="1.2.2"),
+            lambda content: content["packages"][0]["releases"][0].update(version="1.2.2"),
             "repository-plain.json is not of version 1.2.3",
         )
         change(
             closure.REPOSITORY_PLAIN,
-            lambda it: [library["releases"].clear() for library in it["libraries"]],
+            lambda content: [library["releases"].clear() for library in content["libraries"]],
             "is there for no platform",
         )
         change(
             closure.CHANNEL,
-            lambda it: it["releases"][0].update(asset="other"),
+            lambda content: content["releases"][0].update(asset="other"),
             "channel.json does not name",
         )
 

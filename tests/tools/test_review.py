@@ -61,7 +61,7 @@ def git(*arguments: str) -> list[str]:
 def belongs(path: str) -> bool:
     if path.startswith("companion/") and path.endswith(".py"):
         return True
-    fits = [it for it in PACKAGE if fnmatch.fnmatchcase(path, it)]
+    fits = [name for name in PACKAGE if fnmatch.fnmatchcase(path, name)]
     return any(path.count("/") == pattern.count("/") for pattern in fits)
 
 
@@ -146,7 +146,9 @@ class InARealEditor(unittest.TestCase):
 
 class Reviewer(unittest.TestCase):
     def test_only_what_is_known_of_every_syntax_is_passed_over(self) -> None:
-        known = "## Report\n" + "".join(f"{it}, and more\n    File: a\n" for it in review.KNOWN)
+        known = "## Report\n" + "".join(
+            f"{sentence}, and more\n    File: a\n" for sentence in review.KNOWN
+        )
         self.assertTrue(review.is_known(known))
         self.assertFalse(review.is_known(known + "- Another one\n"))
         self.assertFalse(review.is_known("Traceback (most recent call last):\n"))

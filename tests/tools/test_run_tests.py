@@ -93,15 +93,16 @@ class Parts(unittest.TestCase):
             if word.startswith(run_tests.E2E + os.sep)
         )
         names = sorted(os.listdir(os.path.join(run_tests.ROOT, run_tests.E2E)))
-        tests = [it for it in names if it.startswith("test_") and it.endswith(".py")]
+        tests = [name for name in names if name.startswith("test_") and name.endswith(".py")]
         self.assertEqual(found, [os.path.join(run_tests.E2E, name) for name in tests])
 
     def test_each_file_of_the_adapter_is_in_one_of_them(self) -> None:
         folder = os.path.join("tests", "ui")
         parts = [part.arguments for part in run_tests.TESTS if "headless" in part.arguments]
-        whole, apart = sorted(parts, key=lambda it: folder not in it)
+        whole, apart = sorted(parts, key=lambda arguments: folder not in arguments)
         self.assertEqual(
-            [it for it in whole if it.endswith(".py")], [it for it in apart if it.endswith(".py")]
+            [path for path in whole if path.endswith(".py")],
+            [path for path in apart if path.endswith(".py")],
         )
         self.assertIn("tests/ui/test_diff.py".replace("/", os.sep), apart)
 
@@ -122,12 +123,16 @@ class Parts(unittest.TestCase):
 
     def test_what_they_need_is_set_up_and_each_file_with_the_real_cli_needs_node(self) -> None:
         elsewhere = {*setup.LAYERS, "cli", "agents", "bench"}
-        self.assertEqual({it.name for it in run_tests.SET_UP}, {*setup.PARTS} - elsewhere)
+        self.assertEqual({part.name for part in run_tests.SET_UP}, {*setup.PARTS} - elsewhere)
         known = {part.name: part for part in run_tests.SET_UP}
         for part in (*run_tests.SET_UP, *run_tests.TESTS):
             with self.subTest(part.name):
                 self.assertLessEqual({*part.needs}, {*known})
-                files = [it for it in part.arguments if it.startswith(run_tests.E2E + os.sep)]
+                files = [
+                    argument
+                    for argument in part.arguments
+                    if argument.startswith(run_tests.E2E + os.sep)
+                ]
                 if files:
                     self.assertIn("node", part.needs)
                 if any("from page_" in self.text(path) for path in files):

@@ -181,7 +181,7 @@ class Missing(unittest.TestCase):
     def said(self, **variables: str) -> str:
         """With a PATH that has this folder only."""
         command = [sys.executable, "-m", "tools.missing", self.home]
-        known = {name: it for name, it in os.environ.items() if not name.startswith("G")}
+        known = {name: value for name, value in os.environ.items() if not name.startswith("G")}
         places = {"PATH": self.home, "HOME": self.home, "USERPROFILE": self.home}
         environment = {**known, **places, **variables}
         done = subprocess.run(

@@ -278,7 +278,9 @@ class Terminal(unittest.TestCase):
 
     def see(self, *texts: str, gone: str = "") -> None:
         wait_for(
-            lambda: all(it in self.said() for it in texts) and not (gone and gone in self.said())
+            lambda: (
+                all(text in self.said() for text in texts) and not (gone and gone in self.said())
+            )
         )
 
 
@@ -300,7 +302,7 @@ class Narrow(unittest.TestCase):
         )
         wide = sides.picture(both, how._replace(width=60))
         self.assertIn(" | ", wide[1])
-        self.assertTrue(all(len(it) <= 40 for it in sides.picture(both, how)))
+        self.assertTrue(all(len(line) <= 40 for line in sides.picture(both, how)))
 
     def test_a_row_of_a_list_keeps_both_its_ends(self) -> None:
         row = "  1  Copy: npm install -g @google/gemini-cli"
@@ -473,9 +475,9 @@ class InView(EngineTestCase):
             regions = [self.sublime.Region(begin, begin + 4)]
             self.view.add_regions(f"gemini_companion_chat_{key}", regions)
         links = self.editor.ui(text_links.of_view, self.state)
-        self.assertEqual([it.text for it in links], ["word", "some"])
+        self.assertEqual([link.text for link in links], ["word", "some"])
         self.editor.ui(clicks.follow, self.editor, links[0].href, links[0].on_navigate)
-        self.assertEqual([(it.a, it.b) for it in self.view.sel()], [(5, 5)])
+        self.assertEqual([(region.a, region.b) for region in self.view.sel()], [(5, 5)])
 
 
 class TextsOfThePackage(unittest.TestCase):
@@ -503,7 +505,7 @@ class TextsOfThePackage(unittest.TestCase):
         os.rename(unread, unread + state_file.UNREAD + "-2")
         with open(self.with_state("damaged"), "ab") as file:
             file.write(b"{")
-        stays = [it for it in ("open", "typed", "told", "unread") if self.has_texts(it)]
+        stays = [name for name in ("open", "typed", "told", "unread") if self.has_texts(name)]
         self.assertEqual(stays, ["typed", "told", "unread"])
         with self.assertRaises(ValueError):
             self.has_texts("damaged")
@@ -635,7 +637,7 @@ class Alone(EachAlone):
         """As it was saved."""
         name = os.path.join(cache, "**", "Session.sublime_session")
         return "".join(
-            pathlib.Path(it).read_text("utf-8") for it in glob.glob(name, recursive=True)
+            pathlib.Path(path).read_text("utf-8") for path in glob.glob(name, recursive=True)
         )
 
     def test_after_a_kill_the_next_one_on_the_folder_has_the_proposal_and_what_was_open(
@@ -647,7 +649,7 @@ class Alone(EachAlone):
         self.editor.start(XDG_CACHE_HOME=cache)
         self.press("o\na.py", "Opened")
         self.propose("new\n")
-        wait_for(lambda: all(it in self.session(cache) for it in (self.path, "new\\n")))
+        wait_for(lambda: all(text in self.session(cache) for text in (self.path, "new\\n")))
         left = set(self.editor.discovery_files())
         # The host goes with the editor, and so does its lock; its discovery file stays.
         self.editor.kill()
@@ -679,7 +681,7 @@ class Alone(EachAlone):
             raise AssertionError(f"{error}: {self.editor.since(before)!r}") from None
         self.assertEqual(self.decision(cli, "ide/diffAccepted")["content"], "new\n")
         left_over = os.listdir(os.path.join(self.editor.root, "tmp"))
-        self.assertEqual([it for it in left_over if it.startswith("headless-")], [])
+        self.assertEqual([name for name in left_over if name.startswith("headless-")], [])
 
 
 class Asked(EachAlone):
@@ -730,10 +732,10 @@ class Asked(EachAlone):
             # Nothing is drawn anew where nothing changes.
             with suppress(AssertionError):
                 wait_for(lambda: len(editor.pictures) > drawn, 10)
-            return any('you chose "Allow"' in it for it in editor.pictures)
+            return any('you chose "Allow"' in picture for picture in editor.pictures)
 
         wait_for(is_allowed)
-        until = next(at for at, it in enumerate(editor.pictures) if "you chose" in it)
+        until = next(at for at, picture in enumerate(editor.pictures) if "you chose" in picture)
         before = "\n".join(editor.pictures[:until])
         for line in ("start", *(f"harmless {at}." for at in range(50)), "rm -r everything"):
             self.assertIn(line, before)

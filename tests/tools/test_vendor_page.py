@@ -10,7 +10,7 @@ from tools.vendor_page import FOLDER, digest, table
 
 class Vendored(unittest.TestCase):
     def test_each_file_is_the_pinned_one_and_there_is_no_other(self) -> None:
-        pinned = {name: hash for it in table() for name, hash in it["sha256"].items()}
+        pinned = {name: hash for row in table() for name, hash in row["sha256"].items()}
         found = {}
         for name in sorted(set(os.listdir(FOLDER)) - {"libraries.json"}):
             with open(os.path.join(FOLDER, name), "rb") as file:

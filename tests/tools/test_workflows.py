@@ -80,8 +80,10 @@ class Workflows(unittest.TestCase):
     ) -> None:
         rows = self.flows["test.yml"]["jobs"]["sublime"]["strategy"]["matrix"]["include"]
         zipped = {(row["os"].split("-")[0], row["build"]) for row in rows if "unpacked" not in row}
-        self.assertLessEqual({("ubuntu", it) for it in ("4107", "4126", "4200", "newest")}, zipped)
-        self.assertLessEqual({(it, "newest") for it in ("macos", "windows")}, zipped)
+        self.assertLessEqual(
+            {("ubuntu", build) for build in ("4107", "4126", "4200", "newest")}, zipped
+        )
+        self.assertLessEqual({(system, "newest") for system in ("macos", "windows")}, zipped)
         self.assertTrue(any("unpacked" in row for row in rows))
 
     def test_each_part_of_a_real_editor_gets_the_variables_that_its_program_reads(self) -> None:
@@ -116,7 +118,7 @@ class Makefile(unittest.TestCase):
         python = os.path.join(folder, ".venv", "bin", "python")
         # What this test itself was made with is no concern of that one.
         made = ("MAKE", "MFL", "PYTHON")
-        alone = {name: it for name, it in os.environ.items() if not name.startswith(made)}
+        alone = {name: value for name, value in os.environ.items() if not name.startswith(made)}
         for is_made in (False, True):
             if is_made:
                 os.makedirs(os.path.dirname(python))
@@ -214,5 +216,5 @@ class Release(unittest.TestCase):
 
     def test_the_release_comes_after_all_that_can_fail(self) -> None:
         words = ("__version__", "make check test", "make release-check", "gh release")
-        places = [self.steps.index(self.step(it)) for it in words]
+        places = [self.steps.index(self.step(word)) for word in words]
         self.assertEqual(places, sorted(places))
