@@ -26,6 +26,14 @@ class UnaskedChange:
 
 
 @dataclass(frozen=True)
+class UndoneTurn:
+    """A turn that was undone in these files: they are what they were before it."""
+
+    turn: str
+    paths: frozenset[str]
+
+
+@dataclass(frozen=True)
 class ChatUpdate:
     """A chat as it is now. `state` is one of those above; of FAILED, `problem` is the sentence and
     `code` one of `agent/failure`, or empty.
@@ -39,7 +47,8 @@ class ChatUpdate:
     empty, `usage` is None.
     `sign_ins` are the ways to log in that the agent tells, where it asks for a login.
     `unasked` are the edits that the agent has made without asking since the update before,
-    `changed` the paths of all files that it has changed since then.
+    `changed` the paths of all files that it has changed since then, `undone` the turns that were
+    undone since then.
     """
 
     conversation_id: str
@@ -64,3 +73,4 @@ class ChatUpdate:
     sign_ins: tuple[AuthMethod, ...] = ()
     unasked: tuple[UnaskedChange, ...] = ()
     changed: tuple[str, ...] = ()
+    undone: tuple[UndoneTurn, ...] = ()

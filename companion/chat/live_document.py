@@ -16,7 +16,7 @@ from ..agent.turn_events import Message, PastTurn, ToolResult, TurnEvent
 from ..agent.turn_undo import AS_LEFT, UNDONE, FileChange, TurnUndo
 from ..base.background import in_thread
 from ..base.private_files import NotPrivate
-from .chat_update import ChatUpdate, UnaskedChange
+from .chat_update import ChatUpdate, UnaskedChange, UndoneTurn
 from .transcript import Transcript
 
 # So many of the last turns that changed files are looked at whether they are undone, for at most so
@@ -44,6 +44,7 @@ class LiveDocument:
         # Those that were not taken yet.
         self._unasked: tuple[UnaskedChange, ...] = ()
         self._paths: tuple[str, ...] = ()
+        self._newly_undone: tuple[UndoneTurn, ...] = ()
         # Of the turns that were undone or redone while it is open: the files that were put back.
         self._undone: dict[str, frozenset[str]] = {}
 
@@ -93,8 +94,9 @@ class LiveDocument:
 
     def undo_turn(self, turn: str, files: Sequence[FileChange]) -> None:
         """The turn was undone or redone, and its files stand as these say."""
-        self._undone[turn] = _put_back(files)
-        self._transcript.undo_turn(turn, self._undone[turn])
+        paths = self._undone[turn] = _put_back(files)
+        self._newly_undone += (UndoneTurn(turn, paths),) if paths else ()
+        self._transcript.undo_turn(turn, paths)
         self._on_change()
 
     def take_update(self, update: ChatUpdate) -> ChatUpdate:
@@ -108,8 +110,9 @@ class LiveDocument:
             commands=self.commands,
             unasked=self._unasked,
             changed=self._paths,
+            undone=self._newly_undone,
         )
-        self._is_anew, self._unasked, self._paths = False, (), ()
+        self._is_anew, self._unasked, self._paths, self._newly_undone = False, (), (), ()
         return taken
 
     def _handle_event(self, event: TurnEvent) -> None:

@@ -35,6 +35,9 @@ class EditBook(Protocol):
     def of_window(self, window_id: int) -> list[Edit]:
         """The window's edits, oldest first."""
 
+    def of_turn(self, turn: str) -> list[Edit]:
+        """What was written in the turn without asking, oldest first."""
+
     def find(self, id: str) -> Edit | None: ...
 
     def bring_back(self, edit: Edit) -> None:
@@ -128,6 +131,9 @@ class EditLedger:
 
     def of_window(self, window_id: int) -> list[Edit]:
         return [*self.made.of_window(window_id), *self.turns.of_window(window_id)]
+
+    def of_turn(self, turn: str) -> list[Edit]:
+        return [*self.made.of_turn(turn), *self.turns.of_turn(turn)]
 
     def find(self, id: str) -> Edit | None:
         return self.made.find(id) or self.turns.find(id)

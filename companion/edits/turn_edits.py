@@ -64,14 +64,6 @@ class TurnEdits:
             self._edits = {**{edit.id: edit for edit in edits}, **self._edits}
             self.changes.emit()
 
-    def forget(self, turn: str, paths: Iterable[str]) -> None:
-        """The turn was undone in these files."""
-        gone = set(paths)
-        kept = [edit for edit in self._edits.values() if edit.turn != turn or edit.path not in gone]
-        if len(kept) < len(self._edits):
-            self._edits = {edit.id: edit for edit in kept}
-            self.changes.emit()
-
     def shown_turns(self, window_id: int) -> list[ShownTurn]:
         """The turns of which the window shows edits, or is to show them again."""
         turns: dict[tuple[str, str], list[str]] = {}
@@ -83,6 +75,9 @@ class TurnEdits:
 
     def of_window(self, window_id: int) -> list[Edit]:
         return [edit for edit in self._edits.values() if edit.window_id == window_id]
+
+    def of_turn(self, turn: str) -> list[Edit]:
+        return [edit for edit in self._edits.values() if edit.turn == turn]
 
     def find(self, id: str) -> Edit | None:
         return self._edits.get(id)

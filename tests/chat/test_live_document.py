@@ -10,8 +10,8 @@ from typing import Any, Sequence
 
 from GeminiCompanion.companion.agent.events.event_feed import EventFeed
 from GeminiCompanion.companion.agent.turn_events import Message, PastTurn, ToolResult, TurnEvent
-from GeminiCompanion.companion.agent.turn_undo import AS_LEFT, CHANGED, UNDONE, FileChange
-from GeminiCompanion.companion.chat.chat_update import READY, ChatUpdate
+from GeminiCompanion.companion.agent.turn_undo import AS_LEFT, CHANGED, OTHER, UNDONE, FileChange
+from GeminiCompanion.companion.chat.chat_update import READY, ChatUpdate, UndoneTurn
 from GeminiCompanion.companion.chat.live_document import LiveDocument
 
 from ..support import until
@@ -109,6 +109,14 @@ class Loading(unittest.IsolatedAsyncioTestCase):
         self.past.may_be_read.set()
         await loading
         self.assertIn("▏ 1 file changed  [Show changes]\n", self.text())
+
+    async def test_a_turn_that_is_undone_is_told_once(self) -> None:
+        files = [FileChange("/w/a", CHANGED, UNDONE), FileChange("/w/b", CHANGED, OTHER)]
+        self.document.undo_turn("a", files)
+        told = self.document.take_update(ChatUpdate("c", READY))
+        self.assertEqual(told.undone, (UndoneTurn("a", frozenset(["/w/a"])),))
+        self.document.undo_turn("a", [FileChange("/w/a", CHANGED, AS_LEFT)])
+        self.assertEqual(self.document.take_update(ChatUpdate("c", READY)).undone, ())
 
     async def test_a_past_that_is_read_late_does_not_replace_a_newer_one(self) -> None:
         before = await self.load()

@@ -22,7 +22,13 @@ from GeminiCompanion.companion.agent.turn_undo import AS_LEFT, CHANGED, FileChan
 from GeminiCompanion.companion.base import background
 from GeminiCompanion.companion.base.answer import Answer, Unanswered
 from GeminiCompanion.companion.base.file_content import Original
-from GeminiCompanion.companion.chat.chat_update import FAILED, STARTING, WORKING, UnaskedChange
+from GeminiCompanion.companion.chat.chat_update import (
+    FAILED,
+    STARTING,
+    WORKING,
+    UnaskedChange,
+    UndoneTurn,
+)
 from GeminiCompanion.companion.chat.edit_requests import DecideEdits, TurnTexts
 from GeminiCompanion.companion.chat.question import MOST_REVIEWS, PERMISSION, ChatQuestion
 from GeminiCompanion.companion.chat.rendered import OPEN_EDIT, Link, Patch, Rendered
@@ -546,7 +552,9 @@ class Kept(EditCase):
 
 class InTheChat(EditCase):
     def tearDown(self) -> Generator[Any, Any, None]:
-        self.running().review.ledger.turns.forget(turn_id(self.id, "turn"), [self.path])
+        kept = self.running().review.ledger.turns
+        for edit in kept.of_turn(turn_id(self.id, "turn")):
+            kept.replace(edit, None)
         yield from super().tearDown()
 
     def draw(self, action: str, **argument: Any) -> Steps:
@@ -841,6 +849,33 @@ class Unasked(EditCase):
         yield from self.wrote(Diff(self.path, "old", "new"))
         whole = (self.path, "first\nold\nlast\n", "first\nnew\nlast\n")
         yield from self.until_equal(self.gathered, [whole])
+
+    def test_those_of_a_turn_that_is_undone_are_gone_with_their_reviews(self) -> Steps:
+        self.write("a.txt", NEW)
+        yield from self.wrote(Diff(self.path, "one\n", NEW))
+        yield lambda: self.gathered()
+        ledger = self.running().review.ledger
+        (edit,) = [it for it in ledger.made.of_window(self.window.id()) if it.turn]
+        written = self.running().review.written
+        self.running().stories.begin(written.open_review(self.window, edit))
+        yield lambda: written.review_views()
+        self.write("a.txt", "one\n")
+        yield from self.waits(undone=(UndoneTurn("turn", frozenset([self.path])),))
+        yield from self.until_equal(self.gathered, [])
+        yield lambda: not written.review_views()
+        self.assertEqual(ledger.counts(self.window.id()).written, 0)
+
+    def test_one_that_is_undone_before_it_is_gathered_is_not_listed(self) -> Steps:
+        self.write("a.txt", "one\n")
+        self.view = yield from self.chat()
+        yield from self.waits(
+            unasked=(UnaskedChange("turn", Diff(self.path, "one\n", NEW)),),
+            undone=(UndoneTurn("turn", frozenset([self.path])),),
+        )
+        other = Diff(self.path, "", "other\n")
+        yield from self.waits(unasked=(UnaskedChange("next", other),))
+        yield lambda: self.gathered()
+        self.assertEqual([after for _, _, after in self.gathered()], ["other\n"])
 
     def test_nothing_is_gathered_where_the_user_does_not_want_that(self) -> Steps:
         self.set("show_unasked_edits", False)

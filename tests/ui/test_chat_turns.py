@@ -20,6 +20,7 @@ from GeminiCompanion.companion.agent.turn_undo import (
 from GeminiCompanion.companion.base import file_content
 from GeminiCompanion.companion.base.answer import Unanswered
 from GeminiCompanion.companion.chat.attached import IMAGE, Attached
+from GeminiCompanion.companion.chat.chat_update import READY, ChatUpdate, UndoneTurn
 from GeminiCompanion.companion.chat.edit_requests import (
     AT_ONCE,
     Checkpoint,
@@ -374,6 +375,8 @@ class Elsewhere(SheetCase):
         self.run_command("undo_turn")
         yield from self.given(Checkpoints, (self.turn("t1", AS_LEFT),))
         yield from self.given(UndoTurn, (FileChange(self.path, CHANGED, UNDONE),))
+        undone = (UndoneTurn("t1", frozenset([self.path])),)
+        self.chats.drawing.draw_soon(ChatUpdate(self.id, READY, undone=undone))
         yield lambda: "a.txt" not in text_of(sheet)
 
     def test_of_a_turn_that_is_undone_the_user_is_told_that_there_is_nothing_to_show(self) -> Steps:

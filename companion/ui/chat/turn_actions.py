@@ -109,8 +109,6 @@ class TurnActions:
         wanted = AS_LEFT if again else UNDONE
         done = [file for file in files or () if file.state == wanted]
         others = [file for file in files or () if file.state == OTHER]
-        if not again:
-            self._edits.turns.forget(turn_id(chat.conversation, turn), [file.path for file in done])
         said = f"{'Made again' if again else 'Undone'}: {count_text(len(done), 'file')}."
         left = (
             (NOT_LEFT if again else LEFT).format(count_text(len(others), "file")) if others else ""

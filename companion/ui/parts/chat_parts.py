@@ -43,7 +43,7 @@ class ChatParts:
             warn,
             chat_edits.access,
             chat_edits.reviews,
-            ChatUnasked(base.stories, review.unasked.gather_edit),
+            ChatUnasked(base.stories, review.unasked.gather_edit, review.written.forget_turn),
             context,
             base.notices.show_notice,
             review.decisions.accept_diff,

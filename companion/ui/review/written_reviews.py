@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Callable, Tuple
+from typing import Callable, Container, Tuple
 from uuid import uuid4
 
 import sublime
@@ -160,14 +160,24 @@ class WrittenReviews:
         problem = await written_files.undo_edit(self._companion, window, edit, name)
         if problem or self._book.find(edit.id) is None:
             return problem
-        self._book.replace(edit, None)
         self._tell_model(window, edit, is_whole=True)
+        self._forget_undone(edit)
+        return ""
+
+    def forget_turn(self, turn: str, paths: Container[str]) -> None:
+        """The turn was undone in these files, and its agent knows."""
+        for edit in self._book.of_turn(turn):
+            if edit.path in paths:
+                self._forget_undone(edit)
+
+    def _forget_undone(self, edit: Edit) -> None:
+        """The file is what it was before the edit."""
+        self._book.replace(edit, None)
         view = self._view_of(edit)
         if view is not None:
             # No tab stays with the text that the file has again.
             is_file = edit.before.exists and texts.text_of(view) == edit.before.text
             self.leave_review(view, ending.close_diff if is_file else _put_away)
-        return ""
 
     async def redo_edit(
         self, window: sublime.Window, book: EditBook, edit: Edit, after: Original
