@@ -1,5 +1,6 @@
 """Counts what makes the package harder to find one's way in: `python -m tools.measure_house
-[--list]`. `--list` also prints where each of them is.
+[--list] [FOLDER ...]`. `--list` also prints where each of them is. Of other folders, such as `tests`
+and `tools`, it counts the names and docstrings alone.
 
 These are counts of names and texts, which a better name or a front of a room makes smaller; none of
 them says by itself that something is wrong.
@@ -9,11 +10,12 @@ from __future__ import annotations
 
 import argparse
 import ast
+import os
 import re
 import sys
-from typing import Dict, Iterator, List, Set, Tuple
+from typing import Dict, Iterator, List, Mapping, Set, Tuple
 
-from tests.test_layout import FRONTS, FUNCTIONS, beside_the_front, inside, modules
+from tests.test_layout import FRONTS, FUNCTIONS, ROOT, beside_the_front, inside, modules
 
 # Where the parts of the package are put together.
 RUNNING = "ui/running"
@@ -23,14 +25,21 @@ WITHOUT_SUBJECT = re.compile(
 )
 # What is measured, and where each of it is.
 Found = Dict[str, List[str]]
+# The modules that are looked at, by their paths without the extension.
+Trees = Mapping[str, ast.Module]
 
 
 def main(arguments: List[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.measure_house", description=__doc__)
     parser.add_argument("--list", action="store_true", help="print where each of them is, too")
+    parser.add_argument("folders", nargs="*", metavar="FOLDER", help="instead of the package")
     options = parser.parse_args(arguments)
-    found = measured()
-    functions = sum(1 for _each in _functions())
+    try:
+        trees = read_trees(options.folders) if options.folders else modules()
+    except FileNotFoundError as error:
+        parser.error(str(error))
+    found = count_names(trees) if options.folders else measure_package()
+    functions = sum(1 for _each in _functions(trees))
     for what, places in found.items():
         share = f" of {functions}" if what == ONE_WORD else ""
         print(f"{len(places):6}{share}  {what}")
@@ -42,13 +51,35 @@ def main(arguments: List[str]) -> int:
 ONE_WORD = "functions named with one word"
 
 
-def measured() -> Found:
+def read_trees(folders: List[str]) -> Trees:
+    """The modules below these folders of the checkout; raises FileNotFoundError."""
+    found = {}
+    for top in folders:
+        if not os.path.isdir(os.path.join(ROOT, top)):
+            raise FileNotFoundError(f"expected a folder of the checkout, got {top!r}")
+        for folder, below, names in os.walk(os.path.join(ROOT, top)):
+            below[:] = sorted(each for each in below if each != "node_modules")
+            for path in sorted(os.path.join(folder, name) for name in names):
+                if path.endswith(".py"):
+                    with open(path, encoding="utf-8") as file:
+                        name = os.path.relpath(path, ROOT).replace(os.sep, "/")[: -len(".py")]
+                        found[name] = ast.parse(file.read(), path)
+    return found
+
+
+def count_names(trees: Trees) -> Found:
+    return {
+        ONE_WORD: [where for where, name in _functions(trees) if "_" not in name.strip("_")],
+        "uses of `it` as a name": list(_uses_of_it(trees)),
+        "docstrings without a subject": list(_docstrings_without_subject(trees)),
+    }
+
+
+def measure_package() -> Found:
     found = {
-        ONE_WORD: [where for where, name in _functions() if "_" not in name.strip("_")],
-        "uses of `it` as a name": list(_uses_of_it()),
+        **count_names(modules()),
         "callbacks that another object sets": list(_callbacks_set_from_outside()),
         f"modules that {RUNNING} imports": sorted(set(inside(RUNNING, modules()[RUNNING]))),
-        "docstrings without a subject": list(_docstrings_without_subject()),
     }
     for room, front in FRONTS.items():
         found[f"modules of the front of {room}"] = sorted(front)
@@ -60,16 +91,16 @@ def measured() -> Found:
     return found
 
 
-def _functions() -> Iterator[Tuple[str, str]]:
+def _functions(trees: Trees) -> Iterator[Tuple[str, str]]:
     """Where each function is, and its name; without those that Python names."""
-    for module, tree in modules().items():
+    for module, tree in trees.items():
         for node in ast.walk(tree):
             if isinstance(node, FUNCTIONS) and not node.name.startswith("__"):
                 yield f"{module}:{node.lineno} {node.name}", node.name
 
 
-def _uses_of_it() -> Iterator[str]:
-    for module, tree in modules().items():
+def _uses_of_it(trees: Trees) -> Iterator[str]:
+    for module, tree in trees.items():
         for node in ast.walk(tree):
             if isinstance(node, ast.Name) and node.id == "it":
                 yield f"{module}:{node.lineno}"
@@ -123,8 +154,8 @@ def _attribute_of_another(target: ast.expr) -> str:
     return "" if getattr(target.value, "id", "") in ("self", "cls") else target.attr
 
 
-def _docstrings_without_subject() -> Iterator[str]:
-    for module, tree in modules().items():
+def _docstrings_without_subject(trees: Trees) -> Iterator[str]:
+    for module, tree in trees.items():
         for node in ast.walk(tree):
             if isinstance(node, (ast.Module, ast.ClassDef, *FUNCTIONS)):
                 text = ast.get_docstring(node) or ""

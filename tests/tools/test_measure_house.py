@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import os
 import unittest
 from unittest import mock
 
+from tests.support import temp_folder
 from tools import measure_house
 
 MODULES = {
@@ -36,7 +38,7 @@ class Measured(unittest.TestCase):
         with mock.patch.object(measure_house, "modules", return_value=trees), mock.patch(
             "tests.test_layout.modules", return_value=trees
         ), mock.patch.dict(measure_house.FRONTS, {"agent": set(), "ide": {"ide/service"}}):
-            found = measure_house.measured()
+            found = measure_house.measure_package()
         self.assertEqual(
             found,
             {
@@ -49,5 +51,24 @@ class Measured(unittest.TestCase):
                 "modules of agent that any other room imports beside its front": [],
                 "modules of the front of ide": ["ide/service"],
                 "modules of ide that ui imports beside its front": ["ide/inner/part"],
+            },
+        )
+
+    def test_of_other_folders_it_counts_the_names_and_docstrings_alone(self) -> None:
+        folder = temp_folder(self)
+        os.makedirs(os.path.join(folder, "tools", "node_modules"))
+        for path in ("tools/sending.py", "tools/node_modules/of_others.py"):
+            with open(os.path.join(folder, path), "w", encoding="utf-8") as file:
+                file.write(MODULES["ui/running"])
+        with mock.patch.object(measure_house, "ROOT", folder):
+            found = measure_house.count_names(measure_house.read_trees(["tools"]))
+            with self.assertRaisesRegex(FileNotFoundError, "expected a folder .* got 'toolz'"):
+                measure_house.read_trees(["toolz"])
+        self.assertEqual(
+            found,
+            {
+                "functions named with one word": ["tools/sending:5 send"],
+                "uses of `it` as a name": ["tools/sending:6"] * 2,
+                "docstrings without a subject": ["tools/sending:5 Those of the window."],
             },
         )
