@@ -1,6 +1,6 @@
 """Counts what makes the package harder to find one's way in: `python -m tools.measure_house
-[--list] [FOLDER ...]`. `--list` also prints where each of them is. Of other folders, such as `tests`
-and `tools`, it counts the names and docstrings alone.
+[--list] [FOLDER ...]`. `--list` also prints where each of them is. Of other folders, such as
+`tests` and `tools`, it counts the names and docstrings alone.
 
 These are counts of names and texts, which a better name or a front of a room makes smaller; none of
 them says by itself that something is wrong.
