@@ -58,7 +58,8 @@ class HookLedger:
         self._notes: dict[str, Note] = {}
         # What was undone, by path, and how often a model was told so.
         self._undone: Counter[str] = Counter()
-        self._told_undone: Counter[str] = Counter()
+        # By path, when a CLI was told of it.
+        self._told_undone: dict[str, list[float]] = {}
         # Endpoints that have answered before a command ran, and when they knew of a question.
         self._before: set[tuple[Endpoint, str]] = set()
         self._asked: dict[tuple[Endpoint, str], float] = {}
@@ -176,8 +177,11 @@ class HookLedger:
                     self._violate("a note told twice", text)
                 note.told.append(self.world.loop.now)
         for path, undone in self._undone.items():
-            self._told_undone[path] += sum(path in line and "undone" in line for line in lines)
-            if self._told_undone[path] > undone:
+            count = sum(path in line and "undone" in line for line in lines)
+            told = self._told_undone.setdefault(path, [])
+            told += [self.world.loop.now] * count
+            sure = [at for at in told if not self.world.ledger.is_excused(at)]
+            if count and len(sure) > undone:
                 self._violate("told twice of an undone edit", path)
 
     def _ends(self, wire: Wire, told: Mapping[str, Any], command: str, at: float) -> None:
