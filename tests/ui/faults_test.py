@@ -16,6 +16,7 @@ from unittest import mock
 
 import sublime
 from GeminiCompanion import plugin
+from GeminiCompanion.companion.base.folder_lock import FolderInUse, FolderLock
 from GeminiCompanion.companion.ide import delivery
 from GeminiCompanion.companion.ide.questions import TextWithdrawal, UnwrittenTexts, WindowStatuses
 from GeminiCompanion.companion.ui.review import open_diffs, record, typed_text_saver
@@ -465,8 +466,10 @@ class Faults(RuleBasedStateMachine):
 
 def forget_everything(window: sublime.Window) -> None:
     """An editor that was never used before."""
+    folder = os.path.join(sublime.cache_path(), "GeminiCompanion")
     plugin.plugin_unloaded()
-    shutil.rmtree(os.path.join(sublime.cache_path(), "GeminiCompanion"), True)
+    until(lambda: is_free(folder), "the companion has written its last state")
+    shutil.rmtree(folder, True)
     for view in window.views():
         view.settings().erase(record.STAMP)
         view.set_scratch(True)
@@ -475,6 +478,19 @@ def forget_everything(window: sublime.Window) -> None:
     window.run_command("set_layout", ONE_GROUP)
     plugin.plugin_loaded()
     until(lambda: plugin._host.environment_of(window), "an environment")
+
+
+def is_free(folder: str) -> bool:
+    """Whether nobody has it locked."""
+    lock = FolderLock(folder)
+    try:
+        lock.acquire()
+    except FolderInUse:
+        return False
+    except FileNotFoundError:
+        return True
+    lock.release()
+    return True
 
 
 def profile() -> Iterator[tuple[str, Any]]:
