@@ -8,6 +8,7 @@ from typing import Any, Generator
 
 import sublime
 from GeminiCompanion import plugin
+from GeminiCompanion.companion.base.file_content import put_back
 from GeminiCompanion.companion.edits import edit_store, made_edits
 from GeminiCompanion.companion.edits.edit import Edit, EditState
 from GeminiCompanion.companion.ide.events import EditTakenBack
@@ -523,6 +524,21 @@ class Reviewed(UnaskedCase):
         yield lambda: not self.edits()
         yield from self.until_turn()
         self.assertEqual(texts.text_of(view), "mine\n")
+        with open(self.at("a.py"), "rb") as file:
+            self.assertEqual(file.read(), b"one\r\ntwo\n")
+
+    def test_a_second_undo_while_one_that_was_cut_still_writes_ends_the_edit(self) -> Steps:
+        yield from self.written_as_no_tab_would()
+        ask = self.running().companion.ask
+
+        def written_meanwhile(question: Any) -> Any:
+            if isinstance(question, FileUndoing):
+                put_back(question.path, question.before, question.after)
+            return ask(question)
+
+        self.replace(self.running().companion, "ask", written_meanwhile)
+        yield from self.undo_turn()
+        yield lambda: not self.edits()
         with open(self.at("a.py"), "rb") as file:
             self.assertEqual(file.read(), b"one\r\ntwo\n")
 

@@ -84,17 +84,14 @@ async def redo_edit(
     before = edit.before
     if texts.unsaved_view(edit.path) is not None:
         return UNSAVED.format(known_as)
-    if (present.exists, present.known_digest) == (after.exists, after.known_digest):
+    if _is_same_file(present, after):
         return ""
-    if (present.exists, present.known_digest) != (before.exists, before.known_digest):
+    if not _is_same_file(present, before):
         return present.note or CHANGED.format(known_as)
     if before.exists and _is_alike(after, present) and _find_tab(window, edit.path) is not None:
         return await _through_tab(window, edit.path, present, after.text, known_as)
     known = before.text if before.exists else None
-    problem, other = await companion.ask(FileUndoing(edit.path, after, known))
-    if not problem and other is None:
-        show_again(edit)
-    return problem or (CHANGED.format(known_as) if other is not None else "")
+    return await _put_back(companion, edit, after, known, known_as)
 
 
 async def undo_edit(companion: Companion, window: sublime.Window, edit: Edit, name: str) -> str:
@@ -104,16 +101,26 @@ async def undo_edit(companion: Companion, window: sublime.Window, edit: Edit, na
     before = edit.before
     if texts.unsaved_view(edit.path) is not None:
         return UNSAVED.format(name)
-    if (present.exists, present.known_digest) == (before.exists, before.known_digest):
+    if _is_same_file(present, before):
         return ""
     if edit.problem or not is_text(present, edit.after or ""):
         return edit.problem or present.note or CHANGED.format(name)
     if before.exists and _is_alike(before, present) and _find_tab(window, edit.path) is not None:
         return await _through_tab(window, edit.path, present, before.text, name)
-    problem, other = await companion.ask(FileUndoing(edit.path, before, edit.after or ""))
-    if not problem and other is None:
+    return await _put_back(companion, edit, before, edit.after or "", name)
+
+
+async def _put_back(
+    companion: Companion, edit: Edit, wanted: Original, present: str | None, name: str
+) -> str:
+    """Make the file the wanted one on disk, if its text is `present`, None for no file. Gives a
+    sentence if that was not done."""
+    problem, other = await companion.ask(FileUndoing(edit.path, wanted, present))
+    # A story that was cut may have written it meanwhile: its thread goes on.
+    is_other = other is not None and not _is_same_file(other, wanted)
+    if not problem and not is_other:
         show_again(edit)
-    return problem or (CHANGED.format(name) if other is not None else "")
+    return problem or (CHANGED.format(name) if is_other else "")
 
 
 def show_again(edit: Edit) -> None:
@@ -182,6 +189,10 @@ def _open_tab(window: sublime.Window, path: str) -> sublime.View:
     if active is not None:
         window.focus_view(active)
     return view
+
+
+def _is_same_file(one: Original, other: Original) -> bool:
+    return (one.exists, one.known_digest) == (other.exists, other.known_digest)
 
 
 def _without_mark(text: str) -> str:
