@@ -245,7 +245,8 @@ def program_name(word: str) -> str:
 def by_command(words: Iterable[str]) -> Cli | None:
     """The first CLI that a command line names, possibly after a program that starts it, such as
     npx, node, env or docker; None if it names none."""
-    return next((cli for word in words for cli in CLIS if _names_cli(word, cli)), None)
+    clis = CONNECTING_CLIS
+    return next((cli for word in words for cli in clis if _names_cli(word, cli)), None)
 
 
 def _names_cli(word: str, cli: Cli) -> bool:

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ..base.answer import Answer
-from ..ide.clis import by_command
+from ..ide.clis import CLAUDE_CODE, by_command
 from . import queues, settings
 from .chat.open_tabs import OpenTabs
 
@@ -72,7 +72,8 @@ def chosen_agents() -> tuple[Chosen, ...]:
     own = settings.current_settings()
     named = {each.id: each.command for each in own.agents if each.command}
     in_terminal = by_command(own.cli_command)
-    if in_terminal is not None and in_terminal.id in CLIS:
+    # As an agent, Claude Code is another program.
+    if in_terminal is not None and in_terminal != CLAUDE_CODE and in_terminal.id in CLIS:
         named.setdefault(in_terminal.id, own.cli_command)
     # In one order, for it is not known whether Sublime keeps that of the settings.
     others = {own.usual_agent, *(each.id for each in own.agents)}

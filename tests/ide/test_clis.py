@@ -5,6 +5,7 @@ from __future__ import annotations
 import unittest
 
 from GeminiCompanion.companion.ide.clis import (
+    CLAUDE_CODE,
     CLIS,
     GEMINI_CLI,
     LLXPRT,
@@ -66,6 +67,8 @@ class Command(unittest.TestCase):
             ("env A=1 /opt/llxprt", LLXPRT),
             ("docker run -v /home/ann/.gemini:/home/node/.gemini image gemini", GEMINI_CLI),
             ("qwen --model gemini", QWEN_CODE),
+            ("claude --ide", CLAUDE_CODE),
+            ("npx @anthropic-ai/claude-code", CLAUDE_CODE),
         ):
             with self.subTest(line):
                 self.assertEqual(by_command(line.split()), cli)

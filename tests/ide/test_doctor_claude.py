@@ -10,7 +10,7 @@ import unittest
 from dataclasses import replace
 from typing import Any
 
-from GeminiCompanion.companion.ide.clis import CLAUDE_CODE, GEMINI_CLI
+from GeminiCompanion.companion.ide.clis import CLAUDE_CODE, GEMINI_CLI, by_command
 from GeminiCompanion.companion.ide.doctor import checks, claude_gathering, gathering, report
 from GeminiCompanion.companion.ide.doctor.checks import Failed
 from GeminiCompanion.companion.ide.doctor.claude_checks import CLAUDE_CHECKS
@@ -159,6 +159,9 @@ class Gathering(unittest.TestCase):
         self.work = os.path.join(self.home, "work")
         os.mkdir(self.work)
         self.window = Window(1, 0, (self.work,), claude=SERVING)
+        self.scope = ExaminedScope(
+            GEMINI_CLI, self.window, ("gemini",), {"PATH": self.home}, self.home, "token"
+        )
 
     def write(self, path: str, content: Any) -> str:
         path = os.path.join(self.home, *path.split("/"))
@@ -169,10 +172,7 @@ class Gathering(unittest.TestCase):
 
     def examine(self, *processes: SystemProcess) -> list[Examination]:
         """Of Claude Code alone."""
-        scope = ExaminedScope(
-            GEMINI_CLI, self.window, ("gemini",), {"PATH": self.home}, self.home, "token"
-        )
-        found = gathering.gather_facts(scope, {each.pid: each for each in processes})
+        found = gathering.gather_facts(self.scope, {each.pid: each for each in processes})
         return [report.examine_cli(each) for each in found if each.cli == CLAUDE_CODE]
 
     def gather(self, *processes: SystemProcess) -> ClaudeFacts:
@@ -187,6 +187,37 @@ class Gathering(unittest.TestCase):
         self.assertEqual(self.examine(), [])
         os.mkdir(os.path.join(self.home, ".claude"))
         self.assertEqual(len(self.examine()), 1)
+
+    def test_who_has_chosen_it_is_told_of_it_alone_and_first(self) -> None:
+        gemini = SystemProcess(7, 1, "gemini", "gemini", 1.0, self.work, {"HOME": self.home})
+        rows: tuple[tuple[str, dict[int, SystemProcess], list[tuple[str, bool]]], ...] = (
+            ("claude", {}, [("claude", True)]),
+            ("claude", {7: gemini}, [("claude", True), ("gemini", False)]),
+            ("claude", {8: self.process()}, [("claude", True)]),
+            ("gemini", {8: self.process()}, [("gemini", True), ("claude", False)]),
+        )
+        for command, known, expected in rows:
+            with self.subTest(command, known=known):
+                scope = replace(self.scope, cli=by_command([command]), command=(command,))
+                found = gathering.gather_facts(scope, known)
+                self.assertEqual([(it.cli.id, it.is_started) for it in found], expected)
+                if command == "claude":
+                    self.assertEqual(found[0].process is not None, 8 in known)
+                    self.assertIn("Home of the CLI", report.examine_cli(found[0]).report_text())
+
+    def test_its_program_and_what_starts_it_are_those_of_the_settings(self) -> None:
+        program = self.write("tools/claude" + (".exe" if sys.platform == "win32" else ""), "")
+        os.chmod(program, 0o755)
+        os.mkdir(os.path.join(self.home, ".claude"))
+        for command, words in (
+            ((program,), f"ok      CLI: {program}"),
+            (("claude",), "claude was not found."),
+            (("/opt/start.sh", "claude"), "start was not found."),
+        ):
+            with self.subTest(command):
+                scope = replace(self.scope, cli=CLAUDE_CODE, command=command)
+                (found,) = gathering.gather_facts(scope, {})
+                self.assertIn(words, report.examine_cli(found).report_text())
 
     def test_locks_are_read_as_the_cli_reads_them(self) -> None:
         link = os.path.join(self.home, "link")

@@ -167,6 +167,10 @@ class Parsing(unittest.TestCase):
         self.assertEqual(found["qwen"], ("/opt/qwen",))
         self.assertEqual(found["gemini"], ("/opt/bin/gemini", "--debug"))
         self.assertEqual(found["claude"], ())
+        # As an agent it is another program than in a terminal.
+        stored.set("cli_command", ["/opt/bin/claude"])
+        found = {each.id: each.command for each in engines.chosen_agents()}
+        self.assertEqual((found["claude"], found["gemini"]), ((), ()))
 
     def test_a_terminal_gets_the_program_of_the_agent_with_that_name(self) -> None:
         agents = {"gemini": {"command": ["/opt/gemini", "--experimental-acp"]}, "qwen": {}}

@@ -399,6 +399,41 @@ class Doctor(Pages):
         yield lambda: "Qwen Code is installed" in self.page(self.running.pages.welcome)
         self.assertIn("npm install -g @qwen-code/qwen-code", self.page(self.running.pages.welcome))
 
+    def test_where_the_settings_start_claude_code_its_own_way_is_examined(self) -> Steps:
+        stored = sublime.load_settings("GeminiCompanion.sublime-settings")
+        self.addCleanup(stored.erase, "cli_command")
+        stored.set("cli_command", ["claude"])
+        for pages, command in (
+            (self.running.pages.welcome, "gemini_companion_welcome"),
+            (self.running.pages.doctor, "gemini_companion_doctor"),
+        ):
+            yield from self.open_page(pages, command)
+            yield lambda: "claude was not found" in self.page(pages)  # noqa: B023
+            self.assertIn("Copy the command", self.links(pages))
+            self.assertNotIn("Gemini CLI", self.page(pages))
+        steps = welcome.CLAUDE_STEPS
+        self.assertIn(
+            steps["claude_installed"].format("Claude Code"), self.page(self.running.pages.welcome)
+        )
+
+    def test_the_steps_of_claude_code_lead_to_its_connection(self) -> None:
+        none: dict[str, Any] = {"process": None, "serving": {"connected": 0}}
+        off: dict[str, Any] = {"choices": {"auto_connects": None}}
+        here: dict[str, Any] = {"is_connected": True, "serving": {"connected": 1}}
+        away: dict[str, Any] = {"is_connected": False, "serving": {"connected": 0}}
+        for changes, words, other in (
+            (none, "After that, in a terminal: cd /work &amp;&amp; claude", "Connected."),
+            ({**none, **off}, "type /ide in it, and choose Sublime Text", "Connected."),
+            ({**here, **off}, "Connected. Ask Claude Code to change a file", "autoConnectIde"),
+            (away, "Nothing is in the way, but the CLI is not connected", "Connected."),
+        ):
+            with self.subTest(changes):
+                found = report.examine_cli(claude_facts(**changes, is_started=True))
+                page = welcome.welcome_page((found,))
+                self.assertIn(words, page)
+                for word in (other, "Gemini CLI", "Or with Claude Code"):
+                    self.assertNotIn(word, page)
+
     def test_beside_a_cli_that_runs_another_one_is_started_and_the_link_says_so(self) -> Steps:
         self.install()
         early = SystemProcess(7, 1, "node", "node /bin/gemini", 1.0, self.folder, {})

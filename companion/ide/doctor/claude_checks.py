@@ -27,6 +27,11 @@ def check_program(facts: Facts) -> Ok | Failed | None:
     program = facts.program
     if not program.path and facts.process is not None:
         return Ok("it runs")
+    if not program.path and facts.wrapper:
+        return Failed(
+            f"{facts.wrapper} was not found.",
+            'Set "cli_command" to the path of this program.',
+        )
     if not program.path:
         return Failed(
             "claude was not found.",

@@ -100,12 +100,15 @@ def _with_login_path(scope: ExaminedScope) -> ExaminedScope:
 
 def gather_facts(scope: ExaminedScope, known: Mapping[int, SystemProcess]) -> list[Facts]:
     """The facts of each CLI that runs in the window's folders, newest first, those of the wanted
-    kind before others, Claude Code last. If none of that kind runs there, also the facts of CLIs
-    that run in no window's folders, and of one of that kind that would be started there. `known`
-    are the processes of the machine."""
+    kind before others, Claude Code last unless it is that kind. If none of that kind runs there,
+    also the facts of CLIs that run in no window's folders, and of one of that kind that would be
+    started there. `known` are the processes of the machine."""
     own_here, own_astray = _running_clis(scope, known)
-    examined: list[SystemProcess | None] = [*own_here] or [*own_astray, None]
-    facts = [_facts_of_cli(scope, known, each) for each in examined]
+    if scope.cli == CLAUDE_CODE:
+        facts = list(_facts_of_claude(scope, known))
+    else:
+        examined: list[SystemProcess | None] = [*own_here] or [*own_astray, None]
+        facts = [_facts_of_cli(scope, known, each) for each in examined]
     for cli in CLIS:
         if cli != scope.cli:
             other = replace(scope, cli=cli, command=(cli.command,))
@@ -114,22 +117,27 @@ def gather_facts(scope: ExaminedScope, known: Mapping[int, SystemProcess]) -> li
             facts += [
                 replace(_facts_of_cli(other, known, each), is_started=False) for each in shown
             ]
-    return [*facts, *_facts_of_claude(scope, known)]
+    if scope.cli != CLAUDE_CODE:
+        command = (CLAUDE_CODE.command,)
+        facts += _facts_of_claude(replace(scope, command=command), known)
+    return facts
 
 
 def _facts_of_claude(scope: ExaminedScope, known: Mapping[int, SystemProcess]) -> Iterator[Facts]:
     """Those of each Claude Code that runs in the window's folders; if none does, of those in no
-    window's, and of one that would be started, for somebody who has it."""
-    path, is_on_path = _program_path(CLAUDE_CODE.command, scope.environment)
+    window's, and of one that would be started, for somebody who has it or has chosen it."""
+    is_wanted = scope.cli == CLAUDE_CODE
+    path, is_on_path = _program_path(scope.command[0], scope.environment)
     version = _package_version(CLAUDE_CODE, path) if path else ""
     program = FoundProgram(path, is_on_path, version)
-    in_terminals = {pid: each for pid, each in known.items() if claude_gathering.has_terminal(each)}
-    here, astray = _running_clis(replace(scope, cli=CLAUDE_CODE), in_terminals)
+    here, astray = _running_clis(replace(scope, cli=CLAUDE_CODE), known)
     where = (this_platform(), scope.window, scope.environment, scope.home, program)
     shown: list[SystemProcess | None] = [*here] or [*astray, None]
     for each in shown:
-        found = claude_gathering.gather_facts(*where, each)
-        if each is not None or path or found.claude.lock_folders:
+        found = replace(claude_gathering.gather_facts(*where, each), is_started=is_wanted)
+        if each is None and is_wanted:
+            found = replace(found, wrapper=_wrapper_name(scope.command))
+        if each is not None or path or found.claude.lock_folders or is_wanted:
             yield found
 
 
@@ -137,6 +145,8 @@ def _running_clis(
     scope: ExaminedScope, known: Mapping[int, SystemProcess]
 ) -> tuple[list[SystemProcess], list[SystemProcess]]:
     """The CLIs that run in the window's folders, and those that run in no window's folders."""
+    if scope.cli == CLAUDE_CODE:
+        known = {pid: each for pid, each in known.items() if claude_gathering.has_terminal(each)}
     found = system_processes.find_clis(scope.cli, known)
     here = [each for each in found if _is_within(each, scope.window.folders)]
     astray = [each for each in found if not _is_within(each, scope.elsewhere)]

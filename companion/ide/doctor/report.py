@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ..clis import CLAUDE_CODE
+from ..clis import CLAUDE_CODE, Cli
 from . import starting
 from .checks import CHECKS, Check, Failed, Ok
 from .claude_checks import CLAUDE_CHECKS
@@ -60,12 +60,17 @@ class Examination:
         return "\n".join(lines) + "\n"
 
 
+def checks_of(cli: Cli) -> tuple[Check, ...]:
+    """The steps of that kind of CLI, in its order."""
+    return CLAUDE_CHECKS if cli == CLAUDE_CODE else CHECKS
+
+
 def examine_cli(facts: Facts) -> Examination:
     """Follow the CLI's way up to the first step that fails. A step that does not concern it has no
     row."""
     rows: list[CheckRow] = []
     has_failed = False
-    for check in CLAUDE_CHECKS if facts.cli == CLAUDE_CODE else CHECKS:
+    for check in checks_of(facts.cli):
         if check.is_way and facts.is_connected:
             continue
         result = check.judge(facts)

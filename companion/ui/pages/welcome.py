@@ -10,7 +10,7 @@ import sublime
 
 from ...base import private_files
 from ...ide.clis import CLAUDE_CODE
-from ...ide.doctor import checks
+from ...ide.doctor import report
 from ...ide.doctor.checks import Failed, Ok
 from ...ide.doctor.report import Examination, Facts
 from ..examinations import Examinations
@@ -27,8 +27,16 @@ STEPS = {
     "served": "The companion runs",
     "connected": "The CLI is connected",
 }
+CLAUDE_STEPS = {
+    "claude_installed": "{} is installed",
+    "claude_admitted": "It may connect to this window",
+    "claude_folder": "A folder is open",
+    "claude_served": "The companion runs",
+    "claude_enabled": "The CLI connects to editors",
+    "claude_connected": "The CLI is connected",
+}
 # Steps that are shown only if they fail, because otherwise nobody has to do anything for them.
-SILENT = {"surroundings", "served"}
+SILENT = {"surroundings", "served", "claude_admitted", "claude_served"}
 CONNECTED = "Connected. Ask {} to change a file: its edit opens here, and you decide on it."
 EXTENSION = "If you like: an extension of {} that says here when it works, asks and is done."
 START = "After that, in a terminal: {}"
@@ -47,18 +55,20 @@ def welcome_page(found: Examinations, agents: Sequence[str] | None = None) -> st
     are the names of those that a chat could have; None if that is not known."""
     examination = _current_examination(found)
     facts, results = examination.facts, _step_results(examination)
-    is_connected, name = isinstance(results["connected"], Ok), page.shown_html(facts.name)
+    *_, connected = results.values()
+    is_connected, name = isinstance(connected, Ok), page.shown_html(facts.name)
     lead = (CONNECTED if is_connected else TO_DO).format(name)
     parts = [f"<h1>{NAME}</h1>", f'<p class="lead">{lead}</p>']
     following = next((id for id in results if isinstance(results[id], Failed)), "")
     for id, result in results.items():
         parts.append(
-            _step_html(STEPS[id].format(name), result, examination, is_next=id == following)
+            _step_html(_steps(facts)[id].format(name), result, examination, is_next=id == following)
         )
     if is_connected and facts.extension is not None and not facts.extension.version:
         install = page.command_link("gemini_companion_install_cli_extension", {}, "Install it")
         parts.append(f'<div class="step">\u2013 {EXTENSION.format(name)} {install}</div>')
-    parts.append(_claude_line(found))
+    if facts.cli != CLAUDE_CODE:
+        parts.append(_claude_line(found))
     parts.append(_chat_line(agents) if agents is not None else "")
     doctor = page.command_link("gemini_companion_doctor", {}, "Doctor")
     parts.append(f'<p class="foot">Every step of the CLI on its way here: {doctor}</p>')
@@ -94,15 +104,21 @@ def _current_examination(found: Examinations) -> Examination:
     return next(connected, of_kind[0] if last.facts.process is not None else last)
 
 
+def _steps(facts: Facts) -> dict[str, str]:
+    return CLAUDE_STEPS if facts.cli == CLAUDE_CODE else STEPS
+
+
 def _step_results(examination: Examination) -> dict[str, Ok | Failed | None]:
     """The results of the steps by their ids; None for the last one if it has to wait for others."""
     facts = examination.facts
-    results = {id: checks.by_id(id).judge(facts) for id in STEPS}
-    settings = checks.by_id("settings").judge(facts)
-    if isinstance(settings, Failed):
+    judges = {check.id: check.judge for check in report.checks_of(facts.cli)}
+    results = {id: judges[id](facts) for id in _steps(facts)}
+    if facts.cli == CLAUDE_CODE:
+        results = _with_connection(results, facts)
+    elif isinstance(settings := judges["settings"](facts), Failed):
         # Whatever is wrong in that file, the CLI stops at it.
         results["enabled"] = settings
-    connected = results.pop("connected")
+    last, connected = results.popitem()
     failed = {id for id, result in results.items() if isinstance(result, Failed)}
     if facts.process is None:
         # The CLI asks for a key once it is started.
@@ -114,12 +130,29 @@ def _step_results(examination: Examination) -> dict[str, Ok | Failed | None]:
         for id, result in results.items()
         if result is not None and id not in SILENT - failed
     }
-    return {**shown, "connected": connected}
+    return {**shown, last: connected}
+
+
+def _with_connection(
+    results: dict[str, Ok | Failed | None], facts: Facts
+) -> dict[str, Ok | Failed | None]:
+    """Of Claude Code: one that is connected has found its way, and for Doctor nothing is wrong
+    where none runs."""
+    if facts.is_connected or facts.window.claude.connected:
+        found = Ok("to this window")
+        return {**results, "claude_enabled": found, "claude_connected": found}
+    if facts.process is None:
+        return {**results, "claude_connected": None}
+    return results
 
 
 def _on_its_way(facts: Facts) -> Failed | None:
     """The first failure among the doctor's checks that are not steps of this page."""
-    others = [check for check in checks.CHECKS if check.id not in STEPS or check.id == "connected"]
+    steps = _steps(facts)
+    last = [*steps][-1]
+    others = [
+        check for check in report.checks_of(facts.cli) if check.id not in steps or check.id == last
+    ]
     results = (check.judge(facts) for check in others if not (check.is_way and facts.is_connected))
     return next((result for result in results if isinstance(result, Failed)), None)
 
