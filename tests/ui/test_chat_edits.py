@@ -49,6 +49,7 @@ from GeminiCompanion.companion.ui.review import (
     diff_kinds,
     ending,
     head,
+    open_diffs,
     record,
     restoring,
 )
@@ -626,7 +627,7 @@ class InTheChat(EditCase):
         yield lambda: PREFIX + NO_EDIT.format("a.txt") in self.sentences[-1:]
 
     def written(self) -> list[sublime.View]:
-        return list(self.running().review.written.review_views().values())
+        return list(open_diffs.made_edit_views().values())
 
     def test_allowing_in_the_chat_what_was_changed_in_the_review_writes_that(self) -> Steps:
         yield from self.asked_right("four\n")
@@ -858,11 +859,11 @@ class Unasked(EditCase):
         (edit,) = [it for it in ledger.made.of_window(self.window.id()) if it.turn]
         written = self.running().review.written
         self.running().stories.begin(written.open_review(self.window, edit))
-        yield lambda: written.review_views()
+        yield lambda: open_diffs.made_edit_views()
         self.write("a.txt", "one\n")
         yield from self.waits(undone=(UndoneTurn("turn", frozenset([self.path])),))
         yield from self.until_equal(self.gathered, [])
-        yield lambda: not written.review_views()
+        yield lambda: not open_diffs.made_edit_views()
         self.assertEqual(ledger.counts(self.window.id()).written, 0)
 
     def test_one_that_is_undone_before_it_is_gathered_is_not_listed(self) -> Steps:

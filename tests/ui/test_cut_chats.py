@@ -260,7 +260,7 @@ class Turns(CutChat, TurnCase):
             }
         )
         for command, name, awaits, panels in (
-            ("undo_turn", "TurnActions.undo_turn", 4, ()),
+            ("undo_turn", "TurnActions.undo_turn", 3, ()),
             ("turn_changes", "TurnActions.show_turn", 2, ()),
             ("rewind", "TurnActions.rewind_chat", 4, [0, 0]),
         ):
@@ -273,7 +273,7 @@ class Turns(CutChat, TurnCase):
 
     def undo_goes_on(self, cut: Cut) -> None:
         """An undo that was cut keeps no later one waiting."""
-        self.assertTrue(self.running().chat.turns._over.is_there, f"after await {cut.at}")
+        self.assertEqual(self.running().chat.turns._undoing._lines, {}, f"after await {cut.at}")
 
 
 class Lists(CutChat):

@@ -62,7 +62,7 @@ class Reviews(CuttingCase):
             if is_cut:
                 self.assertTrue(record.is_diff(right), f"it is claimed after await {at}")
                 self.assertIn(text_of(right), (before, *self.whole))
-                self.assertEqual(self.running().review.accepting._pressed, set())
+                self.assertEqual(self.running().review.accepting._under_way._ids, set())
                 at += 1
             yield from self.away(right)
         self.assertGreaterEqual(at, awaits)
@@ -284,7 +284,7 @@ class Closed(ReviewCase):
         found = record.waiting_record(right)
         yield self.cli.call("closeDiff", filePath=self.path).done
         yield lambda: not right.is_valid()
-        yield lambda: found.id not in self.running().review.accepting._pressed
+        yield lambda: found.id not in self.running().review.accepting._under_way
         self.assertIsNone(opened.open)
 
     def test_a_window_that_closes_ends_its_panels(self) -> Steps:

@@ -6,14 +6,17 @@ from __future__ import annotations
 from typing import Any, Generator
 
 import sublime
+from GeminiCompanion.companion.base import background
+from GeminiCompanion.companion.base.answer import Answer
 from GeminiCompanion.companion.ui import presses
 from GeminiCompanion.companion.ui.changes import deciding
-from GeminiCompanion.companion.ui.review import accepting, reviews
+from GeminiCompanion.companion.ui.changes.unasked_edit_source import PREFIX as PREFIX_OF_EDIT
+from GeminiCompanion.companion.ui.review import accepting, open_diffs, reviews
 from GeminiCompanion.companion.ui.user_messages import PREFIX
 
 from .adapter import text_of
 from .reviewing import ReviewCase, Steps
-from .test_show_changes import SheetCase
+from .test_show_changes import SheetCase, UnaskedCase
 
 OLD, NEW = "a\nb\nc\nd\ne\n", "A\nb\nc\nd\nE\n"
 
@@ -127,3 +130,40 @@ class InSheets(SheetCase):
         labels = [item[0] for item in self.asked[0]["items"]]
         self.asked[0]["on_select"](labels.index(accepting.ACCEPT[0]))
         yield from self.until_said(deciding.DECIDED)
+
+
+class OfMadeEdits(UnaskedCase):
+    def test_undoing_one_in_a_sheet_or_its_review_waits_for_what_was_pressed_before(self) -> Steps:
+        for where in ("sheet", "review"):
+            with self.subTest(where):
+                id = self.made("made.py", OLD, NEW)
+                view = yield from self.show()
+                yield from self.until_in("A\n", lambda: text_of(view))  # noqa: B023
+                written, ledger = self.running().review.written, self.running().review.ledger
+                edit = ledger.find(id[len(PREFIX_OF_EDIT) :])
+                assert edit is not None
+                self.begin(written.open_review(self.window, edit))
+                yield lambda: open_diffs.made_edit_views()
+                (right,) = open_diffs.made_edit_views().values()
+                may_go_on: Answer[None] = Answer()
+                self.begin(self.press_before(self.review(right).id, may_go_on))
+                if where == "sheet":
+                    self.decide(view, "reject_file", id)
+                else:
+                    self.running().review.decisions.reject_diff(right)
+                yield from self.until_worked()
+                self.assertEqual(self.on_disk("made.py"), NEW)
+                may_go_on.give(None)
+                yield from self.until_equal(lambda: self.on_disk("made.py"), OLD)
+                yield lambda: not open_diffs.made_edit_views()
+
+    async def press_before(self, id: str, may_go_on: Answer[None]) -> None:
+        async with self.running().diffs.reviews.presses.take_place(id):
+            await may_go_on
+
+    def until_worked(self) -> Steps:
+        """Until a thread and the UI thread have done what was begun before."""
+        for _ in range(3):
+            done = background.start_work(lambda: None)
+            yield lambda: done.is_there  # noqa: B023
+            yield from self.until_turn()

@@ -26,7 +26,6 @@ from GeminiCompanion.companion.ui.review.record import (
     seen_changes,
     waiting_record,
 )
-from GeminiCompanion.companion.ui.review.written_reviews import WrittenReviews
 from GeminiCompanion.companion.ui.running import DIFF_WAITS
 
 from .adapter import text_of
@@ -204,11 +203,11 @@ class Closing(UnaskedCase):
         view = yield from self.show()
         searched: list[None] = []
 
-        def views(_written: WrittenReviews) -> dict[str, sublime.View]:
+        def views() -> dict[str, sublime.View]:
             searched.append(None)
             return {}
 
-        self.replace(WrittenReviews, "review_views", views)
+        self.replace(open_diffs, "made_edit_views", views)
         self.assertEqual((len(self.sheet(view).undecided_changes()), searched), (5, []))
 
     def test_keys_go_through_edits_made_without_asking_though_no_proposal_waits(self) -> Steps:

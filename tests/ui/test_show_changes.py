@@ -442,7 +442,7 @@ class Unasked(UnaskedCase):
         self.made("made.py", OLD, "made\n" + OLD)
         view = yield from self.show()
         self.type(view, "\nmade", " too")
-        written = self.running().review.written.review_views
+        written = open_diffs.made_edit_views
         yield lambda: any(text_of(each) == "made too\n" + OLD for each in written().values())
         yield from self.until_drawn(view)
         sheet = self.sheet(view)

@@ -14,6 +14,7 @@ import sublime
 
 from ...base.change_sheet import Section
 from .. import panels
+from ..ordered_work import UnderWay
 from ..review.reviews import Reviews
 from .keeping import DECIDED, NOTHING
 from .sheet import HEAD, ChangeSheet
@@ -84,8 +85,8 @@ class Deciding:
         self._reviews = reviews
         self.undoing = undoing
         self._tell = tell
-        # The buffers of the sheets in which all is being decided.
-        self._busy: set[int] = set()
+        # The decisions on all, by the buffers of the sheets.
+        self._under_way = UnderWay()
 
     async def decide_file(self, sheet: ChangeSheet, id: str, accept: bool) -> None:
         """Accept or reject the changes of one file."""
@@ -113,15 +114,12 @@ class Deciding:
         window = sheet.window
         if window is None:
             return
-        if sheet.buffer_id in self._busy:
+        if sheet.buffer_id in self._under_way:
             self._tell(UNDER_WAY)
             return
-        self._busy.add(sheet.buffer_id)
-        try:
+        with self._under_way.hold(sheet.buffer_id):
             async with self._reviews.presses.take_place(sheet.line):
                 await self._decide_all(sheet, window, accept)
-        finally:
-            self._busy.discard(sheet.buffer_id)
 
     async def _decide_all(self, sheet: ChangeSheet, window: sublime.Window, accept: bool) -> None:
         await sheet.wait_until_settled(self._reviews)

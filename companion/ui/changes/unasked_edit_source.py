@@ -17,7 +17,8 @@ from ...edits.edit import Edit, EditState
 from ...edits.ledger import EditBook
 from ...ide.clis import name_of
 from .. import file_reading
-from ..review import head, large
+from ..ordered_work import UnderWay
+from ..review import head, large, open_diffs
 from ..review.record import seen_changes, waiting_record
 from ..review.reviews import Reviews
 from ..review.written_reviews import WrittenReviews
@@ -44,8 +45,8 @@ class UnaskedEditSource:
         self._open: dict[str, sublime.View] = {}
         # By the ids of the files.
         self._kept: dict[str, frozenset[str]] = {}
-        # The ids of those that are being decided on.
-        self._pressed: set[str] = set()
+        # The decisions, by the ids of the files.
+        self._under_way = UnderWay()
 
     @property
     def is_complete(self) -> bool:
@@ -55,7 +56,7 @@ class UnaskedEditSource:
         """The edits of the window, oldest first."""
         known = self._book.of_window(window.id())
         edits = [edit for edit in known if not (edit.is_accepted or edit.problem)]
-        open_views = self._open = self._written.review_views() if edits else {}
+        open_views = self._open = open_diffs.made_edit_views() if edits else {}
         for edit in edits:
             view = open_views.get(edit.id)
             entry = (
@@ -89,7 +90,7 @@ class UnaskedEditSource:
     async def open_review(self, window: sublime.Window, id: str) -> sublime.View | None:
         """Opens its review; None if the edit is not known any more."""
         edit = self._find_edit(id)
-        if edit is not None and not self._written.is_open(edit):
+        if edit is not None and edit.id not in open_diffs.made_edit_views():
             await self._written.open_review(window, edit, take_focus=False)
         return self._find_view(id)
 
@@ -117,15 +118,12 @@ class UnaskedEditSource:
         return await self._decide_once(id, self._reject_edit(window, id))
 
     async def _decide_once(self, id: str, decision: Decision) -> UndoStep | None:
-        """None if it is being decided on: a link can be pressed twice."""
-        if id in self._pressed:
+        """None if it is being decided on."""
+        if id in self._under_way:
             decision.close()
             return None
-        self._pressed.add(id)
-        try:
+        with self._under_way.hold(id):
             return await decision
-        finally:
-            self._pressed.discard(id)
 
     async def _accept_edit(self, window: sublime.Window, id: str) -> UndoStep | None:
         edit, view = self._find_edit(id), self._find_view(id)
@@ -143,8 +141,10 @@ class UnaskedEditSource:
         if edit is None:
             return None
         present = await file_reading.read_content(edit.path)
-        if view is not None:
-            is_done = await self._written.undo_shown(window, view)
+        record = waiting_record(view) if view is not None else None
+        if view is not None and record is not None:
+            async with self._reviews.presses.take_place(record.id):
+                is_done = await self._written.undo_shown(window, view)
         else:
             is_done = await self._written.undo_and_tell(window, edit)
         return UndoStep(partial(self._make_again, edit, present)) if is_done else None
@@ -169,7 +169,7 @@ class UnaskedEditSource:
 
     def _find_view(self, id: str) -> sublime.View | None:
         """The view of the edit's review, also if it was opened a moment ago."""
-        self._open = self._written.review_views()
+        self._open = open_diffs.made_edit_views()
         return self.review_view(id)
 
     def _find_edit(self, id: str) -> Edit | None:

@@ -12,6 +12,7 @@ import sublime
 
 from ...chat.amounts import count_text
 from .. import panels
+from ..ordered_work import UnderWay
 from ..presses import Presses
 from ..review.history import EditHistory
 from ..stories import sleep
@@ -53,8 +54,8 @@ class Undoing:
         self._tell = tell
         # By the buffers of the sheets.
         self._decisions: dict[int, list[SheetDecision]] = {}
-        # Those in which the user is asked, or something is being undone.
-        self._busy: set[int] = set()
+        # The sheets in which the user is asked, or something is being undone, by their buffers.
+        self._under_way = UnderWay()
 
     def note_decision(self, sheet: ChangeSheet, decision: SheetDecision) -> None:
         """The user has decided this in the sheet; one of the same press and kind is continued."""
@@ -87,12 +88,9 @@ class Undoing:
         (last, takes), window = self._last_decision(sheet), sheet.window
         if last is None or window is None:
             self._tell(NOTHING_TO_UNDO)
-        elif sheet.buffer_id not in self._busy:
-            self._busy.add(sheet.buffer_id)
-            try:
+        elif sheet.buffer_id not in self._under_way:
+            with self._under_way.hold(sheet.buffer_id):
                 await self._undo_decision(sheet, window, last, takes)
-            finally:
-                self._busy.discard(sheet.buffer_id)
 
     async def _undo_decision(
         self,

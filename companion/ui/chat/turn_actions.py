@@ -23,6 +23,7 @@ from ...edits.ledger import EditLedger
 from ...edits.turn_edits import ShownTurn, conversation_of, parts_of, turn_id
 from .. import panels, sharing_settings, texts
 from ..file_reading import in_time
+from ..ordered_work import OrderedWork
 from ..stories import run_in_thread
 from .chat_places import in_front
 from .chat_view import ChatView
@@ -76,21 +77,13 @@ class TurnActions:
         self._show_changes = show_changes
         self._tell = tell
         self._open_review = open_review
-        # Answered when the last undoing that was begun is over.
-        self._over: Answer[None] = Answer()
-        self._over.give(None)
+        self._undoing = OrderedWork()
 
     async def undo_turn(self, window: sublime.Window, again: bool = False) -> None:
         """Undo the last turn that can be undone; `again` makes what was undone once more, that of
         the oldest turn first. One after the other, however fast they come."""
-        before = self._over
-        mine: Answer[None] = Answer()
-        self._over = mine
-        try:
-            await before
+        async with self._undoing.take_place("turns"):
             await self._undo_now(window, again)
-        finally:
-            mine.give(None)
 
     async def _undo_now(self, window: sublime.Window, again: bool) -> None:
         from ...chat.edit_requests import Checkpoints

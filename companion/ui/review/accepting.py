@@ -16,6 +16,7 @@ from ...base.merge import contains_changes
 from ...edits.edit import Edit
 from ...edits.ledger import EditLedger
 from .. import file_reading, panels, texts
+from ..ordered_work import UnderWay
 from ..stories import run_in_thread
 from . import ending, pair
 from .actions import Actions
@@ -69,8 +70,8 @@ class Accepting:
         self._edits = edits
         self._tell = tell
         self._warn = warn
-        # The ids of the diffs that are being accepted.
-        self._pressed: set[str] = set()
+        # The acceptances, by the ids of their diffs.
+        self._under_way = UnderWay()
         # The questions about diffs, by the ids of their right views.
         self._asked: dict[int, tuple[sublime.Window, Answer[int]]] = {}
 
@@ -80,25 +81,23 @@ class Accepting:
         """Accept a proposal; gives the edit that can be undone later. With doubts, nothing is done
         if it does not ask, and whoever calls it says so."""
         record, name = waiting_record(view), name_of(view)
-        if record is None or record.id in self._pressed:
+        if record is None or record.id in self._under_way:
             if asks:
                 self._tell((OVER if record is None else UNDER_WAY).format(name))
             return None
         if not self._actions.can_decide():
             return None
-        self._pressed.add(record.id)
-        try:
-            async with self._reviews.presses.take_place(record.id):
-                return await self._accept_now(window, view, asks)
-        except GeneratorExit:
-            # The acceptance is a decision and must not be lost silently.
-            if is_diff(view):
-                self._warn(NOT_ACCEPTED.format(name), about_diff(record.id))
-            elif not view.is_valid():
-                self._warn(CLOSED.format(name))
-            raise
-        finally:
-            self._pressed.discard(record.id)
+        with self._under_way.hold(record.id):
+            try:
+                async with self._reviews.presses.take_place(record.id):
+                    return await self._accept_now(window, view, asks)
+            except GeneratorExit:
+                # The acceptance is a decision and must not be lost silently.
+                if is_diff(view):
+                    self._warn(NOT_ACCEPTED.format(name), about_diff(record.id))
+                elif not view.is_valid():
+                    self._warn(CLOSED.format(name))
+                raise
 
     async def _accept_now(
         self, window: sublime.Window, view: sublime.View, asks: bool
@@ -130,7 +129,7 @@ class Accepting:
         if view.id() in self._asked:
             panels.close_panel(*self._asked.pop(view.id()))
         record = waiting_record(view)
-        if record is not None and record.id in self._pressed:
+        if record is not None and record.id in self._under_way:
             self._actions.release_proposal(view)
             sentence = CLOSED.format(name_of(view))
             self._warn(sentence + IN_TAB if record.is_whole else sentence)

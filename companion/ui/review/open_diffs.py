@@ -38,6 +38,16 @@ def asked_edits(window_id: int) -> Iterator[Edit]:
             yield Edit(window_id, record.path, before, None, *made, state=state, id=record.id)
 
 
+def made_edit_views() -> dict[str, sublime.View]:
+    """The right views of all reviews of edits that are made already, by the ids of their edits."""
+    found: dict[str, sublime.View] = {}
+    for window in sublime.windows():
+        for view, record in undecided_diffs(window):
+            if record.edit_id:
+                found.setdefault(record.edit_id, view)
+    return found
+
+
 def listed_ids(window: sublime.Window) -> list[int]:
     """The ids of the right views that belong to the window."""
     ids = window.settings().get(DIFFS)

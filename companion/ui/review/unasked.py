@@ -20,6 +20,7 @@ from ...ide.editor import UnaskedEdit
 from .. import panels, sharing_settings
 from ..stories import run_in_thread
 from .edit_rows import EditRow
+from .open_diffs import made_edit_views
 from .queue import ReviewQueue
 from .record import waiting_record
 from .written_reviews import WrittenReviews
@@ -67,7 +68,7 @@ class Unasked:
         reviews of other written edits."""
         edits = self._edits.unasked_edits(window.id())
         counts = (await run_in_thread(partial(_line_counts, edits)) or {}) if edits else {}
-        views = self._reviews.review_views()
+        views = made_edit_views()
         found = [
             EditRow(
                 _edit_item(edit, counts.get(edit.id, "")),
@@ -143,7 +144,7 @@ class Unasked:
             for other in self._made.of_turn(edit.turn)
             if (other.path, other.state) == (edit.path, EditState.WRITTEN)
         ]
-        if not alike or edit.problem or alike[-1].problem or self._reviews.is_open(alike[-1]):
+        if not alike or edit.problem or alike[-1].problem or alike[-1].id in made_edit_views():
             return None
         return alike[-1] if alike[-1].after == edit.before.text else None
 

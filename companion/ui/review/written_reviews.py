@@ -23,10 +23,11 @@ from ...ide.editor import Proposal
 from ...ide.events import EditTakenBack
 from .. import file_reading, queues, texts
 from ..keyboard import Keyboard
+from ..ordered_work import UnderWay
 from ..stories import Stories, run_in_thread
 from ..user_messages import UserMessages
 from . import comments, ending, large, opening, pair, written_files
-from .open_diffs import name_of, partner_view, undecided_diffs
+from .open_diffs import made_edit_views, name_of, partner_view, undecided_diffs
 from .owners import WordsToClis
 from .queue import show_diff
 from .record import DiffRecord, Origin, update_record, waiting_record
@@ -73,14 +74,14 @@ class WrittenReviews:
         # The user has changed what the agent of a chat wrote; their words about it, with a window.
         self.chat_edits_changed = ValueSignal[Edit]()
         self.words_to_chats = ValueSignal[Tuple[sublime.Window, Edit, str]]()
-        # The ids of the diffs that are being decided on.
-        self._pressed: set[str] = set()
+        # The decisions, by the ids of their diffs.
+        self._under_way = UnderWay()
 
     async def open_review(
         self, window: sublime.Window, edit: Edit, take_focus: bool = True
     ) -> None:
         """Show the edit beside the file as it was before. What cannot be shown counts as seen."""
-        there = self._view_of(edit)
+        there = made_edit_views().get(edit.id)
         if there is not None:
             if take_focus:
                 show_diff(there)
@@ -93,7 +94,7 @@ class WrittenReviews:
         digest = await run_in_thread(
             partial(large.differing_parts, edit.before.text, edit.after or "")
         )
-        if self._view_of(edit) is not None or self._book.find(edit.id) is None:
+        if made_edit_views().get(edit.id) is not None or self._book.find(edit.id) is None:
             # Meanwhile it was opened, or it went on or was undone.
             return
         if digest is not None and not self._reviews.has_room_for(digest):
@@ -117,15 +118,12 @@ class WrittenReviews:
         record, edit = waiting_record(view), self._reviewed_edit(view)
         if record is None or edit is None:
             return False
-        if record.id in self._pressed:
+        if record.id in self._under_way:
             self._messages.tell_user(UNDER_WAY.format(name_of(view)))
             return False
-        self._pressed.add(record.id)
-        try:
+        with self._under_way.hold(record.id):
             async with self._reviews.presses.take_place(record.id):
                 return await self._keep_text(window, edit, view)
-        finally:
-            self._pressed.discard(record.id)
 
     async def _keep_text(self, window: sublime.Window, edit: Edit, view: sublime.View) -> bool:
         text = await self._wanted_text(view, edit)
@@ -145,8 +143,14 @@ class WrittenReviews:
     def begin_undo(self, view: sublime.View, note: str = "") -> bool:
         """Begin to undo the edit of the review."""
         window = view.window() or sublime.active_window()
-        self._stories.begin(self.undo_shown(window, view, note), window)
+        self._stories.begin(self._undo_by_press(window, view, note), window)
         return True
+
+    async def _undo_by_press(self, window: sublime.Window, view: sublime.View, note: str) -> None:
+        record = waiting_record(view)
+        if record is not None:
+            async with self._reviews.presses.take_place(record.id):
+                await self.undo_shown(window, view, note)
 
     async def undo_and_tell(self, window: sublime.Window, edit: Edit) -> bool:
         """Make the file what it was before the edit; gives whether that was done."""
@@ -173,7 +177,7 @@ class WrittenReviews:
     def _forget_undone(self, edit: Edit) -> None:
         """The file is what it was before the edit."""
         self._book.replace(edit, None)
-        view = self._view_of(edit)
+        view = made_edit_views().get(edit.id)
         if view is not None:
             # No tab stays with the text that the file has again.
             is_file = edit.before.exists and texts.text_of(view) == edit.before.text
@@ -210,9 +214,6 @@ class WrittenReviews:
                     pair.compare_with(view, record, edit.before)
                     self._reviews.begin_review(view, edit.before.text)
 
-    def is_open(self, edit: Edit) -> bool:
-        return self._view_of(edit) is not None
-
     async def undo_shown(self, window: sublime.Window, view: sublime.View, note: str = "") -> bool:
         """Undo the edit of the review; the user's words go to the CLI. Gives whether it is
         undone."""
@@ -244,7 +245,7 @@ class WrittenReviews:
         # The store knows texts by the edit's id.
         now = replace(edit, after=text, state=EditState.KEPT, id=uuid4().hex)
         self._book.replace(edit, None if is_undone else now)
-        view = self._view_of(edit)
+        view = made_edit_views().get(edit.id)
         record = waiting_record(view) if view is not None else None
         if view is not None and record is not None:
             update_record(view, record, edit_id=now.id)
@@ -291,18 +292,6 @@ class WrittenReviews:
             self._messages.tell_user(NOT_KNOWN.format(name_of(view)))
             return None
         return found
-
-    def review_views(self) -> dict[str, sublime.View]:
-        """The right views of all reviews, by the ids of their edits."""
-        found: dict[str, sublime.View] = {}
-        for window in sublime.windows():
-            for view, record in undecided_diffs(window):
-                if record.edit_id:
-                    found.setdefault(record.edit_id, view)
-        return found
-
-    def _view_of(self, edit: Edit) -> sublime.View | None:
-        return self.review_views().get(edit.id)
 
 
 def _home_window(window: sublime.Window, edit: Edit) -> sublime.Window:
