@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from typing import Sequence
 
 from ..base.regular_file import read_regular
 from .turn_events import Diff
@@ -35,6 +36,16 @@ def edited_text(current: str, diff: Diff, text: str) -> str | None:
     if old and now.count(old) == 1:
         return formatted_like(current, now.replace(old, plain_text(text)))
     return None
+
+
+def joined_edit(current: str, pieces: Sequence[Diff]) -> Diff | None:
+    """The whole texts of a file that several pieces change; None if one of them is not there, or
+    there more than once."""
+    text: str | None = plain_text(current)
+    for piece in pieces:
+        if text is not None:
+            text = edited_text(text, piece, piece.new_text)
+    return None if text is None else Diff(pieces[0].path, plain_text(current), text)
 
 
 def before_edit(diff: Diff, after: bytes) -> bytes:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Sequence
 
 from ..base.login_path import LOGIN_PATH
+from .acp import protocol_version
 from .agents import command_agent
 from .agents.cli import AgentCli
 from .agents.cli_home import with_changes
@@ -25,6 +26,8 @@ from .processes.runner import Launch
 from .sentence import sentence
 from .supported import CLIS
 
+# The versions of the protocol that an agent can be asked for, and the usual one.
+VERSIONS, USUAL_VERSION = protocol_version.VERSIONS, protocol_version.USUAL
 NOT_THERE = sentence(
     '{cli} was not found as "{words}". Install it with "{install}", or write its full path as its'
     ' "command" under "agents" in the settings. Its PATH: {folders}'
@@ -43,13 +46,15 @@ class Chosen:
     """An agent as a user names it: the id of a row or another one, the words that start it in a
     terminal, and its variables, None for one that it does not get. The words of a row may be left
     out, and options among them do not count; `args` do. `own_login` says whether a row has the
-    user's own login, whatever they chose elsewhere."""
+    user's own login, whatever they chose elsewhere. `protocol_version` is the one of the protocol
+    that it is asked for."""
 
     id: str
     command: tuple[str, ...] = ()
     env: tuple[tuple[str, str | None], ...] = ()
     args: tuple[str, ...] = ()
     own_login: bool | None = None
+    protocol_version: int = USUAL_VERSION
 
     @property
     def launch(self) -> Launch:
@@ -67,6 +72,7 @@ class Chosen:
             args=self.args,
             # An agent that is no row has no other login.
             own_login=self.own_login if self.id in CLIS else None,
+            protocol_version=self.protocol_version,
             is_users=True,
         )
 

@@ -178,7 +178,7 @@ def _read_plan(update: Mapping[str, Any]) -> Plan:
     return Plan(tuple(_read_entry(each) for each in told if text_of(each, "content")))
 
 
-def _read_plan_update(update: Mapping[str, Any]) -> Plan:
+def read_plan(update: Mapping[str, Any]) -> Plan:
     """A plan with an id. One is shown: that of the last update."""
     plan = object_of(update, "plan")
     if text_of(plan, "type") != "items":
@@ -274,7 +274,7 @@ def _read_choice(told: Mapping[str, Any], group: str) -> Iterator[OptionChoice]:
 
 UPDATES: Mapping[str, Callable[[Mapping[str, Any]], StateUpdate | None]] = {
     "plan": _read_plan,
-    "plan_update": _read_plan_update,
+    "plan_update": read_plan,
     "plan_removed": _read_removal,
     "usage_update": _read_usage,
     "config_option_update": config_options,

@@ -16,7 +16,7 @@ from typing import Any, Callable, Sequence
 from .. import __version__
 from ..agent.agent import Launch, Limits
 from ..agent.failure import VALIDATION_ERROR, AgentError
-from ..agent.launches import launch_of
+from ..agent.launches import USUAL_VERSION, VERSIONS, launch_of
 from ..agent.sentence import CHINESE, ENGLISH, sentence
 from ..agent.supported import CLIS, USUAL
 from ..base.log import logger
@@ -167,7 +167,9 @@ def _agent_launch(asked: argparse.Namespace, named: str, is_first: bool) -> Laun
     # A path to a program is for one CLI; a folder may contain all of them.
     path = asked.cli if is_first or os.path.isdir(asked.cli) else ""
     model = asked.model if is_first else ""
-    return launch_of(named, path, asked.gemini_url, model=model, processes=asked.agents)
+    version = asked.protocol_version
+    more: dict[str, Any] = {"processes": asked.agents, "protocol_version": version}
+    return launch_of(named, path, asked.gemini_url, model=model, **more)
 
 
 class _Signals:
@@ -272,6 +274,10 @@ def _add_agents(add: Callable[..., Any]) -> None:
     add("--agent", metavar="NAME", action="append", default=[], help=agent_help)
     count_help = "the number of processes of each CLI that share its conversations; default 1"
     add("--agents", metavar="N", type=_parse_count, default=1, help=count_help)
+    version_help = (
+        f"the version of the protocol that each CLI is asked for; default {USUAL_VERSION}"
+    )
+    add("--protocol-version", type=int, choices=VERSIONS, default=USUAL_VERSION, help=version_help)
     cli_help = "the first CLI's program, or a folder with node_modules for all; default: PATH"
     add("--cli", metavar="PATH", default="", help=cli_help)
     add("--model", metavar="NAME", default="", help="the model of the first CLI's conversations")

@@ -81,7 +81,14 @@ def chosen_agents() -> tuple[Chosen, ...]:
     ids.sort(key=lambda id: id != own.usual_agent)
     entries = map(own.agent, ids)
     return tuple(
-        Chosen(each.id, named.get(each.id, ()), each.env, each.args, each.own_login)
+        Chosen(
+            each.id,
+            named.get(each.id, ()),
+            each.env,
+            each.args,
+            each.own_login,
+            each.protocol_version,
+        )
         for each in entries
     )
 

@@ -43,16 +43,19 @@ SHOWN = 60
 class AgentCommand(NamedTuple):
     """An agent of chat and API, the words that start it, which are known if there are none, and its
     variables by name; one with None is taken away. `args` are further arguments. `own_login` says
-    whether it has the user's own login, None that they choose it elsewhere."""
+    whether it has the user's own login, None that they choose it elsewhere. `protocol_version` is
+    the one of the Agent Client Protocol that it is asked for."""
 
     id: str
     command: tuple[str, ...] = ()
     env: tuple[tuple[str, str | None], ...] = ()
     args: tuple[str, ...] = ()
     own_login: bool | None = None
+    protocol_version: int = 1
 
 
-AGENT_MEMBERS = ("command", "args", "env", "own_login")
+AGENT_MEMBERS = ("command", "args", "env", "own_login", "protocol_version")
+PROTOCOL_VERSIONS = (1, 2)
 
 
 @dataclass(frozen=True)
@@ -179,7 +182,13 @@ def _is_agent(id: str, value: Any) -> bool:
         return False
     if not _are_arguments(value.get("args", [])) or not _is_switch(value.get("own_login", True)):
         return False
+    if not _is_version(value.get("protocol_version", 1)):
+        return False
     return _is_words(command) and bool(command) and bool(command[0].strip())
+
+
+def _is_version(value: Any) -> bool:
+    return value in PROTOCOL_VERSIONS and not isinstance(value, bool)
 
 
 def _are_arguments(value: Any) -> bool:
@@ -214,6 +223,9 @@ def _bad_agent(value: Any) -> str:
     if not _is_switch(entry.get("own_login", True)):
         shown = _shown_value(entry["own_login"])
         return f'has {shown} as "own_login" of {_shown_value(id)}, which is true or false.'
+    if not _is_version(entry.get("protocol_version", 1)):
+        shown = _shown_value(entry["protocol_version"])
+        return f'has {shown} as "protocol_version" of {_shown_value(id)}, which is 1 or 2.'
     env = entry.get("env", {})
     if not isinstance(env, Mapping):
         return f'has an "env" in {_shown_value(id)} that is no object of texts and null.'
@@ -232,6 +244,7 @@ def _agent_commands(value: Mapping[str, Any]) -> tuple[AgentCommand, ...]:
             tuple(entry.get("env", {}).items()),
             tuple(entry.get("args", ())),
             entry.get("own_login"),
+            int(entry.get("protocol_version", 1)),
         )
         for id, entry in value.items()
     )

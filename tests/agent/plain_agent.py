@@ -1,12 +1,14 @@
 """An agent that speaks the protocol and nothing else.
 
-    python plain_agent.py [--login | --login-later] [--no-ways] [--version-2] [--resume | --load]
-        [--list] [--is VERSION] [--mode MODE [--refuses MODE]]
+    python plain_agent.py [--login | --login-later] [--no-ways] [--version NUMBER [--strict]]
+        [--resume | --load] [--list] [--is VERSION] [--mode MODE [--refuses MODE]]
 
 With --login it opens no session before `authenticate`; with --login-later it answers no message.
 With --no-ways it names no way to log in.
 With --list it lists its SESSIONS, two on a page; where it loads one of them it repeats what was
 SAID, and one without a title is never opened.
+
+It has --version 1 of the protocol, or another one; with --strict it refuses to be asked for others.
 
 With --is it says that it has this version. With --mode its sessions begin in this one; it takes
 others, but not the one of --refuses.
@@ -51,6 +53,8 @@ class PlainAgent:
         self.is_known = "--login" not in options
         self.authentication: Any = None
         self.mode = self.given("--mode")
+        self.version = int(self.given("--version") or 1)
+        self.request: Any = None
 
     def given(self, option: str) -> str:
         """The word behind the option; "" if there is none."""
@@ -62,11 +66,17 @@ class PlainAgent:
             message = json.loads(line)
             if "id" in message and "method" in message:
                 self.heard.append(message["method"])
+                self.request = message["id"]
                 answer = self.answer(message["method"], message["params"])
-                self.send(id=message["id"], **answer)
+                if answer:
+                    self.send(id=message["id"], **answer)
+            elif message.get("method") == "session/cancel":
+                self.state("idle", stopReason="cancelled")
 
     def answer(self, method: str, params: Any) -> dict[str, Any]:
         if method == "initialize":
+            if params["protocolVersion"] != self.version and "--strict" in self.options:
+                return {"error": {"code": -32602, "message": "Unsupported version"}}
             return {"result": self.initialized()}
         if method == "authenticate":
             self.is_known, self.authentication = True, params
@@ -81,6 +91,9 @@ class PlainAgent:
             return self.changed(params["modeId"])
         if method == "session/prompt" and "--login-later" in self.options:
             return {"error": AUTH_REQUIRED}
+        if method == "session/prompt" and self.version == 2:
+            self.prompted_in_2(params)
+            return {}
         if method == "session/prompt":
             self.prompted(params)
             return {"result": {"stopReason": "end_turn"}}
@@ -124,12 +137,14 @@ class PlainAgent:
         return {"sessions": [*page, {"title": "no id"}], **more}
 
     def initialized(self) -> dict[str, Any]:
-        version = 2 if "--version-2" in self.options else 1
+        if self.version == 2:
+            info = {"name": "plain", "version": self.given("--is")}
+            return {"protocolVersion": 2, "info": info, "capabilities": {"session": {}}}
         can: dict[str, Any] = {
             name: {} for name in ("resume", "list") if f"--{name}" in self.options
         }
         return {
-            "protocolVersion": version,
+            "protocolVersion": self.version,
             "agentCapabilities": {
                 "loadSession": "--load" in self.options, "sessionCapabilities": can,
             },
@@ -137,23 +152,46 @@ class PlainAgent:
             "agentInfo": {"name": "plain", "version": self.given("--is")},
         }  # fmt: skip
 
+    def prompted_in_2(self, params: Any) -> None:
+        """An idle state of before, then the turn."""
+        self.state("idle")
+        self.update(sessionUpdate="user_message", messageId="1", content=params["prompt"])
+        self.send(id=self.request, result={"messageId": "1"})
+        self.state("running")
+        text = params["prompt"][-1]["text"]
+        if text == "die":
+            os._exit(1)
+        self.prompted(params)
+        if text == "wait":
+            return
+        self.state("idle", stopReason="end_turn")
+
+    def state(self, state: str, **more: Any) -> None:
+        self.update(sessionUpdate="state_update", state=state, **more)
+
     def prompted(self, params: Any) -> None:
         text = "".join(block.get("text", "") for block in params["prompt"]).strip()
         if text.startswith("write "):
             self.write(text[len("write ") :])
         told = [*self.heard, json.dumps(self.authentication), text, os.environ.get("SHOWN", "")]
         content = {"type": "text", "text": "\n".join(told)}
-        self.update(params["sessionId"], sessionUpdate="agent_message_chunk", content=content)
+        chunk = {"sessionUpdate": "agent_message_chunk", "messageId": "2", "content": content}
+        self.update(params["sessionId"], **chunk)
 
     def write(self, path: str) -> None:
-        diff = {"type": "diff", "path": path, "oldText": None, "newText": "hers\n"}
+        diff: dict[str, Any] = {"path": path, "oldText": None, "newText": "hers\n"}
+        if self.version == 2:
+            text = f"diff --git a{path} b{path}\n--- /dev/null\n+++ b{path}\n@@ -0,0 +1 @@\n+hers\n"
+            patch = {"format": "git_patch", "text": text}
+            diff = {"changes": [{"operation": "add", "path": path}], "patch": patch}
         call: dict[str, Any] = {
             "toolCallId": "1",
             "title": "Write",
             "kind": "edit",
-            "content": [diff],
+            "content": [{"type": "diff", **diff}],
         }
-        self.update(sessionUpdate="tool_call", status="in_progress", **call)
+        kind = "tool_call" if self.version == 1 else "tool_call_update"
+        self.update(sessionUpdate=kind, status="in_progress", **call)
         with open(path, "w", encoding="utf-8") as file:
             file.write("hers\n")
         self.update(sessionUpdate="tool_call_update", toolCallId="1", status="completed")

@@ -9,6 +9,7 @@ from typing import Any
 from GeminiCompanion.companion.agent import turn_events as events
 from GeminiCompanion.companion.agent.acp import messages
 from GeminiCompanion.companion.agent.acp.agent_state import AgentState
+from GeminiCompanion.companion.agent.acp.version_1 import Version1
 from GeminiCompanion.companion.agent.agents.cli import AgentCli
 from GeminiCompanion.companion.agent.agents.gemini_cli import GeminiCli
 from GeminiCompanion.companion.agent.events.event_log import EventLog
@@ -36,6 +37,7 @@ class Session:
         self.told: list[tuple[Any, ...]] = []
         self.prompts: list[Any] = []
         self.end: asyncio.Future[messages.TurnEnd] | None = None
+        self.protocol = Version1()
 
     @property
     def roots(self) -> tuple[str, ...]:

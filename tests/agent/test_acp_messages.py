@@ -84,7 +84,7 @@ class LogIn(unittest.TestCase):
 
     def test_terminals_for_a_login_are_offered_only_where_they_can_be_opened(self) -> None:
         for opens, offered in ((True, {"terminal": True}), (False, None)):
-            asked = protocol_version.initialize_request(Offers(login_terminals=opens))
+            asked = protocol_version.initialize_request(Offers(login_terminals=opens), 1)
             self.assertEqual(asked.params["clientCapabilities"].get("auth"), offered)
 
 
@@ -315,10 +315,13 @@ class Answers(unittest.TestCase):
         )
 
     def test_another_version_of_the_protocol_is_not_understood(self) -> None:
-        read = protocol_version.initialize_request(Offers(writes=True)).read
-        self.assertTrue(protocol_version.is_spoken(read({"protocolVersion": 1})))
-        for other in (2, "1", None):
-            self.assertFalse(protocol_version.is_spoken(read({"protocolVersion": other})))
+        read = protocol_version.initialize_request(Offers(writes=True), 1).read
+        for version in (1, 2):
+            spoken = read({"protocolVersion": version})
+            assert isinstance(spoken, protocol_version.Spoken)
+            self.assertEqual(spoken.protocol.number, version)
+        for other in (3, "1", True, None):
+            self.assertIs(read({"protocolVersion": other}), other)
 
 
 class Heard(Listener):

@@ -19,7 +19,7 @@ from GeminiCompanion.companion.agent.failure import AgentError
 from GeminiCompanion.companion.agent.launches import launch_of
 from GeminiCompanion.companion.agent.processes.runner import Launch
 from GeminiCompanion.companion.agent.supported import CLIS
-from GeminiCompanion.companion.agent.turn_events import Diff, ToolResult
+from GeminiCompanion.companion.agent.turn_events import CANCELLED, Complete, Diff, ToolResult
 
 from ..support import PATIENCE, until
 
@@ -35,10 +35,13 @@ class Plain(unittest.IsolatedAsyncioTestCase):
         os.mkdir(self.workspace)
         self.session: str | None = None
 
-    def agent(self, *options: str, id: str = "", mode: str = "", **more: Any) -> Agent:
+    def agent(
+        self, *options: str, id: str = "", mode: str = "", version: int = 1, **more: Any
+    ) -> Agent:
         """Its sessions begin in the `mode`, or in the one in which the row with this id asks."""
         mode = mode or (CLIS[id].asking_mode if id else "")
         words = [sys.executable, SCRIPT, *options, *(["--mode", mode] if mode else [])]
+        more.setdefault("protocol_version", version)
         more.setdefault("fallback", command_agent.CommandAgent.from_environment({}))
         launch = Launch(
             command_agent.find_command(words), agent=id or command_agent.id_of(words), **more
@@ -168,9 +171,54 @@ class Plain(unittest.IsolatedAsyncioTestCase):
                 await agent.stop()
 
     async def test_another_version_of_the_protocol_is_refused_with_both(self) -> None:
-        self.agent("--version-2")
-        with self.assertRaisesRegex(AgentError, "Expected version 1 .* has 2"):
+        self.agent("--version", "3")
+        with self.assertRaisesRegex(AgentError, "Expected version 1 / 2 .* has 3"):
             await self.told()
+
+    async def test_an_agent_that_has_version_2_alone_is_spoken_to_in_that(self) -> None:
+        for options in (["--version", "2"], ["--version", "2", "--strict"]):
+            with self.subTest(options):
+                agent = self.agent(*options)
+                self.session = None
+                heard = await self.heard()
+                opened = ["initialize", "initialize", "session/new", "session/prompt"]
+                self.assertEqual(heard[:4], opened)
+                await agent.stop()
+
+    async def test_version_2_is_asked_for_where_the_user_wants_it_and_1_is_taken_as_well(
+        self,
+    ) -> None:
+        for options in (["--version", "2"], []):
+            with self.subTest(options):
+                agent = self.agent(*options, version=2)
+                self.session = None
+                heard = await self.heard()
+                self.assertEqual(heard[:3], ["initialize", "session/new", "session/prompt"])
+                await agent.stop()
+
+    async def test_a_turn_of_version_2_ends_when_its_session_is_idle(self) -> None:
+        agent = self.agent("--version", "2", version=2)
+        path = os.path.join(self.workspace, "a")
+        story = await self.told(f"write {path}")
+        (result,) = (body for body in story if isinstance(body, ToolResult))
+        self.assertEqual((result.success, result.unasked), (True, (Diff(path, "", "hers\n"),)))
+        self.assertIsInstance(story[-1], Complete)
+        story = await self.told("die")
+        self.assertEqual(story[-1].code, failure.STREAM_ERROR)
+        self.assertFalse(agent.process_info().is_running)
+        heard = await self.heard("Again")
+        self.assertEqual(heard[:2], ["initialize", "session/resume"])
+
+    async def test_a_cancelled_turn_of_version_2_ends_as_the_agent_says(self) -> None:
+        self.agent("--version", "2", version=2)
+        turn = await asyncio.wait_for(self.made.send_message(self.workspace, "wait"), PATIENCE)
+        story: list[Any] = []
+        async for event in turn.read_events():
+            story.append(event.body)
+            if isinstance(event.body, events.Content):
+                turn.cancel()
+        self.assertEqual(story[-1].reason, CANCELLED)
+        self.assertTrue(self.made.process_info().is_running)
 
     async def test_a_row_that_begins_in_another_mode_is_told_the_one_in_which_it_asks(self) -> None:
         self.agent(id="claude", mode="auto", fallback=Credentials(OWN))

@@ -775,8 +775,8 @@ class WithSessions(OnDisk):
         self.gate.set()
         self.client.send_request.assert_not_called()
         await agent.send_message(self.workspace, "which?", session_id=ID)
-        (request,), _named = self.client.send_request.call_args
-        self.assertIn("You said blue.", str(request.params["prompt"][0]))
+        (_sender, _session, blocks), _named = self.client.protocol.begin_prompt.call_args
+        self.assertIn("You said blue.", str(blocks[0]))
 
     async def test_whose_id_somebody_uses_stays_theirs_after_a_restart(self) -> None:
         self.gate.set()

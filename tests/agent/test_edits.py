@@ -208,6 +208,28 @@ class WritesByItself(Story):
         await self.changed("zwei")
         self.assertEqual(self.read(), "one\r\nzwei\r\nthree\r\n")
 
+    async def test_the_pieces_of_one_file_are_one_edit_that_can_be_changed(self) -> None:
+        self.write("one\nsame\ntwo\nsame\nthree\n")
+        pieces = (
+            FileDiff(self.path, "one\nsame\n", "ONE\nsame\n"),
+            FileDiff(self.path, "same\nthree\n", "same\n"),
+        )
+        call = ToolCallUpdate(WRITE, "w", "edit", "pending", diffs=pieces)
+        await self.tracker.take_permission_request(self.stage.asked(call))
+        (asked,) = self.stage.of(ToolConfirmation)
+        whole = Diff(self.path, "one\nsame\ntwo\nsame\nthree\n", "ONE\nsame\ntwo\nsame\n")
+        self.assertEqual(asked.diffs, (whole,))
+        self.assertIn(MODIFY, [option.outcome for option in asked.options])
+
+    async def test_pieces_that_do_not_fit_into_the_file_are_shown_as_they_are(self) -> None:
+        self.write("same\nsame\n")
+        pieces = (FileDiff(self.path, "same\n", "a\n"), FileDiff(self.path, "none\n", "b\n"))
+        call = ToolCallUpdate(WRITE, "w", "edit", "pending", diffs=pieces)
+        await self.tracker.take_permission_request(self.stage.asked(call))
+        (asked,) = self.stage.of(ToolConfirmation)
+        told = [(each.old_text, each.new_text) for each in asked.diffs]
+        self.assertEqual(told, [("same\n", "a\n"), ("none\n", "b\n")])
+
     async def test_a_new_file_gets_its_folder(self) -> None:
         self.path = os.path.join(self.folder, "new", "folder", "a")
         await self.asked()

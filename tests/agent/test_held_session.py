@@ -81,7 +81,9 @@ class Held(unittest.IsolatedAsyncioTestCase):
         held.reminder = reminder
         return await held.fork_session()
 
-    def warned(self, capabilities: AgentCapabilities, turns: int = 1, *notices: str) -> list[str]:
+    def warned(
+        self, capabilities: AgentCapabilities, turns: int = 1, *notices: str, lost: bool = False
+    ) -> list[str]:
         """What the user is told before a turn of a conversation that has so many."""
         held = self.another()
         held._record.turns = turns
@@ -90,6 +92,7 @@ class Held(unittest.IsolatedAsyncioTestCase):
         cli.tested.version_warning.return_value = ""
         held.agent = mock.MagicMock()
         held.agent.session.client.capabilities = capabilities
+        held.agent.session.client.lost_offers = lost
         choices: Any = SimpleNamespace(take_refusals=lambda: ())
         held.choices = choices
         for notice in notices:
@@ -107,7 +110,9 @@ class Held(unittest.IsolatedAsyncioTestCase):
             AgentCapabilities(image=True, resume=True),
         ):
             self.assertEqual(self.warned(whole), [])
-        self.assertEqual(self.warned(AgentCapabilities(), 2), [])
+            (alone,) = self.warned(whole, lost=True)
+            self.assertIn("version 2 of its protocol: it reads and writes files", alone)
+        self.assertEqual(self.warned(AgentCapabilities(), 2, lost=True), [])
 
     async def test_notices_between_two_turns_come_with_the_next_one_and_are_bounded(self) -> None:
         notices = [f"Notice {number}" for number in range(30)]

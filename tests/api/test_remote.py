@@ -662,6 +662,7 @@ class Options(unittest.TestCase):
             (("--turn-time", "0"), ("--turn-time", "seconds from 1")),
             (("--decision-time", "soon"), ("--decision-time", "seconds from 1")),
             (("--agents", "0"), ("--agents", "expected 1 to")),
+            (("--protocol-version", "3"), ("--protocol-version", "invalid choice: 3")),
             (("--agents", "many"), ("--agents", "expected 1 to")),
             (("--allow-origin", "https://a.test/page"), ("--allow-origin", "no origin")),
             (("--host", "localhost"), ("--host", "an IP address", "'localhost'")),

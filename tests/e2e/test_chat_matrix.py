@@ -20,7 +20,7 @@ from unittest import mock
 
 import scripted
 from agent_case import PROGRAM
-from agent_rows import AGENTS, DOT, NEWEST_CLAUDE, Agent, Proxy
+from agent_rows import AGENTS, CLAUDE_IN_2, CODEX_IN_2, DOT, NEWEST_CLAUDE, Agent, Proxy
 from chat_case import LINE
 from editor import Editor
 from GeminiCompanion.companion.agent.failure import AgentError
@@ -68,7 +68,7 @@ class InTab(unittest.TestCase):
         stack.callback(proxy.shutdown)
         # Gemini CLI takes no address of a model but from its environment.
         scripted.find(programs, cls.model.url, PROGRAM)
-        agents = {cls.row.id: {"command": command}}
+        agents = {cls.row.id: {"command": command, "protocol_version": cls.row.protocol_version}}
         write_settings(cls.data, {"api_port": 0, "usual_agent": cls.row.id, "agents": agents})
         path = os.pathsep.join([programs, os.environ["PATH"]])
         cache = os.path.join(cls.root, "cache")
@@ -482,12 +482,20 @@ class NewestClaudeCode(InTab):
     row = NEWEST_CLAUDE
 
 
+class ClaudeCodeIn2(InTab):
+    row = CLAUDE_IN_2
+
+
 class OpenCode(InTab):
     row = AGENTS["opencode"]
 
 
 class Codex(InTab):
     row = AGENTS["codex"]
+
+
+class CodexIn2(InTab):
+    row = CODEX_IN_2
 
 
 # The others have their tests.

@@ -107,12 +107,14 @@ class Parsing(unittest.TestCase):
     def test_an_agent_has_arguments_and_a_login_that_the_settings_decide(self) -> None:
         given = {
             "qwen": {"args": ["--debug", ""], "own_login": False},
-            "codex": {"own_login": True},
+            "codex": {"own_login": True, "protocol_version": 2},
         }
         found, problems = parse_settings({"agents": given})
         self.assertEqual(problems, ())
         qwen = AgentCommand("qwen", args=("--debug", ""), own_login=False)
-        self.assertEqual(found.agents, (qwen, AgentCommand("codex", own_login=True)))
+        self.assertEqual(
+            found.agents, (qwen, AgentCommand("codex", own_login=True, protocol_version=2))
+        )
 
     def test_what_is_wrong_with_an_agent_is_told_and_no_value_of_a_variable(self) -> None:
         bad: Any
@@ -129,6 +131,11 @@ class Parsing(unittest.TestCase):
             ({"qwen": {"args": "--key secret"}}, '"args" in "qwen" that are no list of words'),
             ({"qwen": {"args": ["secret", 1]}}, '"args" in "qwen" that are no list of words'),
             ({"qwen": {"args": ["secret\0"]}}, '"args" in "qwen" that are no list of words'),
+            (
+                {"qwen": {"protocol_version": 3}},
+                '3 as "protocol_version" of "qwen", which is 1 or 2',
+            ),
+            ({"qwen": {"protocol_version": True}}, 'true as "protocol_version" of "qwen"'),
             ({"qwen": {"own_login": "yes"}}, '"yes" as "own_login" of "qwen", which is true'),
             ({"qwen": {"own_login": None}}, 'null as "own_login" of "qwen", which is true'),
             ({"qwen": []}, '[] for "qwen"'),

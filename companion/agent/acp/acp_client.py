@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import re
 from abc import ABC, abstractmethod
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, AsyncContextManager, Awaitable, Callable, Mapping, Sequence, TypeVar
@@ -30,8 +31,10 @@ from .members import SHOWN, Unreadable
 from .message_lines import MessageLines, OtherProtocol
 from .messages import AvailableCommand, AvailableCommands
 from .process import AgentProcess, TooLong
-from .protocol_version import Offers
+from .protocol import Protocol, Sender
+from .protocol_version import NEWEST, USUAL, Offers, Spoken
 from .terminal_messages import CreateTerminal, TerminalRequest, UseTerminal
+from .version_1 import Version1
 
 OTHER_PROTOCOL = sentence(
     "{cli} does not speak the Agent Client Protocol: it wrote {count} lines of something else."
@@ -190,7 +193,7 @@ class _Waiting:
 LogIn = Callable[["AcpClient"], Awaitable[None]]
 
 
-class AcpClient:
+class AcpClient(Sender):
     """One connection, from `start` to `stop`. All calls are made on one loop. `name` is the agent's
     name for people. `log_in` authenticates with an agent that asks for it only when a session is
     opened; it raises AgentError.
@@ -224,6 +227,7 @@ class AcpClient:
         # Told where the agent asks for a login, if the user has to log in by themselves.
         self.advice: Words = ""
         self._offers = Offers()
+        self.protocol: Protocol = Version1()
         self.commands = OfferedCommands()
         self.early = EarlyUpdates()
         self._reading = asyncio.ensure_future(self._read_messages())
@@ -237,6 +241,7 @@ class AcpClient:
         """Send the request, before anything that is sent later. The future gets the result as it
         was read, or AgentError if the agent answers with an error or ends. Once it is cancelled,
         the agent is told that nobody waits for the answer."""
+        request = self.protocol.form_of(request)
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         if not self.is_running:
             answer.set_exception(self._process_end_error())
@@ -289,22 +294,46 @@ class AcpClient:
         protocol."""
         self.process.write(text.encode("utf-8") + b"\n")
 
-    async def initialize(self, timeout: float, offers: Offers) -> None:
-        """Must be called first. Raises AgentError."""
+    @property
+    def lost_offers(self) -> bool:
+        """Whether the agent cannot use what it was offered, as its version does not have it."""
+        return self._offers.are_of_editor and not self.protocol.has_editor
+
+    async def initialize(self, timeout: float, offers: Offers, version: int = USUAL) -> None:
+        """Must be called first. The agent may speak another version than this one. Raises
+        AgentError."""
         self._offers = offers
-        told = await self.request(protocol_version.initialize_request(offers), timeout)
-        if not protocol_version.is_spoken(told):
+        spoken = await self._agree(timeout, offers, version)
+        if not isinstance(spoken, Spoken):
             raise AgentError(
                 CLIENT_NOT_INITIALIZED,
                 sentence(
                     "Expected version {expected} of the Agent Client Protocol; {cli} has {got}.",
-                    expected=protocol_version.VERSION,
+                    expected=" / ".join(map(str, protocol_version.VERSIONS)),
                     cli=self.name,
-                    got=repr(told.protocol_version),
+                    got=repr(spoken),
                 ),
             )
+        self.protocol, told = spoken.protocol, spoken.told
         self.capabilities, self.version = told.capabilities, told.version
         self.auth_methods = told.auth_methods
+
+    async def _agree(self, timeout: float, offers: Offers, version: int) -> Spoken | object:
+        """What an agent answers that was asked for a version, and for the newest one where it wants
+        that: it has not read yet what it is offered in that. Raises AgentError."""
+        asked = protocol_version.initialize_request(offers, version)
+        newest = protocol_version.initialize_request(offers, NEWEST)
+        try:
+            spoken = await self.request(asked, timeout)
+        except AgentError:
+            if version == NEWEST or not self.is_running:
+                raise
+            with suppress(AgentError):
+                return await self.request(newest, timeout)
+            raise
+        if isinstance(spoken, Spoken) and spoken.protocol.number > version:
+            spoken = await self.request(newest, timeout)
+        return spoken
 
     async def stop(self) -> None:
         await self.process.stop()
@@ -341,6 +370,7 @@ class AcpClient:
         for waiting in list(self._waiting.values()):
             if not waiting.answer.done():
                 waiting.answer.set_exception(self._process_end_error())
+        self.protocol.end_prompts(self._process_end_error())
         self._listener.take_process_end()
 
     def _dispatch(self, message: jsonrpc.Message) -> None:
@@ -371,14 +401,15 @@ class AcpClient:
             waiting.set_result(message.result)
 
     def _take_update(self, message: jsonrpc.Notification) -> None:
-        session, update = messages.session_update(message.params)
-        if isinstance(update, AvailableCommands):
-            self.commands.set_commands(session, update.commands)
-        self._listener.take_update(session, update)
+        session, updates = self.protocol.read_update(message.params)
+        for update in updates:
+            if isinstance(update, AvailableCommands):
+                self.commands.set_commands(session, update.commands)
+            self._listener.take_update(session, update)
 
     def _take_request(self, message: jsonrpc.Request) -> None:
         try:
-            request = messages.agent_request(message)
+            request = self.protocol.read_request(message)
         except Unreadable as unreadable:
             self.refuse_request(message.id, _error_object(jsonrpc.INVALID_PARAMS, str(unreadable)))
             raise
@@ -420,13 +451,14 @@ class AcpSession:
 
     def prompt(self, blocks: Sequence[messages.Block]) -> asyncio.Future[messages.TurnEnd]:
         """A turn. The future is done when the turn is over, or gets its AgentError."""
-        return self.client.send_request(messages.prompt_request(self.id, blocks))
+        return self.client.protocol.begin_prompt(self.client, self.id, blocks)
 
     def steer(self, blocks: Sequence[messages.Block]) -> asyncio.Future[bool]:
         """Whether the agent takes the message into the turn that runs; or AgentError."""
         return self.client.send_request(messages.steer_request(self.id, blocks))
 
     def cancel(self) -> None:
+        self.client.protocol.note_cancel(self.id)
         self.client.send_notification(messages.cancel_notification(self.id))
 
     def answer_permission(self, request: messages.PermissionRequest, option: str | None) -> None:

@@ -1,5 +1,6 @@
-"""The messages of the Agent Client Protocol as frozen values. Messages from the agent
-are read here and messages to it are made here; no other module knows the protocol's names.
+"""The messages of the Agent Client Protocol as frozen values, and the form of version 1. What
+another version has in another form is read and made beside (`version_2`); only this folder knows
+the protocol's names.
 
 An optional member of the wrong type counts as missing. A message whose needed member is missing or
 of the wrong type is not read; the error says why.
@@ -109,7 +110,8 @@ class ToolCallUpdate:
     its locations. `raw_input` are the tool's arguments, None if they are not given. `raw_output` is
     the tool's own result, of any type. `meta` is the agent's own. `output` is a piece of what a
     command puts out, which follows the pieces before. `blocks` are what of its content is no
-    text. `tool` is the name of the tool, where the agent tells it as the protocol says."""
+    text. `tool` is the name of the tool, where the agent tells it as the protocol says. One that
+    `asks_alone` is a question about no call, which is over with its answer."""
 
     id: str
     title: str = ""
@@ -125,6 +127,7 @@ class ToolCallUpdate:
     output: str = ""
     blocks: tuple[ContentBlock, ...] = ()
     tool: str = ""
+    asks_alone: bool = False
 
     @property
     def is_over(self) -> bool:
@@ -310,8 +313,11 @@ class Models:
 
 @dataclass(frozen=True)
 class OpenedSession:
+    """`commands` is None where the agent tells them by an update alone."""
+
     id: str
     options: ConfigOptions = ConfigOptions()
+    commands: AvailableCommands | None = None
 
 
 @dataclass(frozen=True)
@@ -401,7 +407,9 @@ def reopen_session(
 def prompt_request(session: str, blocks: Sequence[Block]) -> OutgoingRequest[TurnEnd]:
     """The request that begins a turn; in version 1 of the protocol, its answer is the turn's
     end."""
-    return OutgoingRequest("session/prompt", {"sessionId": session, "prompt": blocks}, _turn_end)
+    return OutgoingRequest(
+        "session/prompt", {"sessionId": session, "prompt": blocks}, read_turn_end
+    )
 
 
 def steer_request(session: str, blocks: Sequence[Block]) -> OutgoingRequest[bool]:
@@ -483,10 +491,10 @@ def read_initialized(result: Mapping[str, Any]) -> Initialized:
         isinstance(sessions.get("list"), dict),
         isinstance(sessions.get("additionalDirectories"), dict),
         isinstance(sessions.get("fork"), dict),
-        object_of(object_of(result, "_meta"), "steering").get("supported") is True,
+        offers_steering(result),
     )
     methods = tuple(
-        _read_auth_method(clean_surrogates(each))
+        read_auth_method(clean_surrogates(each))
         for each in objects_of(result, "authMethods")
         if text_of(each, "id")
     )
@@ -494,7 +502,12 @@ def read_initialized(result: Mapping[str, Any]) -> Initialized:
     return Initialized(result.get("protocolVersion"), capabilities, version, methods)
 
 
-def _read_auth_method(told: Mapping[str, Any]) -> AuthMethod:
+def offers_steering(result: Mapping[str, Any]) -> bool:
+    """Whether the answer to `initialize` offers STEER."""
+    return object_of(object_of(result, "_meta"), "steering").get("supported") is True
+
+
+def read_auth_method(told: Mapping[str, Any]) -> AuthMethod:
     kind, holder = text_of(told, "type") or BY_AGENT, told
     program = object_of(object_of(told, "_meta"), BY_PROGRAM)
     if kind == BY_AGENT and program:
@@ -512,12 +525,17 @@ def _read_auth_method(told: Mapping[str, Any]) -> AuthMethod:
 
 def session_update(params: Mapping[str, Any]) -> tuple[str, SessionUpdate]:
     """The session's id and what happened in it. Raises Unreadable."""
-    update = object_of(params, "update")
+    told = read_update(object_of(params, "update"))
+    return required_text(params, "sessionId", UPDATE), told
+
+
+def read_update(update: Mapping[str, Any]) -> SessionUpdate:
+    """Raises Unreadable."""
     kind = text_of(update, "sessionUpdate")
     if kind not in _UPDATES:
         raise Unreadable(kind[:SHOWN] or UPDATE, f"one of {', '.join(_UPDATES)}", kind)
     told = _UPDATES[kind](update)
-    return required_text(params, "sessionId", UPDATE), UnusedUpdate(kind) if told is None else told
+    return UnusedUpdate(kind) if told is None else told
 
 
 def read_withdrawal(params: Mapping[str, Any]) -> Withdrawal:
@@ -549,7 +567,14 @@ def session_of(request: jsonrpc.Request) -> str:
 def _permission_request(request: jsonrpc.Request) -> PermissionRequest:
     params = request.params
     session = required_text(params, "sessionId", request.method)
-    options = tuple(
+    options = read_options(params)
+    call = read_call(ToolCallUpdate, object_of(params, "toolCall"), request.method)
+    return PermissionRequest(session, request.id, call, options)
+
+
+def read_options(params: Mapping[str, Any]) -> tuple[PermissionOption, ...]:
+    """The answers that a permission request offers."""
+    return tuple(
         PermissionOption(
             text_of(each, "optionId"),
             clean_surrogates(text_of(each, "name")),
@@ -558,8 +583,6 @@ def _permission_request(request: jsonrpc.Request) -> PermissionRequest:
         for each in objects_of(params, "options")
         if text_of(each, "optionId")
     )
-    call = _tool_call(ToolCallUpdate, object_of(params, "toolCall"), request.method)
-    return PermissionRequest(session, request.id, call, options)
 
 
 def _read_text_file(request: jsonrpc.Request) -> ReadTextFile:
@@ -614,7 +637,8 @@ def _read_chunk(update: Mapping[str, Any]) -> str:
 Call = TypeVar("Call", bound=ToolCallUpdate)
 
 
-def _tool_call(made: type[Call], told: Mapping[str, Any], kind: str) -> Call:
+def read_call(made: type[Call], told: Mapping[str, Any], kind: str) -> Call:
+    """A call, or news of it, in an update or a request of this kind. Raises Unreadable."""
     id = required_text(told, "toolCallId", kind)
     told = clean_surrogates(told)
     raw_input = told.get("rawInput")
@@ -682,7 +706,8 @@ def _file_diff(told: Mapping[str, Any]) -> FileDiff:
     return FileDiff(text_of(told, "path"), text_of(told, "oldText"), text_of(told, "newText"))
 
 
-def _read_commands(update: Mapping[str, Any]) -> AvailableCommands:
+def read_commands(update: Mapping[str, Any]) -> AvailableCommands:
+    """The commands in an update, or in the answer that opens a session."""
     told = clean_surrogates(update)
     return AvailableCommands(
         tuple(
@@ -701,9 +726,9 @@ _UPDATES: Mapping[str, Callable[[Mapping[str, Any]], SessionUpdate | None]] = {
     "user_message_chunk": _user_chunk,
     "agent_message_chunk": _message_chunk,
     "agent_thought_chunk": _thought_chunk,
-    "tool_call": lambda update: _tool_call(ToolCallStart, update, "tool_call"),
-    "tool_call_update": lambda update: _tool_call(ToolCallUpdate, update, "tool_call_update"),
-    "available_commands_update": _read_commands,
+    "tool_call": lambda update: read_call(ToolCallStart, update, "tool_call"),
+    "tool_call_update": lambda update: read_call(ToolCallUpdate, update, "tool_call_update"),
+    "available_commands_update": read_commands,
     "notice": _notice,
     "compaction_update": _compaction,
     "compaction_summary_chunk": _compaction_chunk,
@@ -719,7 +744,8 @@ def _read_opened_session(result: Mapping[str, Any], id: str) -> OpenedSession:
     return OpenedSession(id, session_state.opened_options(result))
 
 
-def _turn_end(result: Mapping[str, Any]) -> TurnEnd:
+def read_turn_end(result: Mapping[str, Any]) -> TurnEnd:
+    """The end of a turn in the answer or the update that tells it."""
     told = object_of(result, "usage")
     tokens = (
         session_state.count_of(told, "inputTokens"),

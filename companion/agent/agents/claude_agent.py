@@ -121,4 +121,6 @@ class ClaudeAgent(AgentCli):
         name = str(own.get("toolName") or "") if isinstance(own, dict) else ""
         told = with_output(told)
         told = replace(told, texts=tuple(TAGGED.sub(r"\1\2\3", text) for text in told.texts))
-        return tool_call.read_call(told, name or told.kind or "tool", told.raw_input or {})
+        return tool_call.read_call(
+            told, name or told.tool or told.kind or "tool", told.raw_input or {}
+        )

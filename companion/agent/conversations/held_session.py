@@ -36,6 +36,10 @@ NO_RETURN = sentence(
     "{cli} cannot open its sessions again: after a restart, its model is given the text of this"
     " conversation to read."
 )
+ALONE = sentence(
+    "{cli} speaks version 2 of its protocol: it reads and writes files and runs commands by itself,"
+    " so it does not see what is not saved, and a tab with unsaved changes keeps its text."
+)
 REMINDED = sentence(
     "The agent could not resume its session of this conversation; it was given the text of the"
     " conversation to read instead."
@@ -182,9 +186,14 @@ class HeldSession:
         """What the agent cannot do, with the first message of a conversation."""
         if self._record.turns > 1:
             return ()
-        admitted = self._current_session().client.capabilities
+        client = self._current_session().client
+        admitted = client.capabilities
         can_return = admitted.load or admitted.resume
-        told = [*([] if admitted.image else [NO_IMAGES]), *([] if can_return else [NO_RETURN])]
+        told = [
+            *([ALONE] if client.lost_offers else []),
+            *([] if admitted.image else [NO_IMAGES]),
+            *([] if can_return else [NO_RETURN]),
+        ]
         return tuple(each.with_values(cli=self._cli.name) for each in told)
 
     def _version_warnings(self) -> tuple[Words, ...]:

@@ -105,6 +105,8 @@ class SessionOpener:
         self, client: AcpClient, told: messages.OpenedSession, reminder: str = ""
     ) -> Opened:
         session = AcpSession(client, told.id, self._workspace, self.others.given)
+        if told.commands is not None:
+            client.commands.set_commands(told.id, told.commands.commands)
         return Opened(session, told.options, reminder)
 
     async def _send_request(self, client: AcpClient, request: messages.OutgoingRequest[T]) -> T:

@@ -68,7 +68,8 @@ class Call:
     "execute", "read", ... as in the protocol. `diffs` are its edits, of which most have one; `path`
     is the file that it is about, or empty, and `locations` are all places that it names. `tool` is
     the tool's name where the agent tells it as the protocol says. `parent` is the id of the call of
-    the subagent that has made it, or empty."""
+    the subagent that has made it, or empty. One that `asks_alone` is a question, and over with its
+    answer."""
 
     id: str
     name: str
@@ -82,6 +83,7 @@ class Call:
     locations: tuple[str, ...] = ()
     tool: str = ""
     parent: str = ""
+    asks_alone: bool = False
 
     @property
     def diff(self) -> Diff | None:

@@ -12,6 +12,7 @@ from typing import Any, Callable, Mapping
 from ...base import private_files
 from ...base.background import in_thread
 from ...base.log import logger
+from ..acp import protocol_version
 from ..acp.acp_client import AcpClient, Listener, LogIn, take_log_line
 from ..acp.process import AgentProcess
 from ..acp.protocol_version import Offers
@@ -55,8 +56,8 @@ class Launch:
     of new sessions. `agent` is the CLI's id. `processes` is the number of its processes that may
     run. `fallback` counts until somebody configures, clears or logs out. `look` finds the command
     anew for each process, in place of `command`; it may block, and raises AgentError.
-    `is_users` says that it is the agent of the user of this computer: where nobody chose, it has
-    their own login."""
+    `protocol_version` is the one of the protocol that it is asked for. `is_users` says that it is
+    the agent of the user of this computer: where nobody chose, it has their own login."""
 
     command: tuple[str, ...]
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -69,6 +70,7 @@ class Launch:
     env: Mapping[str, str | None] = field(default_factory=dict)
     args: tuple[str, ...] = ()
     own_login: bool | None = None
+    protocol_version: int = protocol_version.USUAL
     is_users: bool = False
 
     def find_command(self) -> FoundCommand:
@@ -234,8 +236,8 @@ class Runner:
     async def _initialize_client(self, client: AcpClient, credentials: Credentials) -> None:
         """Raises AgentError; AUTH_REQUIRED if the CLI waits for its user to log in, and for nothing
         else before."""
-        is_own = credentials.kind == OWN
-        told = asyncio.ensure_future(client.initialize(STARTING, self._offers))
+        is_own, version = credentials.kind == OWN, self.launch.protocol_version
+        told = asyncio.ensure_future(client.initialize(STARTING, self._offers, version))
         asking = asyncio.ensure_future(self._wants_login.wait())
         try:
             await asyncio.wait(

@@ -29,13 +29,14 @@ class AgentSession:
 
     def read_call(self, told: ToolCallUpdate) -> Call:
         parent = self.cli.parent_call(told.meta)
-        call = self.cli.read_call(told)
+        call = replace(self.cli.read_call(told), asks_alone=told.asks_alone)
         return replace(call, parent=parent) if parent and parent != call.id else call
 
     def writes_through_us(self, path: str) -> bool:
         """Whether the CLI asks us to write the file, and leaves it as we wrote it; it writes other
         files by itself."""
-        return self._is_trusted and self.cli.writes_through_us(path, self.session.folder)
+        may_ask = self._is_trusted and self.session.client.protocol.has_editor
+        return may_ask and self.cli.writes_through_us(path, self.session.folder)
 
     def distrust(self) -> None:
         """A file that we wrote for it held something else afterwards."""

@@ -280,7 +280,7 @@ class CallTracker:
         call = pending.call
         self._questions.answer_agent(pending, ONCE)
         self._calls.report_state(call, EXECUTING, rule=rule)
-        if call.is_attachment:
+        if call.is_attachment or call.asks_alone:
             self._calls.end_call(call, COMPLETED, tool_call.reported_result(call, None, None, True))
 
 

@@ -20,6 +20,7 @@ from ..edited_file import (
     before_edit,
     edited_text,
     formatted_like,
+    joined_edit,
     plain_text,
     read_file,
     unreported_difference,
@@ -283,9 +284,16 @@ class FileWrites:
 
     def _with_old_texts(self, call: Call) -> Call:
         """The call with what its files held: some agents tell each text that they write as a new
-        file."""
-        pairs = [(diff, self._before.get((call.id, diff.path))) for diff in call.diffs]
-        return replace(call, diffs=tuple(_with_old_text(*pair) for pair in pairs))
+        file, or each piece of a file by itself."""
+        pieces: dict[str, list[Diff]] = {}
+        for diff in call.diffs:
+            pieces.setdefault(diff.path, []).append(diff)
+        diffs: list[Diff] = []
+        for path, its in pieces.items():
+            before = self._before.get((call.id, path))
+            whole = _joined_edit(its, before) if len(its) > 1 else None
+            diffs += [_with_old_text(diff, before) for diff in its] if whole is None else [whole]
+        return replace(call, diffs=tuple(diffs))
 
     async def _untold_edits(self, call: Call) -> tuple[Diff, ...]:
         """What became of the file of an edit whose texts the agent does not tell. Both texts are
@@ -433,6 +441,14 @@ def _with_old_text(diff: Diff, before: Before | None) -> Diff:
         if text != plain_text(diff.new_text):
             return replace(diff, old_text=text)
     return diff
+
+
+def _joined_edit(pieces: Sequence[Diff], before: Before | None) -> Diff | None:
+    """The edit of a whole file, where its pieces fit into what it held."""
+    with suppress(UnicodeDecodeError):
+        if before is not None and before.data is not None:
+            return joined_edit(before.data.decode("utf-8"), pieces)
+    return None
 
 
 def _diff_from_ours(path: str, ours: bytes) -> Diff | None:

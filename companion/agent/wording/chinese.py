@@ -342,6 +342,11 @@ CHINESE_SENTENCES: Mapping[str, str] = {
     "{cli} cannot be started: {reason}.": "无法启动 {cli}：{reason}。",
     "{cli} was ended while it started.": "{cli} 在启动过程中被结束。",
     "The message was cancelled before it was sent.": "消息在发送前已被取消。",
+    "{cli} speaks version 2 of its protocol: it reads and writes files and runs commands by itself,"
+    " so it does not see what is not saved, and a tab with unsaved changes keeps its text.": (
+        "{cli} 使用其协议的第 2 版：它自行读写文件和运行命令，因此看不到未保存的内容，"
+        "有未保存更改的标签页保持原样。"
+    ),
     "{cli} ended unexpectedly.": "{cli} 意外退出。",
     "{cli} does not speak the Agent Client Protocol: it wrote {count} lines of something else."
     " Check whether its command is the right one.": (
