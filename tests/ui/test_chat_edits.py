@@ -39,7 +39,8 @@ from GeminiCompanion.companion.ui import file_reading, sharing_settings
 from GeminiCompanion.companion.ui.chat import asked_edits, edit_reviews, open_tabs
 from GeminiCompanion.companion.ui.chat.chat_view import CONVERSATION
 from GeminiCompanion.companion.ui.chat.drafts import Drafts
-from GeminiCompanion.companion.ui.chat.edit_reviews import COMMAND_TOO, KEPT, OVER
+from GeminiCompanion.companion.ui.chat.edit_reviews import COMMAND_TOO, OVER
+from GeminiCompanion.companion.ui.chat.leftover_reviews import KEPT
 from GeminiCompanion.companion.ui.chat.question_sight import Sight
 from GeminiCompanion.companion.ui.chat.section_sight import SectionSight
 from GeminiCompanion.companion.ui.chat.turn_actions import NO_EDIT
@@ -201,7 +202,7 @@ class Deciding(EditCase):
         for looks, is_unseen in ((1, True), (2, False)):
             for front in (*[in_front] * looks, set()):
                 with mock.patch.object(edit_reviews, "_on_top", lambda views, front=front: front):
-                    own.settle_leftovers()
+                    own.look_at_reviews()
                     is_shown = own.shows_unseen(*key) if not front else None
             self.assertEqual(is_shown, is_unseen)
 
@@ -429,7 +430,7 @@ class GivenBack(EditCase):
         self.service.asked[-1][1].give(())
         yield from self.waits()
         yield from self.until_turn()
-        self.running().chat_edits.reviews.settle_leftovers()
+        self.running().chat_edits.leftovers.settle_all()
         yield from self.until_turn()
         self.assertEqual(self.tabs(), {})
 
@@ -476,7 +477,7 @@ class Kept(EditCase):
         right = yield from self.asked_right()
         right.run_command("append", {"characters": early})
         edits = self.running().chat_edits.reviews
-        self.replace(edits, "has_old_turns", False)
+        self.replace(self.running().chat_edits.leftovers, "has_old_turns", False)
         # What a restart leaves: a tab whose view has another id, and what was typed in a file.
         record.update_record(right, record.waiting_record(right), view_id=0)  # type: ignore[arg-type]
         edits._asked.clear()
@@ -544,7 +545,7 @@ class Kept(EditCase):
     def test_are_not_kept_where_the_turns_go_on(self) -> Steps:
         right = yield from self.asked_right()
         edits = self.running().chat_edits.reviews
-        self.replace(edits, "has_old_turns", True)
+        self.replace(self.running().chat_edits.leftovers, "has_old_turns", True)
         edits._asked.clear()
         restoring.adopt_diffs(self.window)
         yield lambda: record.waiting_record(right) is None

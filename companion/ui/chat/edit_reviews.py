@@ -29,7 +29,6 @@ from ..review.open_diffs import is_on_top
 from ..review.owners import Owner
 from ..review.proposal_opener import ProposalOpener
 from ..review.record import DiffRecord, Origin
-from ..review.restoring import show_newer
 from ..review.reviews import Reviews
 from ..stories import Stories, run_in_thread
 from ..user_messages import UserMessages
@@ -39,7 +38,6 @@ from .asked_edits import (
     Shown,
     go_to_review,
     is_special,
-    keep_review,
     key_of,
     open_reviews,
     shown_file,
@@ -51,11 +49,6 @@ from .service_access import ServiceAccess
 
 # The name of a tab for the text of a review whose question is over.
 OVER = "your edits of a chat's proposal"
-KEPT = (
-    "{} does not wait for {} any more, as the editor ended. Its review is still open: accept it"
-    " there to write the edit."
-)
-LOST = "The edit of {} was too large to be kept when the editor ended: ask for it again."
 NOT_WRITTEN = "Your text was not written to {}: the chat says why, and a tab has the text."
 TOO_LATE = "The agent does not wait for your decision on {} any more, so nothing is written."
 NO_SERVICE = "The chat does not run."
@@ -81,7 +74,6 @@ class EditReviews(Owner):
         typed_texts: Drafts,
         tabs: OpenTabs,
         sections: SectionSight,
-        has_old_turns: bool,
     ) -> None:
         self._stories = stories
         self._messages = messages
@@ -96,8 +88,6 @@ class EditReviews(Owner):
         self._asked: dict[Key, AskedCall] = {}
         # What was in front when it was looked at last.
         self._was_on_top: set[tuple[Key, str]] = set()
-        # Whether turns from before the last start may still run, and be heard of again.
-        self.has_old_turns = has_old_turns
         # The question about a call is to be shown in its chat.
         self.wanted_questions = ValueSignal[Key]()
 
@@ -130,25 +120,24 @@ class EditReviews(Owner):
         for key in [key for key in self._asked if key[0] == conversation]:
             self._end_call(key)
 
-    def settle_leftovers(self) -> None:
-        """Keep or give back what is left from before a restart: no agent waits for it. To be
-        called from time to time."""
+    def look_at_reviews(self) -> None:
+        """Note which reviews are before the user's eyes. To be called from time to time."""
         views = list(open_reviews())
-        left = [pair for pair in views if key_of(pair[1]) not in self._asked]
-        for view, record in left:
-            self._settle_restored(view, record)
-        if left:
-            views = list(open_reviews())
         # One that was covered by the next a moment later was not looked at.
         on_top = _on_top(views)
         self._add_seen(on_top & self._was_on_top)
         self._was_on_top = on_top
-        known = {record.id for _, record in views}
-        self._sections.keep_only(known)
-        known.update(id for asked in self._asked.values() for id in asked.typed)
-        for id, path, text in self._typed.other_drafts(known):
-            self._typed.forget(id)
-            texts.return_text(sublime.active_window(), path, text, OVER)
+        self._sections.keep_only({record.id for _, record in views})
+
+    def is_asked(self, key: Key) -> bool:
+        """Whether an agent waits for the decision on this call."""
+        return key in self._asked
+
+    @property
+    def typed_ids(self) -> set[str]:
+        """The ids of the reviews that were accepted with a text that the agent does not have
+        yet."""
+        return {id for asked in self._asked.values() for id in asked.typed}
 
     def stop(self) -> None:
         self._typed.save()
@@ -228,7 +217,7 @@ class EditReviews(Owner):
         for view, record in open_reviews(are_kept=True):
             if key_of(record) == key:
                 # The agent waits after all.
-                self._put_away(view)
+                self.put_away(view)
         for path, edits in asked.by_path.items():
             present = await file_reading.read_content(path)
             made = partial(shown_file, edits, present, await unsaved_text(path))
@@ -312,7 +301,7 @@ class EditReviews(Owner):
         for view, record in open_reviews():
             if key_of(record) == key:
                 self._typed.forget(record.id)
-                self._put_away(view)
+                self.put_away(view)
         self._forget_typed(asked)
         for edit in asked.changed_edits:
             _give_back(asked, edit.path, edit.new_text)
@@ -322,24 +311,8 @@ class EditReviews(Owner):
             self._typed.forget(id)
         asked.typed.clear()
 
-    def _settle_restored(self, view: sublime.View, record: DiffRecord) -> None:
-        saved = self._typed.text_of(record.id)
-        self._typed.forget(record.id)
-        if record.is_whole:
-            show_newer(view, record, saved)
-        if self.has_old_turns or not record.is_restored:
-            self._put_away(view)
-            return
-        name = os.path.basename(record.path)
-        if record.is_whole:
-            keep_review(view, record)
-            self._messages.warn_user(KEPT.format(record.proposer, name))
-        else:
-            self._put_away(view)
-            self._messages.warn_user(LOST.format(name))
-        self._reviews.drawing.draw_head(view)
-
-    def _put_away(self, view: sublime.View) -> None:
+    def put_away(self, view: sublime.View) -> None:
+        """Close the review without a decision; what the user typed stays as a tab."""
         claimed = ending.claim_diff(view)
         if claimed is None:
             return

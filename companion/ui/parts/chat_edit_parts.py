@@ -6,6 +6,7 @@ import sublime
 
 from ..chat.drafts import Drafts
 from ..chat.edit_reviews import EditReviews
+from ..chat.leftover_reviews import LeftoverReviews
 from ..chat.question_sight import Sight
 from ..chat.section_sight import SectionSight
 from ..chat.service_access import ServiceAccess
@@ -18,6 +19,7 @@ class ChatEditParts:
     def __init__(self, base: Foundation, diffs: DiffParts, engines: Engines) -> None:
         self.access = ServiceAccess(engines, base.messages.tell_user)
         self.sections = SectionSight(diffs.reviews, Sight())
+        typed_texts = Drafts.in_cache(sublime.cache_path(), "edits.json")
         self.reviews = EditReviews(
             base.stories,
             base.messages,
@@ -25,12 +27,14 @@ class ChatEditParts:
             diffs.reviews,
             diffs.opener,
             self.access,
-            Drafts.in_cache(sublime.cache_path(), "edits.json"),
+            typed_texts,
             engines.open_tabs,
             self.sections,
-            engines.is_there,
         )
-        self.polls = (self.reviews.settle_leftovers,)
+        self.leftovers = LeftoverReviews(
+            self.reviews, base.messages, diffs.reviews, typed_texts, engines.is_there
+        )
+        self.polls = (self.leftovers.settle_all, self.reviews.look_at_reviews)
 
     def stop(self) -> None:
         self.reviews.stop()
