@@ -43,7 +43,7 @@ from scripted import COMMAND  # noqa: E402
 
 PROGRAM = os.path.join(HERE, "node_modules", "@google", "gemini-cli", "bundle", "gemini.js")
 # Seconds for one test, with a start of the CLI on a busy machine in it.
-PATIENCE = 180.0
+PATIENCE = 400.0
 # Why a test is skipped with the real CLI.
 NO_CHANGES = "Gemini CLI never changes a question that it has asked"
 # One model, so that no request goes out to choose one.

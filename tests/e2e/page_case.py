@@ -42,7 +42,7 @@ T = TypeVar("T")
 # Whatever a page asks for, it is not asked of anybody else.
 OPTIONS = ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
 # Milliseconds for a condition to become true on a busy machine.
-PATIENCE = 60_000
+PATIENCE = 150_000
 # Tells of what the page's policy did not let happen.
 WATCH = """
 window.violations = [];

@@ -195,6 +195,13 @@ class Chat(PageTable):
         | it goes on; what is there is handled
         | .mine reads apples // more; there are 2 #conversations li; it is sound
         | text=pears is clicked | .prose reads Green.
+    one that is opened while the models of a new one come is shown without trouble
+        to apples the model says Red.; one is open
+        | apples is said | it is answered
+        | GET /models* is held; #new is clicked | there is no article
+        | text=apples is clicked | .prose reads Red.
+        | it goes on; what is there is handled | #model option is there; there is no .notice
+        | what is there is handled | it is calm
     what was sent for a new conversation does not go to one that is opened meanwhile
         to apples the model says Red.; to pears the model says Green.; one is open
         | apples is said | it is answered

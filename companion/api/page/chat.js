@@ -32,7 +32,7 @@ export class Chat {
     this.loading = 0;
     // The id of the first turn that is shown, where there are earlier ones.
     this.first = "";
-    // What has to be over before the server takes a message.
+    // What has to be over before the server takes a message, or removes it.
     this.asking = Promise.resolve();
     // The ids of the turns that are shown, and the turn that somebody else has begun.
     this.shown = new Set();
@@ -345,7 +345,8 @@ export class Chat {
   }
 
   async loadOptions() {
-    this.showOptions(await wire.get(`${this.path}/state`));
+    this.asking = wire.get(`${this.path}/state`);
+    this.showOptions(await this.asking);
   }
 
   async choose(id, value) {

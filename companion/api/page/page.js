@@ -194,9 +194,11 @@ function show(which) {
   if (before && before !== chat && !before.info.turns) drop(before);
 }
 
-function drop({ info, path }) {
+/** The server removes none that it is just opening, and knows none that is removed. */
+async function drop({ info, path, asking }) {
   chats.delete(info.sessionId);
-  wire.remove(path).catch(() => {});
+  await Promise.allSettled([asking]);
+  await wire.remove(path).catch(() => {});
 }
 
 /** Opens one of the list. */
@@ -258,7 +260,9 @@ async function showModels() {
   showModel();
   if (asked.isBusy || mayOnlyRead) return;
   const { current, models } = await asked.models();
-  if (asked === chat) fillModels(current, models);
+  // Another one may be looked at by now. This one is asked again when it is shown again.
+  if (asked !== chat) return;
+  fillModels(current, models);
   await asked.loadOptions();
 }
 
