@@ -15,7 +15,14 @@ import tempfile
 from typing import Any, Dict, Iterator, List, Optional
 
 from tools import libraries
-from tools.package import WHOLE, NoCheckout, downloaded, exported, whole, zipped
+from tools.package import (
+    WHOLE,
+    NoCheckout,
+    download_libraries,
+    export_files,
+    whole_package,
+    zip_files,
+)
 
 from .table import Aim, Row, median_row, millisecond_row, missing, quantile
 
@@ -58,7 +65,7 @@ def _loading(folder: str) -> Iterator[Row]:
     """The package with all that it carries: from a folder with its compiled modules, which the
     first load writes and is not counted, and from the file that users have."""
     try:
-        files = whole(exported(), downloaded())
+        files = whole_package(export_files(), download_libraries())
     except (NoCheckout, libraries.Unavailable) as error:
         yield missing(MEMORY, f"the package cannot be built: {error}")
         return
@@ -68,7 +75,7 @@ def _loading(folder: str) -> Iterator[Row]:
         with open(os.path.join(unpacked, path), "wb") as out:
             out.write(data)
     with open(file, "wb") as out:
-        out.write(zipped(files))
+        out.write(zip_files(files))
     package = ["--package", os.path.join(folder, "empty")]
     os.mkdir(package[1])
     runs = [_report("load.py", package, unpacked, "") for _ in range(LOADS + 1)][1:]

@@ -22,45 +22,49 @@ class Frame(NamedTuple):
     seconds: float
 
 
-def animated(frames: List[Frame]) -> bytes:
+def join_frames(frames: List[Frame]) -> bytes:
     """The bytes of an animated PNG that plays for ever.
 
     Raises ValueError where there is no frame, or one differs in size or kind from the first.
     """
     if not frames:
         raise ValueError("expected at least one frame, got none")
-    header = _header(frames[0].png)
-    parts = [SIGNATURE, _chunk(b"IHDR", header), _chunk(b"acTL", _SIZE.pack(len(frames), 0))]
+    header = _read_header(frames[0].png)
+    parts = [
+        SIGNATURE,
+        _make_chunk(b"IHDR", header),
+        _make_chunk(b"acTL", _SIZE.pack(len(frames), 0)),
+    ]
     number = 0
     for index, frame in enumerate(frames):
-        if _header(frame.png) != header:
+        if _read_header(frame.png) != header:
             raise ValueError("expected frames of one size and kind, number %d differs" % index)
-        parts.append(_chunk(b"fcTL", _control(number, header, frame.seconds)))
+        parts.append(_make_chunk(b"fcTL", _make_control(number, header, frame.seconds)))
         number += 1
-        data = zlib.compress(zlib.decompress(_data(frame.png)), 9)
+        data = zlib.compress(zlib.decompress(_read_data(frame.png)), 9)
         if index == 0:
-            parts.append(_chunk(b"IDAT", data))
+            parts.append(_make_chunk(b"IDAT", data))
             continue
-        parts.append(_chunk(b"fdAT", struct.pack(">I", number) + data))
+        parts.append(_make_chunk(b"fdAT", struct.pack(">I", number) + data))
         number += 1
-    return b"".join(parts) + _chunk(b"IEND", b"")
+    return b"".join(parts) + _make_chunk(b"IEND", b"")
 
 
-def _control(number: int, header: bytes, seconds: float) -> bytes:
+def _make_control(number: int, header: bytes, seconds: float) -> bytes:
     width, height = _SIZE.unpack(header[:8])
     # In milliseconds; each frame covers the whole picture.
     return _FRAME.pack(number, width, height, 0, 0, int(seconds * 1000), 1000, 0, 0)
 
 
-def _header(png: bytes) -> bytes:
-    return chunks(png)[0][1]
+def _read_header(png: bytes) -> bytes:
+    return read_chunks(png)[0][1]
 
 
-def _data(png: bytes) -> bytes:
-    return b"".join(data for kind, data in chunks(png) if kind == b"IDAT")
+def _read_data(png: bytes) -> bytes:
+    return b"".join(data for kind, data in read_chunks(png) if kind == b"IDAT")
 
 
-def chunks(png: bytes) -> List[Tuple[bytes, bytes]]:
+def read_chunks(png: bytes) -> List[Tuple[bytes, bytes]]:
     """Kind and content of all chunks; raises ValueError for what is no PNG."""
     if not png.startswith(SIGNATURE):
         raise ValueError("expected a PNG, got %r" % png[:8])
@@ -73,5 +77,5 @@ def chunks(png: bytes) -> List[Tuple[bytes, bytes]]:
     return found
 
 
-def _chunk(kind: bytes, data: bytes) -> bytes:
+def _make_chunk(kind: bytes, data: bytes) -> bytes:
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))

@@ -48,11 +48,11 @@ def main(folder: str = package.DIST) -> int:
     """The exit status."""
     os.makedirs(folder, exist_ok=True)
     try:
-        data = wheel()
+        data = build_wheel()
     except package.NoCheckout as error:
         print(f"No wheel was made: {error}")
         return 1
-    package.write(os.path.join(folder, file_name(closure.version())), data)
+    package.write_data(os.path.join(folder, file_name(closure.package_version())), data)
     return 0
 
 
@@ -60,14 +60,16 @@ def file_name(version: str) -> str:
     return f"{TOP}-{version}-py3-none-any.whl"
 
 
-def wheel() -> bytes:
+def build_wheel() -> bytes:
     """Raises package.NoCheckout."""
-    exported = package.exported()
-    committed = {name: _document(name) for name in DOCUMENTS}
-    return package.zipped(files(exported, committed, closure.version()))
+    exported = package.export_files()
+    committed = {name: _read_document(name) for name in DOCUMENTS}
+    return package.zip_files(wheel_files(exported, committed, closure.package_version()))
 
 
-def files(exported: Dict[str, bytes], documents: Dict[str, str], version: str) -> Dict[str, bytes]:
+def wheel_files(
+    exported: Dict[str, bytes], documents: Dict[str, str], version: str
+) -> Dict[str, bytes]:
     """What is in the wheel, by path; from the package's files by theirs, and the documents."""
     found = {f"{TOP}/__init__.py": (INIT % version).encode()}
     for room in ROOMS:
@@ -78,10 +80,10 @@ def files(exported: Dict[str, bytes], documents: Dict[str, str], version: str) -
             if path.startswith(start)
         )
     for name, text in documents.items():
-        found[f"{TOP}/documents/{name}"] = readable(text, list(documents)).encode()
+        found[f"{TOP}/documents/{name}"] = adapt_document(text, list(documents)).encode()
     info = f"{TOP}-{version}.dist-info"
     found[f"{info}/LICENSE"] = exported["LICENSE"]
-    found[f"{info}/METADATA"] = metadata(version).encode()
+    found[f"{info}/METADATA"] = wheel_metadata(version).encode()
     found[f"{info}/WHEEL"] = (
         b"Wheel-Version: 1.0\nGenerator: tools.api_wheel\nRoot-Is-Purelib: true\n"
         b"Tag: py3-none-any\n"
@@ -89,17 +91,17 @@ def files(exported: Dict[str, bytes], documents: Dict[str, str], version: str) -
     entry = f"[console_scripts]\n{COMMAND} = {TOP}.api.__main__:main\n"
     found[f"{info}/entry_points.txt"] = entry.encode()
     record = f"{info}/RECORD"
-    found[record] = "".join([*map(recorded, found, found.values()), f"{record},,\n"]).encode()
+    found[record] = "".join([*map(record_line, found, found.values()), f"{record},,\n"]).encode()
     return found
 
 
-def recorded(path: str, data: bytes) -> str:
+def record_line(path: str, data: bytes) -> str:
     """A file's line in the record."""
     digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
     return f"{path},sha256={digest},{len(data)}\n"
 
 
-def metadata(version: str) -> str:
+def wheel_metadata(version: str) -> str:
     lines = [
         "Metadata-Version: 2.1",
         f"Name: {PROJECT}",
@@ -108,13 +110,13 @@ def metadata(version: str) -> str:
         "License: MIT",
         "License-File: LICENSE",
         "Requires-Python: >=3.8",
-        *(f"Requires-Dist: {library}" for library in libraries()),
+        *(f"Requires-Dist: {library}" for library in needed_libraries()),
         "Description-Content-Type: text/markdown",
     ]
     return "\n".join([*lines, "", DESCRIPTION])
 
 
-def libraries() -> List[str]:
+def needed_libraries() -> List[str]:
     """What the rooms import of others, from the oldest version on that is tested."""
     names = ("aiohttp", "jsonschema")
     with open(os.path.join(ROOT, "requirements", "api.txt"), encoding="utf-8") as file:
@@ -123,7 +125,7 @@ def libraries() -> List[str]:
     return [f"{name}>={version}" for name, version in (*known, *oldest)]
 
 
-def readable(text: str, names: List[str]) -> str:
+def adapt_document(text: str, names: List[str]) -> str:
     """A document for those who have the wheel only: with its programs as they are called there, and
     without links to other files."""
     for before, after in CALLS:
@@ -132,7 +134,7 @@ def readable(text: str, names: List[str]) -> str:
     return re.sub(rf"\[([^]]+)\]\((?!https?:|#|(?:{kept})[#)])[^)]*\)", r"\1", text)
 
 
-def _document(name: str) -> str:
+def _read_document(name: str) -> str:
     """As it is committed. Raises NoCheckout."""
     command = ["git", "show", f"HEAD:docs/{name}"]
     try:

@@ -11,7 +11,7 @@ from .setup import CHROMIUM
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 
 
-def program() -> str:
+def find_browser() -> str:
     """The browser's path; empty where there is none. The variable CHROMIUM names another one.
 
     The unpacked one draws pages and nothing else: whole browsers take twice its processor time.
@@ -21,12 +21,12 @@ def program() -> str:
     return wanted or unpacked or next(filter(None, map(shutil.which, NAMES)), "")
 
 
-def environment() -> dict[str, str | float | bool] | None:
+def browser_environment() -> dict[str, str | float | bool] | None:
     """What to start it with, None for what is there already.
 
     The unpacked one brings libraries; those of the system fit it better, where there are any.
     """
-    if program() != CHROMIUM or ctypes.util.find_library("nss3"):
+    if find_browser() != CHROMIUM or ctypes.util.find_library("nss3"):
         return None
     libraries = os.path.join(os.path.dirname(CHROMIUM), "al2023", "lib")
     return {**os.environ, "LD_LIBRARY_PATH": libraries}

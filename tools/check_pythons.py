@@ -127,7 +127,7 @@ class Finding(NamedTuple):
 
 def main(paths: List[str]) -> int:
     """The exit status; what is wrong is printed."""
-    wanted = list(files(paths or list(PATHS)))
+    wanted = list(python_files(paths or list(PATHS)))
     findings = [finding for path in wanted for finding in check_file(path)]
     for finding in findings:
         print("%s:%d: %s" % finding)
@@ -141,7 +141,7 @@ def main(paths: List[str]) -> int:
     return 1 if findings or newer.returncode else 0
 
 
-def files(paths: List[str]) -> Iterator[str]:
+def python_files(paths: List[str]) -> Iterator[str]:
     for path in paths:
         full = os.path.join(ROOT, path)
         if os.path.isfile(full):
@@ -160,10 +160,10 @@ def is_python(name: str) -> bool:
 def check_file(path: str) -> List[Finding]:
     with open(path, "rb") as file:
         source = file.read()
-    return check(source, os.path.relpath(path, ROOT))
+    return check_source(source, os.path.relpath(path, ROOT))
 
 
-def check(source: bytes, path: str, oldest: Tuple[int, int] = OLDEST) -> List[Finding]:
+def check_source(source: bytes, path: str, oldest: Tuple[int, int] = OLDEST) -> List[Finding]:
     """What is wrong with a module's source, in the order of its lines."""
     try:
         tree = ast.parse(source, path, feature_version=oldest)
@@ -173,14 +173,14 @@ def check(source: bytes, path: str, oldest: Tuple[int, int] = OLDEST) -> List[Fi
             compile(source, path, "exec", dont_inherit=True)
     except (SyntaxError, Warning) as error:
         return [Finding(path, getattr(error, "lineno", None) or 0, str(error))]
-    return sorted({Finding(path, *found) for found in _Module(tree).findings(tree)})
+    return sorted({Finding(path, *found) for found in _Module(tree).find_problems(tree)})
 
 
-def _table(rows: Dict[str, str]) -> Dict[str, str]:
+def _read_table(rows: Dict[str, str]) -> Dict[str, str]:
     return {name: version for version, names in rows.items() for name in names.split()}
 
 
-_NAMES, _METHODS, _ARGUMENTS = _table(NAMES), _table(METHODS), _table(ARGUMENTS)
+_NAMES, _METHODS, _ARGUMENTS = _read_table(NAMES), _read_table(METHODS), _read_table(ARGUMENTS)
 
 
 class _Module:
@@ -197,44 +197,45 @@ class _Module:
                 for alias in node.names:
                     self._names[alias.asname or alias.name] = node.module + "." + alias.name
 
-    def findings(self, tree: ast.AST) -> Iterator[Tuple[int, str]]:
+    def find_problems(self, tree: ast.AST) -> Iterator[Tuple[int, str]]:
         for node in ast.walk(tree):
             line = getattr(node, "lineno", 0)
-            for name in self._used(node):
-                version = _within(name)
+            for name in self._used_names(node):
+                version = _find_version(name)
                 if version:
                     yield line, GONE % (name, version)
             if isinstance(node, ast.Call):
                 yield from ((line, sentence) for sentence in self._check_call(node))
             elif isinstance(node, ast.Try):
                 yield from (
-                    (jump_line, GONE % ("leaving finally", "3.14")) for jump_line in leaving(node)
+                    (jump_line, GONE % ("leaving finally", "3.14"))
+                    for jump_line in find_jumps(node)
                 )
             elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert):
                 if isinstance(getattr(node.operand, "value", None), bool):
                     yield line, GONE % ("~ of a bool", "3.12")
 
-    def _used(self, node: ast.AST) -> List[str]:
+    def _used_names(self, node: ast.AST) -> List[str]:
         """The dotted names that a node imports or reads."""
         if isinstance(node, ast.Import):
             return [alias.name for alias in node.names]
         if isinstance(node, ast.ImportFrom) and node.module and not node.level:
             return [node.module + "." + alias.name for alias in node.names]
         if isinstance(node, (ast.Attribute, ast.Name)):
-            return [self._dotted(node)]
+            return [self._dotted_name(node)]
         return []
 
-    def _dotted(self, node: ast.AST) -> str:
+    def _dotted_name(self, node: ast.AST) -> str:
         """ "" for what is no name, or none that was imported."""
         if isinstance(node, ast.Name):
             return self._names.get(node.id, "")
         if isinstance(node, ast.Attribute):
-            start = self._dotted(node.value)
+            start = self._dotted_name(node.value)
             return start and start + "." + node.attr
         return ""
 
     def _check_call(self, node: ast.Call) -> Iterator[str]:
-        name = self._dotted(node.func)
+        name = self._dotted_name(node.func)
         given = [keyword.arg for keyword in node.keywords]
         for argument in given:
             version = _ARGUMENTS.get("%s:%s" % (name, argument))
@@ -248,14 +249,14 @@ class _Module:
                 yield GONE % (".%s() of a tar without a filter" % method, "3.14")
 
 
-def _within(name: str) -> str:
+def _find_version(name: str) -> str:
     """The version that took this name, or one that it is part of; "" for none."""
     parts = name.split(".")
     starts = (".".join(parts[:count]) for count in range(1, len(parts) + 1))
     return next((_NAMES[start] for start in starts if start in _NAMES), "")
 
 
-def leaving(node: ast.Try) -> List[int]:
+def find_jumps(node: ast.Try) -> List[int]:
     """The lines of what leaves its `finally`, and with it swallows an exception."""
     found: List[int] = []
     inside: List[Tuple[Any, bool]] = [(statement, False) for statement in node.finalbody]

@@ -39,7 +39,7 @@ NEWER = (
 )  # fmt: skip
 
 
-def tests() -> list[str]:
+def package_arguments() -> list[str]:
     """Those that are in the package, as mypy's arguments."""
     inits = sorted(glob.glob(os.path.join(ROOT, "tests", "*", "__init__.py")))
     wanted = [("-p", os.path.basename(os.path.dirname(path))) for path in inits]
@@ -49,13 +49,13 @@ def tests() -> list[str]:
     return [word for option, name in wanted for word in (option, "GeminiCompanion.tests." + name)]
 
 
-def scripts() -> list[str]:
+def lone_scripts() -> list[str]:
     """Those that run beside an editor, and are in no package."""
     names = [os.path.basename(path)[:-3] for path in sorted(glob.glob(os.path.join(E2E, "*.py")))]
     return [word for name in names for word in ("-m", name)]
 
 
-def mypy(folder: str, name: str, *arguments: str, path: str = "") -> bool:
+def run_mypy(folder: str, name: str, *arguments: str, path: str = "") -> bool:
     """Whether it finds nothing, run in the folder. Each check has a cache of its own, because their
     options differ."""
     command = [sys.executable, "-m", "mypy", "--config-file", os.path.join(ROOT, "pyproject.toml")]
@@ -64,7 +64,7 @@ def mypy(folder: str, name: str, *arguments: str, path: str = "") -> bool:
     return subprocess.call(command, cwd=folder, env=environment) == 0
 
 
-def check(folder: str) -> bool:
+def check_all(folder: str) -> bool:
     """Whether mypy finds nothing at all, run in an empty folder."""
     os.symlink(ROOT, os.path.join(folder, "GeminiCompanion"))
     for name in ("companion", "headless", "tests", "tools"):
@@ -80,15 +80,18 @@ def check(folder: str) -> bool:
     )
     inside = (*package, *editor)
     folders = ("-p", "GeminiCompanion.tools", "-p", "GeminiCompanion.bench", "-p", "headless.tests")
-    beside = (*folders, *tests(), *scripts())
+    beside = (*folders, *package_arguments(), *lone_scripts())
     # As few runs as can be: each one reads the types of all libraries.
-    results = mypy(folder, "inside", *inside), mypy(folder, "beside", *NEWER, *beside, path=E2E)
+    results = (
+        run_mypy(folder, "inside", *inside),
+        run_mypy(folder, "beside", *NEWER, *beside, path=E2E),
+    )
     return all(results)
 
 
 def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
-        return 0 if check(folder) else 1
+        return 0 if check_all(folder) else 1
 
 
 if __name__ == "__main__":

@@ -100,7 +100,7 @@ def version_for(library: Library, host: str) -> str | None:
     return library.old if host == "3.8" else library.new
 
 
-def carried(host: str) -> Dict[str, Tuple[str, ...]]:
+def carried_modules(host: str) -> Dict[str, Tuple[str, ...]]:
     """Of all that is carried for a host: the requirement, as "name==version", and its modules."""
     versions = [(library, version_for(library, host)) for library in TABLE if library.modules]
     return {
@@ -108,13 +108,13 @@ def carried(host: str) -> Dict[str, Tuple[str, ...]]:
     }
 
 
-def dependencies() -> str:
+def dependencies_text() -> str:
     """The text of dependencies.json: Package Control installs these names and nothing else."""
-    content = {"*": {builds: names(host) for _, builds, host in BUILDS}}
+    content = {"*": {builds: library_names(host) for _, builds, host in BUILDS}}
     return json.dumps(content, indent="\t") + "\n"
 
 
-def names(host: str) -> List[str]:
+def library_names(host: str) -> List[str]:
     """Of the libraries that Package Control installs for this host."""
     return [
         library.name
@@ -123,7 +123,7 @@ def names(host: str) -> List[str]:
     ]
 
 
-def wanted(host: str) -> List[str]:
+def wanted_requirements(host: str) -> List[str]:
     """All that a checkout runs on, as "name==version"."""
     versions = [(library.name, version_for(library, host)) for library in TABLE]
     return [f"{name}=={version}" for name, version in versions if version]
@@ -131,11 +131,15 @@ def wanted(host: str) -> List[str]:
 
 def beside_the_plain(host: str) -> List[str]:
     """Those that Package Control would install for the plain package, as "name==version"."""
-    listed = names(host)
-    return [requirement for requirement in wanted(host) if requirement.split("==")[0] in listed]
+    listed = library_names(host)
+    return [
+        requirement
+        for requirement in wanted_requirements(host)
+        if requirement.split("==")[0] in listed
+    ]
 
 
-def repository(page: str, url: str, version: str, date: str) -> Dict[str, Any]:
+def make_repository(page: str, url: str, version: str, date: str) -> Dict[str, Any]:
     """A repository for Package Control, schema 4.0.0: the package that carries its libraries."""
     release = {
         "url": url,
@@ -159,29 +163,29 @@ def plain_repository(
             "date": date,
             "sublime_text": builds,
             "platforms": ["*"],
-            "libraries": names(host),
+            "libraries": library_names(host),
         }
         for builds, _, host in BUILDS
     ]
     found: Dict[str, Dict[str, wheels.Wheel]] = {}
     uses: Dict[str, List[Tuple[str, str]]] = {}
     for host in HOSTS:
-        wanted = {name: str(version_for(_library(name), host)) for name in names(host)}
+        wanted = {name: str(version_for(_find_library(name), host)) for name in library_names(host)}
         for platform in wheels.PLATFORMS:
             for name, wheel in choose(wanted, host, platform).items():
                 found.setdefault(name, {})[wheel.url] = wheel
                 uses.setdefault(wheel.url, []).append((host, platform))
     listed = [
         {
-            **_described(name, page),
-            "releases": [_release(wheel, uses[wheel.url]) for wheel in of.values()],
+            **_describe_library(name, page),
+            "releases": [_describe_release(wheel, uses[wheel.url]) for wheel in of.values()],
         }
         for name, of in sorted(found.items())
     ]
     return _with_package(page, version, releases, listed)
 
 
-def _release(wheel: wheels.Wheel, uses: List[Tuple[str, str]]) -> Dict[str, Any]:
+def _describe_release(wheel: wheels.Wheel, uses: List[Tuple[str, str]]) -> Dict[str, Any]:
     platforms = sorted({platform for _, platform in uses})
     return {
         "url": wheel.url,
@@ -195,15 +199,15 @@ def _release(wheel: wheels.Wheel, uses: List[Tuple[str, str]]) -> Dict[str, Any]
     }
 
 
-def _library(name: str) -> Library:
+def _find_library(name: str) -> Library:
     return next(library for library in TABLE if library.name == name)
 
 
-def _described(name: str, page: str) -> Dict[str, Any]:
+def _describe_library(name: str, page: str) -> Dict[str, Any]:
     return {
         "name": name,
         "author": f"the authors of {name}",
-        "description": f"For {NAME}: {_library(name).why}",
+        "description": f"For {NAME}: {_find_library(name).why}",
         "issues": f"{page}/issues",
     }
 
@@ -225,7 +229,7 @@ def _with_package(
     return {"schema_version": "4.0.0", "packages": [package], "libraries": libraries}
 
 
-def channel(page: str) -> Dict[str, Any]:
+def make_channel(page: str) -> Dict[str, Any]:
     """What the default channel's own file would need: it looks for newer releases by itself."""
     release = {"sublime_text": ALL_BUILDS, "asset": f"{NAME}.sublime-package"}
     return {"name": NAME, "details": page, "labels": LABELS, "releases": [release]}
@@ -252,28 +256,33 @@ def main(*arguments: str) -> int:
 def _write_one(command: str, *addresses: str) -> None:
     date = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime())
     made: Dict[str, Tuple[str, Callable[..., Dict[str, Any]]]] = {
-        "repository": (REPOSITORY, lambda page, url: repository(page, url, version(), date)),
+        "repository": (
+            REPOSITORY,
+            lambda page, url: make_repository(page, url, package_version(), date),
+        ),
         "plain": (
             REPOSITORY_PLAIN,
-            lambda page, url: plain_repository(wheels.choose, page, url, version(), date),
+            lambda page, url: plain_repository(
+                wheels.choose_wheels, page, url, package_version(), date
+            ),
         ),
-        "channel": (CHANNEL, channel),
+        "channel": (CHANNEL, make_channel),
     }
     if command == "dependencies":
-        write(DEPENDENCIES, dependencies())
+        write_text(DEPENDENCIES, dependencies_text())
     else:
         name, make = made[command]
         content = make(*addresses)
-        write(os.path.join(DIST, name), json.dumps(content, indent="\t") + "\n")
+        write_text(os.path.join(DIST, name), json.dumps(content, indent="\t") + "\n")
 
 
-def version() -> str:
+def package_version() -> str:
     """Of the package."""
     with open(os.path.join(ROOT, "companion", "__init__.py"), encoding="utf-8") as file:
         return file.read().partition('__version__ = "')[2].partition('"')[0]
 
 
-def write(path: str, text: str) -> None:
+def write_text(path: str, text: str) -> None:
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "w", encoding="utf-8", newline="\n") as file:
         file.write(text)

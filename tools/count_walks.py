@@ -35,9 +35,9 @@ def main(arguments: List[str]) -> int:
     options = parser.parse_args(arguments)
     walks = in_editor(options.runs)
     if walk_of_chat.is_possible():
-        walks[CHAT] = walk_of_chat.runs(options.runs)
-    found = {name: seen(runs) for name, runs in walks.items()}
-    print(table(found))
+        walks[CHAT] = walk_of_chat.record_runs(options.runs)
+    found = {name: merge_runs(runs) for name, runs in walks.items()}
+    print(format_table(found))
     if not walk_of_chat.is_possible():
         print(f"{CHAT}: needs the CLI, which `make setup-node` installs")
     if options.list:
@@ -67,13 +67,13 @@ def in_editor(runs: int) -> Walks:
             return walks
 
 
-def seen(runs: List[List[str]]) -> List[str]:
+def merge_runs(runs: List[List[str]]) -> List[str]:
     """What any of the runs of one walk has: an answer that is there before it is awaited hides in
     that run what led to it."""
     return list(dict.fromkeys(name for run in runs for name in run))
 
 
-def table(found: Dict[str, List[str]]) -> str:
+def format_table(found: Dict[str, List[str]]) -> str:
     lines = [f"{'walk':<30}{'files':>6}{'functions':>11}"]
     for name, functions in found.items():
         files = {each.partition(":")[0] for each in functions}

@@ -49,11 +49,11 @@ class Installation:
         """The folder of the checkout itself: what is changed there counts at once."""
         self._refuse_strangers()
         with tempfile.TemporaryDirectory() as folder:
-            fetched = self._fetch(machine, fetch, folder, closure.wanted)
-            self._remove([ZIPPED])
+            fetched = self._fetch_libraries(machine, fetch, folder, closure.wanted_requirements)
+            self._remove_files([ZIPPED])
             self._put_link(UNPACKED, checkout)
             self._put_libraries(fetched)
-        self._finish()
+        self._finish_change()
 
     def put(self, content: bytes) -> None:
         """The built package, which carries its libraries."""
@@ -66,27 +66,29 @@ class Installation:
         """The built plain package, its libraries beside it."""
         self._refuse_strangers()
         with tempfile.TemporaryDirectory() as folder:
-            fetched = self._fetch(machine, fetch, folder, closure.beside_the_plain)
+            fetched = self._fetch_libraries(machine, fetch, folder, closure.beside_the_plain)
             self._put_package(content)
             self._put_libraries(fetched)
-        self._finish()
+        self._finish_change()
 
     def put_libraries(self, machine: Machine, fetch: Fetch) -> None:
         """For a package that came another way."""
         with tempfile.TemporaryDirectory() as folder:
-            self._put_libraries(self._fetch(machine, fetch, folder, closure.wanted))
-        self._finish()
+            self._put_libraries(
+                self._fetch_libraries(machine, fetch, folder, closure.wanted_requirements)
+            )
+        self._finish_change()
 
     def remove(self) -> None:
         """All that was put there and not changed since."""
         paths = self._record.paths()
         if not paths:
             self._tell("Nothing was put there by make install.")
-        self._remove(paths)
+        self._remove_files(paths)
         self._record.libraries = {}
         self._record.save()
 
-    def _finish(self) -> None:
+    def _finish_change(self) -> None:
         self._record.save()
         if self._unfit:
             way_out = "Take it away first, or take the package that has its own:"
@@ -104,30 +106,30 @@ class Installation:
                 )
 
     def _put_package(self, content: bytes) -> None:
-        self._remove([path for path in (UNPACKED,) if self._record.is_there(path)])
-        self._said(self._record.put({ZIPPED: content}), ZIPPED)
+        self._remove_files([path for path in (UNPACKED,) if self._record.is_there(path)])
+        self._tell_change(self._record.put({ZIPPED: content}), ZIPPED)
 
     def _put_link(self, path: str, target: str) -> None:
         if self._record.is_there(path) and os.path.realpath(
             self._record.full(path)
         ) != os.path.realpath(target):
-            self._remove([path])
-        self._said(self._record.link(path, target), "%s -> %s" % (path, target))
+            self._remove_files([path])
+        self._tell_change(self._record.link(path, target), "%s -> %s" % (path, target))
 
-    def _said(self, changed: bool, what: str) -> None:
+    def _tell_change(self, changed: bool, what: str) -> None:
         self._tell(("Put        " if changed else "Unchanged  ") + what)
 
     # The libraries
 
-    def _fetch(
+    def _fetch_libraries(
         self, machine: Machine, fetch: Fetch, folder: str, wanted: Callable[[str], List[str]]
     ) -> Dict[str, Tuple[List[str], str]]:
         """Everything is here before anything is changed: per host the names and the folder."""
         fetched = {}
         for host in self._place.hosts:
             names = wanted(host)
-            if self._has(host, names):
-                self._said(
+            if self._has_libraries(host, names):
+                self._tell_change(
                     False, "%s: %d libraries" % (sublime_folders.library_folder(host), len(names))
                 )
                 continue
@@ -137,7 +139,7 @@ class Installation:
             fetched[host] = (names, target)
         return fetched
 
-    def _has(self, host: str, names: List[str]) -> bool:
+    def _has_libraries(self, host: str, names: List[str]) -> bool:
         paths = self._record.paths(sublime_folders.library_folder(host) + "/")
         return (
             bool(paths)
@@ -150,7 +152,7 @@ class Installation:
             start = sublime_folders.library_folder(host) + "/"
             before = self._record.paths(start)
             kept, is_whole = self._put_distributions(start, source, names)
-            self._remove([path for path in before if path not in kept])
+            self._remove_files([path for path in before if path not in kept])
             if names and is_whole:
                 self._record.libraries[host] = names
             else:
@@ -162,24 +164,24 @@ class Installation:
         """The paths that are not to be taken away, and whether everything was put there."""
         kept: Set[str] = set()
         left = []
-        present = self._present(start)
-        for name, paths in (libraries.distributions(source) if source else {}).items():
+        present = self._present_libraries(start)
+        for name, paths in (libraries.read_distributions(source) if source else {}).items():
             kept.update(start + path for path in paths)
             if name in present or any(self._is_strange(start + path) for path in paths):
                 self._tell("Left       %s%s: it is there, and not as we put it" % (start, name))
                 left.append(name)
                 continue
-            self._record.put({start + path: _content(source, path) for path in paths})
+            self._record.put({start + path: _read_content(source, path) for path in paths})
             self._tell("Put        %s%s" % (start, name))
-        self._compare(start, left, present, names)
+        self._compare_libraries(start, left, present, names)
         return kept, not left
 
-    def _compare(
+    def _compare_libraries(
         self, start: str, left: List[str], present: Dict[str, str], names: List[str]
     ) -> None:
         """What is there from elsewhere may well be what is needed."""
         wanted = {
-            libraries.normal(requirement.split("==")[0]): requirement.split("==")[1]
+            libraries.normal_name(requirement.split("==")[0]): requirement.split("==")[1]
             for requirement in names
         }
         for name in left:
@@ -192,19 +194,19 @@ class Installation:
     def _is_strange(self, path: str) -> bool:
         return self._record.is_there(path) and not self._record.is_ours(path)
 
-    def _present(self, start: str) -> Dict[str, str]:
+    def _present_libraries(self, start: str) -> Dict[str, str]:
         """Libraries in the folder of a host that are not ours, with their versions."""
         folder = self._record.full(start.rstrip("/"))
         names = os.listdir(folder) if os.path.isdir(folder) else []
         return {
-            libraries.project(name): name[: -len(".dist-info")].partition("-")[2]
+            libraries.project_name(name): name[: -len(".dist-info")].partition("-")[2]
             for name in names
             if name.endswith(".dist-info") and not self._record.paths(start + name + "/")
         }
 
     # Taking away
 
-    def _remove(self, paths: List[str]) -> None:
+    def _remove_files(self, paths: List[str]) -> None:
         removed: Dict[str, int] = {}
         for path in paths:
             was_there = self._record.is_there(path)
@@ -217,21 +219,21 @@ class Installation:
             self._tell("Removed    %s%s" % (group, "" if count == 1 else " (%d files)" % count))
 
 
-def _content(folder: str, path: str) -> bytes:
+def _read_content(folder: str, path: str) -> bytes:
     with open(os.path.join(folder, *path.split("/")), "rb") as file:
         return file.read()
 
 
 def main(arguments: List[str]) -> int:
     """The exit status; everything is said on standard output."""
-    given = _parser().parse_args(arguments)
-    machine = sublime_folders.here()
+    given = _make_parser().parse_args(arguments)
+    machine = sublime_folders.this_machine()
     try:
-        place = sublime_folders.find(machine, given.data, given.program)
+        place = sublime_folders.find_place(machine, given.data, given.program)
         if given.hosts:
             place = Place(place.data, place.program, tuple(given.hosts.split()), place.others)
-        _describe(place)
-        _act(given, place, machine)
+        _describe_place(place)
+        _act_on_place(given, place, machine)
     except (sublime_folders.NotFound, Refused, Incomplete, Damaged) as error:
         print(error)
         return 1
@@ -260,25 +262,25 @@ def main(arguments: List[str]) -> int:
     return 0
 
 
-def _act(given: argparse.Namespace, place: Place, machine: Machine) -> None:
+def _act_on_place(given: argparse.Namespace, place: Place, machine: Machine) -> None:
     installation = Installation(place, print)
     if given.remove:
         installation.remove()
     elif given.link:
-        installation.link(ROOT, machine, libraries.download)
+        installation.link(ROOT, machine, libraries.unpack_libraries)
     elif given.libraries:
-        installation.put_libraries(machine, libraries.download)
+        installation.put_libraries(machine, libraries.unpack_libraries)
     else:
-        files, unpacked = package.exported(), package.downloaded()
+        files, unpacked = package.export_files(), package.download_libraries()
         if given.plain:
-            content = package.zipped(package.plain(files, unpacked))
-            installation.put_plain(content, machine, libraries.download)
+            content = package.zip_files(package.plain_package(files, unpacked))
+            installation.put_plain(content, machine, libraries.unpack_libraries)
         else:
-            installation.put(package.zipped(package.whole(files, unpacked)))
+            installation.put(package.zip_files(package.whole_package(files, unpacked)))
     print("Restart Sublime Text, if it runs.")
 
 
-def _describe(place: Place) -> None:
+def _describe_place(place: Place) -> None:
     print("Sublime Text: %s" % (place.program or "its program was not found"))
     print("Plugins run on Python %s" % " and ".join(place.hosts))
     print("Data folder: %s" % place.data)
@@ -286,7 +288,7 @@ def _describe(place: Place) -> None:
         print('There is also %s: make install DATA="%s"' % (other, other))
 
 
-def _parser() -> argparse.ArgumentParser:
+def _make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tools.install")
     parser.add_argument("--remove", action="store_true", help="take everything away again")
     form = parser.add_mutually_exclusive_group()

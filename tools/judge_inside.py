@@ -33,13 +33,13 @@ class Record:
 
         def watched(this: Any, suite: Any) -> Any:
             if self.result is None:
-                self._hold(this, suite)
+                self._hold_result(this, suite)
             return run(this, suite)
 
         runner.run = watched
 
-    def _hold(self, runner: Any, suite: Any) -> None:
-        self.all = [test.id() for test in _tests(suite)]
+    def _hold_result(self, runner: Any, suite: Any) -> None:
+        self.all = [test.id() for test in _list_tests(suite)]
         self.result = runner._makeResult()
         start = self.result.startTest
 
@@ -61,12 +61,12 @@ class Record:
         }
 
 
-def _tests(suite: Any) -> Iterator[unittest.TestCase]:
+def _list_tests(suite: Any) -> Iterator[unittest.TestCase]:
     for each in suite:
         if isinstance(each, unittest.TestCase):
             yield each
         elif each is not None:
-            yield from _tests(each)
+            yield from _list_tests(each)
 
 
 def _by_id(reports: Any) -> Dict[str, str]:
@@ -81,7 +81,7 @@ def _by_id(reports: Any) -> Dict[str, str]:
 def main(package: str, path: str) -> int:
     record = Record()
     module = sys.modules["unittesting"]
-    for runner in {unittest.TextTestRunner, _runner(module)}:
+    for runner in {unittest.TextTestRunner, _find_runner(module)}:
         record.watch(runner)
     output = os.path.join(os.path.dirname(path), "output.txt")
     window = sublime.active_window()
@@ -106,7 +106,7 @@ def main(package: str, path: str) -> int:
     return 0
 
 
-def _runner(module: Any) -> Any:
+def _find_runner(module: Any) -> Any:
     return sys.modules[module.__name__].core.DeferringTextTestRunner
 
 

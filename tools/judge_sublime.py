@@ -62,21 +62,21 @@ def main() -> int:
         except (Refused, OSError) as error:
             print(error)
             return 2
-        layers = _layers(sublime)
+        layers = _find_layers(sublime)
         if not layers:
             print(
                 "SUBLIME=path is needed: the folder that has Lib/python38/sublime_plugin.py in it."
             )
             return 2
-        return _judge(sublime, layers)
+        return _judge_editor(sublime, layers)
 
 
-def _judge(sublime: str, layers: List[str]) -> int:
+def _judge_editor(sublime: str, layers: List[str]) -> int:
     program = real_editor.find_program(sublime)
     print("Judged on %s, %s" % (platform.platform(), program or "no program"))
     problems: List[str] = []
     for layer in layers:
-        found, told = _load(layer)
+        found, told = _load_package(layer)
         problems += found
         print("%s: %s" % (os.path.relpath(layer, sublime), told))
     print(_in_a_copy(sublime, os.environ.get("UNITTESTING", ""), problems))
@@ -98,13 +98,13 @@ def chosen_editor() -> Iterator[str]:
         yield folder
 
 
-def _layers(sublime: str) -> List[str]:
+def _find_layers(sublime: str) -> List[str]:
     """The folders with the genuine files, for each plugin host that can load the package."""
     found = glob.glob(os.path.join(sublime, "**", "sublime_plugin.py"), recursive=True)
     return sorted(os.path.dirname(path) for path in found if "python33" not in path)
 
 
-def _load(layer: str) -> Tuple[List[str], str]:
+def _load_package(layer: str) -> Tuple[List[str], str]:
     """What is wrong, and a sentence."""
     with tempfile.TemporaryDirectory() as folder:
         shutil.copytree(ROOT, os.path.join(folder, NAME), ignore=_only_the_package)
@@ -120,25 +120,25 @@ def _load(layer: str) -> Tuple[List[str], str]:
     if done.returncode or not answers:
         return ["the package does not load:\n" + output], "not loaded"
     said: Dict[str, List[str]] = json.loads(answers[-1])
-    missing = sorted(_offered() - set(said["commands"]))
+    missing = sorted(_offered_commands() - set(said["commands"]))
     told = "loaded, %d commands, %d events" % (len(said["commands"]), len(said["events"]))
     return ["no command %s" % name for name in missing], told
 
 
-def _offered() -> Set[str]:
+def _offered_commands() -> Set[str]:
     """The names of our commands that the palette or the menu names. What stands in a list of the
     palette, the menu alone has."""
     found = set()
     for name in ("Default.sublime-commands", "Main.sublime-menu"):
         with open(os.path.join(ROOT, name), encoding="utf-8") as file:
-            found |= _commands(values.parse(file.read()))
+            found |= _named_commands(values.parse(file.read()))
     return {name for name in found if name.startswith("gemini_")}
 
 
-def _commands(entries: List[Dict[str, Any]]) -> Set[str]:
+def _named_commands(entries: List[Dict[str, Any]]) -> Set[str]:
     """Of the entries, and of the folders among them."""
     found = {entry["command"] for entry in entries if "command" in entry}
-    return found.union(*(_commands(entry.get("children", [])) for entry in entries))
+    return found.union(*(_named_commands(entry.get("children", [])) for entry in entries))
 
 
 def _only_the_package(folder: str, names: List[str]) -> List[str]:

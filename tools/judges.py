@@ -60,7 +60,7 @@ class Figures(NamedTuple):
         return len(self.passed) + len(self.failed) + len(self.lacking) + len(self.skipped)
 
 
-def figures(told: Mapping[str, Any]) -> Figures:
+def read_figures(told: Mapping[str, Any]) -> Figures:
     """From what judge_inside.py wrote: the ids of all tests, and reports by id."""
     reports = {**told["failures"], **told["errors"]}
     passed = [each for each in told["ran"] if each not in reports and each not in told["skipped"]]
@@ -92,22 +92,27 @@ class Case:
         self._python = given.get("HOST_PYTHON", sys.executable)
 
     def prepare(self) -> None:
-        self._lay(self._given["UNITTESTING"], "UnitTesting")
+        self._lay_package(self._given["UNITTESTING"], "UnitTesting")
         if "DEFAULT" in self._given:
-            self._lay(self._given["DEFAULT"], "Default")
-        self._lay_all(self._given.get("SYNTAXES", ""), self._packages())
-        self._lay_all(self._given.get("LIBRARIES", ""), self._libraries())
+            self._lay_package(self._given["DEFAULT"], "Default")
+        self._lay_all(self._given.get("SYNTAXES", ""), self._packages_folder())
+        self._lay_all(self._given.get("LIBRARIES", ""), self._library_folder())
         if self._judge.variable != "UNITTESTING":
-            self._lay(self._given[self._judge.variable], self._judge.package)
+            self._lay_package(self._given[self._judge.variable], self._judge.package)
         if self._judge.is_library:
             self._lay_library()
 
     def run(self) -> Dict[str, Any]:
         """What judge_inside.py wrote; raises RuntimeError with what was printed instead."""
         answer = os.path.join(self._data, "answer.json")
-        command = [self._python, "-m", "headless", self._folder(), "--data", self._data]
+        command = [self._python, "-m", "headless", self._make_folder(), "--data", self._data]
         # Where a package is given, this repository's own stays out of it.
-        command += ["--package", os.path.join(self._packages(), "UnitTesting"), "--exec", INSIDE]
+        command += [
+            "--package",
+            os.path.join(self._packages_folder(), "UnitTesting"),
+            "--exec",
+            INSIDE,
+        ]
         done = subprocess.run(
             command + ["--", self._judge.package, answer],
             cwd=ROOT,
@@ -115,52 +120,52 @@ class Case:
             stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL,
             timeout=PATIENCE,
-            env=self._environment(),
+            env=self._make_environment(),
         )
         if not os.path.exists(answer):
             raise RuntimeError(done.stdout.decode("utf-8", "replace"))
         with open(answer, encoding="utf-8") as file:
             return dict(json.load(file))
 
-    def _environment(self) -> Dict[str, str]:
+    def _make_environment(self) -> Dict[str, str]:
         """Tests that know of CI wait longer there; `python3` is the Python that runs this."""
         path = os.path.dirname(sys.executable) + os.pathsep + os.environ.get("PATH", "")
         return {**os.environ, "CI": "1", "PATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
 
-    def _folder(self) -> str:
+    def _make_folder(self) -> str:
         path = os.path.join(self._data, "work")
         os.makedirs(path, exist_ok=True)
         return path
 
-    def _packages(self) -> str:
+    def _packages_folder(self) -> str:
         return os.path.join(self._data, "Packages")
 
-    def _libraries(self) -> str:
+    def _library_folder(self) -> str:
         ask = "import sys; print('python%d%d' % sys.version_info[:2])"
         name = subprocess.check_output([self._python, "-c", ask]).decode().strip()
         return os.path.join(self._data, "Lib", name)
 
-    def _lay(self, source: str, name: str) -> None:
-        _copy(source, os.path.join(self._packages(), name))
+    def _lay_package(self, source: str, name: str) -> None:
+        _copy_folder(source, os.path.join(self._packages_folder(), name))
 
     def _lay_all(self, source: str, target: str) -> None:
         os.makedirs(target, exist_ok=True)
         for name in sorted(os.listdir(source)) if source else []:
             full = os.path.join(source, name)
             if os.path.isdir(full) and name not in _NOT_COPIED:
-                _copy(full, os.path.join(target, name))
+                _copy_folder(full, os.path.join(target, name))
             elif name.endswith((".py", ".so", ".pyd")):
                 shutil.copy(full, target)
 
     def _lay_library(self) -> None:
         """Its tests are found in Packages and imported as a part of the library."""
-        package = os.path.join(self._packages(), self._judge.package)
-        library = os.path.join(self._libraries(), self._judge.package)
-        _copy(os.path.join(package, self._judge.package), library)
+        package = os.path.join(self._packages_folder(), self._judge.package)
+        library = os.path.join(self._library_folder(), self._judge.package)
+        _copy_folder(os.path.join(package, self._judge.package), library)
         os.symlink(os.path.join(package, "tests"), os.path.join(library, "tests"))
 
 
-def _copy(source: str, target: str) -> None:
+def _copy_folder(source: str, target: str) -> None:
     shutil.copytree(source, target, ignore=shutil.ignore_patterns(*_NOT_COPIED), symlinks=True)
 
 
@@ -169,17 +174,17 @@ def main() -> int:
     given = {
         name: os.path.abspath(path)
         for name, path in os.environ.items()
-        if path and name in _names()
+        if path and name in _needed_names()
     }
-    problem = _problem(given)
+    problem = _find_problem(given)
     if problem:
         print(problem)
         return 2
-    asked = [_ask(judge, given) for judge in JUDGES if judge.variable in given]
+    asked = [_ask_judge(judge, given) for judge in JUDGES if judge.variable in given]
     return 0 if all(asked) else 1
 
 
-def _names() -> Tuple[str, ...]:
+def _needed_names() -> Tuple[str, ...]:
     return tuple(judge.variable for judge in JUDGES) + (
         "DEFAULT",
         "SYNTAXES",
@@ -188,7 +193,7 @@ def _names() -> Tuple[str, ...]:
     )
 
 
-def _problem(given: Mapping[str, str]) -> str:
+def _find_problem(given: Mapping[str, str]) -> str:
     if "UNITTESTING" not in given:
         return "UNITTESTING=path is needed: a checkout of the package that runs the tests."
     for name, path in sorted(given.items()):
@@ -197,23 +202,23 @@ def _problem(given: Mapping[str, str]) -> str:
     return ""
 
 
-def _ask(judge: Judge, given: Mapping[str, str]) -> bool:
+def _ask_judge(judge: Judge, given: Mapping[str, str]) -> bool:
     with tempfile.TemporaryDirectory(prefix="judge-") as data:
         case = Case(judge, given, os.path.realpath(data))
         try:
             case.prepare()
-            found = figures(case.run())
+            found = read_figures(case.run())
         except (OSError, RuntimeError, subprocess.TimeoutExpired) as error:
             print("%-16s could not be asked\n%s" % (judge.package, error))
             return False
-    print(line(judge.package, found), flush=True)
+    print(report_row(judge.package, found), flush=True)
     if os.environ.get("SHOW"):
         for name, text in sorted({**found.failed, **found.lacking}.items()):
             print("    %s\n        %s" % (name, text.strip().replace("\n", "\n        ")))
     return True
 
 
-def line(package: str, found: Figures) -> str:
+def report_row(package: str, found: Figures) -> str:
     """One row of the report."""
     row = "%-16s %4d of %4d passed, %3d failed, %3d lacking, %3d skipped" % (
         package,
@@ -223,11 +228,11 @@ def line(package: str, found: Figures) -> str:
         len(found.lacking),
         len(found.skipped),
     )
-    names = sorted({_lacking(text) for text in found.lacking.values()})
+    names = sorted({_lacking_name(text) for text in found.lacking.values()})
     return row + ("\n    lacking: %s" % ", ".join(names) if names else "")
 
 
-def _lacking(text: str) -> str:
+def _lacking_name(text: str) -> str:
     found = _MISSING.findall(text)[-1]
     return str(found[0] or "library " + found[1])
 

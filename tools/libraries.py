@@ -21,48 +21,48 @@ class Unavailable(Exception):
     """The libraries cannot be had now: why, as a sentence for the user."""
 
 
-def download(requirements: List[str], host: str, machine: Machine, target: str) -> None:
+def unpack_libraries(requirements: List[str], host: str, machine: Machine, target: str) -> None:
     """Unpack wheels for that host and machine into `target`. A requirement is "name==version", with
     " --hash=sha256:..." where only that wheel will do: then all have one. Raises Unavailable."""
     with tempfile.TemporaryDirectory() as folder:
-        _run([*pip_install(requirements, host, machine, folder), "--target", target])
+        _run_pip([*pip_install(requirements, host, machine, folder), "--target", target])
 
 
 def download_wheels(requirements: List[str], host: str, machine: Machine, target: str) -> None:
     """The same, but the wheels as they are. Raises Unavailable."""
     with tempfile.TemporaryDirectory() as folder:
-        command = _command("download", requirements, host, machine, folder)
-        _run([*command, "--dest", target])
+        command = _pip_command("download", requirements, host, machine, folder)
+        _run_pip([*command, "--dest", target])
 
 
-def _run(command: List[str]) -> None:
+def _run_pip(command: List[str]) -> None:
     done = subprocess.run(command, stderr=subprocess.PIPE)
     if done.returncode:
-        raise Unavailable("pip could not get them: " + reason(done.stderr))
+        raise Unavailable("pip could not get them: " + failure_reason(done.stderr))
 
 
 def pip_install(requirements: List[str], host: str, machine: Machine, folder: str) -> List[str]:
     """The command, but for where to; `folder` is for its own files. Raises Unavailable."""
-    command = _command("install", requirements, host, machine, folder)
+    command = _pip_command("install", requirements, host, machine, folder)
     return [*command, "--no-compile", "--ignore-installed"]
 
 
-def _command(
+def _pip_command(
     verb: str, requirements: List[str], host: str, machine: Machine, folder: str
 ) -> List[str]:
     # Only a file of requirements can have digests.
     listed = os.path.join(folder, "requirements.txt")
     with open(listed, "w", encoding="utf-8") as file:
         file.write("\n".join(requirements) + "\n")
-    command = _pip(folder) + [verb, "--quiet", "--disable-pip-version-check"]
+    command = _find_pip(folder) + [verb, "--quiet", "--disable-pip-version-check"]
     command += ["--no-deps", "--only-binary=:all:", "--implementation", "cp"]
     command += ["--python-version", host, "--requirement", listed]
-    for tag in _platforms(machine):
+    for tag in _platform_tags(machine):
         command += ["--platform", tag]
     return command
 
 
-def reason(errors: bytes) -> str:
+def failure_reason(errors: bytes) -> str:
     """Why pip failed, by what it wrote."""
     text = errors.decode("utf-8", "replace")
     mismatch = re.search(r"^\s+(\S+==\S+) .*\n\s+Expected sha256 (\S+)\n\s+Got +(\S+)", text, re.M)
@@ -72,7 +72,7 @@ def reason(errors: bytes) -> str:
     return (told or ["it gave no reason"])[-1]
 
 
-def _pip(folder: str) -> List[str]:
+def _find_pip(folder: str) -> List[str]:
     """The pip of this Python, else one of its own in a folder that goes away again."""
     if importlib.util.find_spec("pip") is not None:
         return [sys.executable, "-m", "pip"]
@@ -84,7 +84,7 @@ def _pip(folder: str) -> List[str]:
     return [os.path.join(folder, *python), "-m", "pip"]
 
 
-def _platforms(machine: Machine) -> List[str]:
+def _platform_tags(machine: Machine) -> List[str]:
     """The platform tags of wheels that run there, as pip wants them."""
     name = machine.architecture.lower()
     if machine.system == "windows":
@@ -96,28 +96,28 @@ def _platforms(machine: Machine) -> List[str]:
     return ["%s_%s" % (start, _ARCHITECTURES.get(name, name)) for start in _GLIBC]
 
 
-def distributions(folder: str) -> Dict[str, List[str]]:
+def read_distributions(folder: str) -> Dict[str, List[str]]:
     """What was unpacked there: the files of each, relative, with forward slashes."""
     found = {}
     for name in sorted(os.listdir(folder)):
         if name.endswith(".dist-info"):
             with open(os.path.join(folder, name, "RECORD"), encoding="utf-8", newline="") as file:
                 paths = [row[0].replace("\\", "/") for row in csv.reader(file) if row]
-            found[project(name)] = [path for path in paths if _belongs(folder, path)]
+            found[project_name(name)] = [path for path in paths if _is_in_folder(folder, path)]
     return found
 
 
-def _belongs(folder: str, path: str) -> bool:
+def _is_in_folder(folder: str, path: str) -> bool:
     """Programs of a library go to a folder outside: a plugin host has no use for them."""
     inside = not path.startswith(("../", "/", "bin/")) and not path.endswith(".pyc")
     return inside and os.path.isfile(os.path.join(folder, *path.split("/")))
 
 
-def project(dist_info: str) -> str:
+def project_name(dist_info: str) -> str:
     """`jsonschema_specifications-2025.9.1.dist-info` is of `jsonschema-specifications`."""
-    return normal(dist_info.split("-")[0])
+    return normal_name(dist_info.split("-")[0])
 
 
-def normal(name: str) -> str:
+def normal_name(name: str) -> str:
     """The one form of a library's name."""
     return re.sub(r"[-_.]+", "-", name).lower()

@@ -39,7 +39,7 @@ def main(arguments: List[str]) -> int:
     except FileNotFoundError as error:
         parser.error(str(error))
     found = count_names(trees) if options.folders else measure_package()
-    functions = sum(1 for _each in _functions(trees))
+    functions = sum(1 for _each in _list_functions(trees))
     for what, places in found.items():
         share = f" of {functions}" if what == ONE_WORD else ""
         print(f"{len(places):6}{share}  {what}")
@@ -69,7 +69,7 @@ def read_trees(folders: List[str]) -> Trees:
 
 def count_names(trees: Trees) -> Found:
     return {
-        ONE_WORD: [where for where, name in _functions(trees) if "_" not in name.strip("_")],
+        ONE_WORD: [where for where, name in _list_functions(trees) if "_" not in name.strip("_")],
         "uses of `it` as a name": list(_uses_of_it(trees)),
         "docstrings without a subject": list(_docstrings_without_subject(trees)),
     }
@@ -91,7 +91,7 @@ def measure_package() -> Found:
     return found
 
 
-def _functions(trees: Trees) -> Iterator[Tuple[str, str]]:
+def _list_functions(trees: Trees) -> Iterator[Tuple[str, str]]:
     """Where each function is, and its name; without those that Python names."""
     for module, tree in trees.items():
         for node in ast.walk(tree):
@@ -127,7 +127,7 @@ def _declared_callbacks() -> Set[str]:
         aliases = [
             assignment
             for assignment in tree.body
-            if isinstance(assignment, ast.Assign) and _names(assignment.value) & kinds
+            if isinstance(assignment, ast.Assign) and _names_in(assignment.value) & kinds
         ]
         kinds.update(
             target.id for each in aliases for target in each.targets if isinstance(target, ast.Name)
@@ -138,12 +138,12 @@ def _declared_callbacks() -> Set[str]:
         for node in ast.walk(tree):
             if isinstance(node, ast.AnnAssign):
                 name = getattr(node.target, "attr", "") or getattr(node.target, "id", "")
-                (declared if _names(node.annotation) & kinds else others).add(name)
+                (declared if _names_in(node.annotation) & kinds else others).add(name)
     # A name that is also that of something else tells nothing.
     return declared - others
 
 
-def _names(expression: ast.expr) -> Set[str]:
+def _names_in(expression: ast.expr) -> Set[str]:
     return {node.id for node in ast.walk(expression) if isinstance(node, ast.Name)}
 
 

@@ -12,7 +12,7 @@ from companion.ide.doctor import checks, gathering
 from companion.ide.doctor.facts import Window
 
 
-def sentences(folder: str, environment: Mapping[str, str], home: str) -> List[str]:
+def find_missing(folder: str, environment: Mapping[str, str], home: str) -> List[str]:
     """What the doctor would say, of these two things."""
     window = Window(os.getpid(), 0, (os.path.abspath(folder),))
     scope = gathering.ExaminedScope(GEMINI_CLI, window, (GEMINI_CLI.command,), environment, home)
@@ -26,5 +26,5 @@ def sentences(folder: str, environment: Mapping[str, str], home: str) -> List[st
 
 
 if __name__ == "__main__":
-    for sentence in sentences(sys.argv[1], os.environ, os.path.expanduser("~")):
+    for sentence in find_missing(sys.argv[1], os.environ, os.path.expanduser("~")):
         print(sentence, flush=True)

@@ -24,7 +24,7 @@ from typing import Dict, Iterable, List, Tuple
 
 from . import closure, libraries, setup
 from .sublime_folders import Machine
-from .vendor import carry, with_carried
+from .vendor import carry_libraries, with_carried
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 DIST = os.path.join(ROOT, "dist")
@@ -75,10 +75,10 @@ class NoCheckout(Exception):
     """Nobody knows what is committed: a sentence for the user."""
 
 
-def exported() -> Dict[str, bytes]:
+def export_files() -> Dict[str, bytes]:
     """What is committed, without what .gitattributes leaves out, by path. Raises NoCheckout."""
     files = {}
-    with tarfile.open(fileobj=io.BytesIO(_archive())) as tar:
+    with tarfile.open(fileobj=io.BytesIO(_archive_checkout())) as tar:
         for member in tar.getmembers():
             content = tar.extractfile(member) if member.isfile() else None
             if content is not None:
@@ -86,7 +86,7 @@ def exported() -> Dict[str, bytes]:
     return files
 
 
-def _archive() -> bytes:
+def _archive_checkout() -> bytes:
     # A copy that lies inside of some other repository is no checkout, either.
     if not os.path.exists(os.path.join(ROOT, ".git")):
         raise NoCheckout("A package is made of what is committed, and this is no checkout of git.")
@@ -100,20 +100,24 @@ def _archive() -> bytes:
     return done.stdout
 
 
-def whole(files: Dict[str, bytes], unpacked: Dict[str, Dict[str, bytes]]) -> Dict[str, bytes]:
+def whole_package(
+    files: Dict[str, bytes], unpacked: Dict[str, Dict[str, bytes]]
+) -> Dict[str, bytes]:
     """The package's files with all libraries among them; `unpacked` are these by their host."""
-    found = _with(files, unpacked, ("aiohttp", "jsonschema"), None)
+    found = _add_libraries(files, unpacked, ("aiohttp", "jsonschema"), None)
     # Package Control would install what is carried.
     del found["dependencies.json"]
     return found
 
 
-def plain(files: Dict[str, bytes], unpacked: Dict[str, Dict[str, bytes]]) -> Dict[str, bytes]:
+def plain_package(
+    files: Dict[str, bytes], unpacked: Dict[str, Dict[str, bytes]]
+) -> Dict[str, bytes]:
     """The package's files with jsonschema and what that needs among them."""
-    return _with(files, unpacked, ("jsonschema",), closure.WITH_JSONSCHEMA)
+    return _add_libraries(files, unpacked, ("jsonschema",), closure.WITH_JSONSCHEMA)
 
 
-def _with(
+def _add_libraries(
     files: Dict[str, bytes],
     unpacked: Dict[str, Dict[str, bytes]],
     redirected: Tuple[str, ...],
@@ -122,7 +126,7 @@ def _with(
     """`names` are the libraries that are carried, None for all; `redirected` the modules that ours
     import from there."""
     found = {**files, f"{FOLDER}/__init__.py": NOTE}
-    found["README.md"] = readme(files["README.md"].decode("utf-8")).encode("utf-8")
+    found["README.md"] = adapt_readme(files["README.md"].decode("utf-8")).encode("utf-8")
     folders = (f"{FOLDER}.{SETS['3.8']}", f"{FOLDER}.{SETS['3.13']}")
     for path, modules in USERS.items():
         if modules[0] in redirected:
@@ -132,12 +136,12 @@ def _with(
         wanted = [library for library in closure.TABLE if names is None or library.name in names]
         tops = frozenset(name for library in wanted for name in library.modules)
         found[f"{FOLDER}/{folder}/__init__.py"] = NOTE
-        for path, data in carry(_of(unpacked[host], wanted), tops).items():
+        for path, data in carry_libraries(_files_of(unpacked[host], wanted), tops).items():
             found[f"{FOLDER}/{folder}/{path}"] = data
     return found
 
 
-def readme(text: str) -> str:
+def adapt_readme(text: str) -> str:
     """The page of the repository for those who have the package only: without what is said of a
     checkout, and without pictures and links to files that are not in the package."""
     text = CHECKOUT.sub("", text).rstrip("\n") + "\n"
@@ -146,28 +150,32 @@ def readme(text: str) -> str:
     return text + ELSEWHERE if count else text
 
 
-def _of(unpacked: Dict[str, bytes], wanted: Iterable[closure.Library]) -> Dict[str, bytes]:
+def _files_of(unpacked: Dict[str, bytes], wanted: Iterable[closure.Library]) -> Dict[str, bytes]:
     """Without the licenses of other libraries."""
-    names = {libraries.normal(library.name) for library in wanted}
+    names = {libraries.normal_name(library.name) for library in wanted}
     return {
         path: data
         for path, data in unpacked.items()
-        if ".dist-info/" not in path or libraries.project(path.split("/")[0]) in names
+        if ".dist-info/" not in path or libraries.project_name(path.split("/")[0]) in names
     }
 
 
-def downloaded() -> Dict[str, Dict[str, bytes]]:
+def download_libraries() -> Dict[str, Dict[str, bytes]]:
     """What the wheels of the carried libraries hold, by host. Raises libraries.Unavailable."""
-    return {host: _unpacked(pinned(closure.carried(host)), host) for host in SETS}
+    return {
+        host: _unpack_wheels(pin_requirements(closure.carried_modules(host)), host) for host in SETS
+    }
 
 
 def download_wheels(folder: str) -> None:
     """Put the wheels of the carried libraries there. Raises libraries.Unavailable."""
     for host in SETS:
-        libraries.download_wheels(pinned(closure.carried(host)), host, MACHINE, folder)
+        libraries.download_wheels(
+            pin_requirements(closure.carried_modules(host)), host, MACHINE, folder
+        )
 
 
-def pinned(requirements: Iterable[str]) -> List[str]:
+def pin_requirements(requirements: Iterable[str]) -> List[str]:
     """Each with the digest of its one wheel. Raises libraries.Unavailable."""
     with open(PINS, encoding="utf-8") as file:
         digests = dict(
@@ -181,11 +189,11 @@ def pinned(requirements: Iterable[str]) -> List[str]:
     return [f"{listed} --hash={digests[listed]}" for listed in requirements]
 
 
-def _unpacked(requirements: List[str], host: str) -> Dict[str, bytes]:
+def _unpack_wheels(requirements: List[str], host: str) -> Dict[str, bytes]:
     """What the wheels hold, read as they are: pip would write thousands of files."""
     found: Dict[str, bytes] = {}
     with tempfile.TemporaryDirectory() as folder:
-        paths = _kept(requirements)
+        paths = _find_wheels(requirements)
         if len(paths) < len(requirements):
             libraries.download_wheels(requirements, host, MACHINE, folder)
             paths = [os.path.join(folder, name) for name in os.listdir(folder)]
@@ -195,7 +203,7 @@ def _unpacked(requirements: List[str], host: str) -> Dict[str, bytes]:
     return found
 
 
-def _kept(requirements: List[str]) -> List[str]:
+def _find_wheels(requirements: List[str]) -> List[str]:
     """The wheels of these digests that are there already: no index need be asked for them."""
     wanted = {requirement.partition(" --hash=sha256:")[2] for requirement in requirements}
     found = {}
@@ -205,7 +213,7 @@ def _kept(requirements: List[str]) -> List[str]:
     return [found[digest] for digest in wanted & set(found)]
 
 
-def zipped(files: Dict[str, bytes]) -> bytes:
+def zip_files(files: Dict[str, bytes]) -> bytes:
     """The same bytes from the same zlib, on every Python."""
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w") as archive:
@@ -226,16 +234,16 @@ def main(folder: str = DIST) -> int:
         with contextlib.suppress(FileNotFoundError):
             os.remove(os.path.join(folder, name))
     try:
-        files, unpacked = exported(), downloaded()
-        write(os.path.join(folder, WHOLE), zipped(whole(files, unpacked)))
-        write(os.path.join(folder, PLAIN), zipped(plain(files, unpacked)))
+        files, unpacked = export_files(), download_libraries()
+        write_data(os.path.join(folder, WHOLE), zip_files(whole_package(files, unpacked)))
+        write_data(os.path.join(folder, PLAIN), zip_files(plain_package(files, unpacked)))
     except (NoCheckout, libraries.Unavailable) as error:
         print(f"No package was made: {error}")
         return 1
     return 0
 
 
-def write(path: str, data: bytes) -> None:
+def write_data(path: str, data: bytes) -> None:
     with open(path, "wb") as file:
         file.write(data)
     print("%s: %d KiB" % (os.path.basename(path), len(data) // 1024))

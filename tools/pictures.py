@@ -115,7 +115,7 @@ class Stage:
         import sublime
 
         view = self.window.open_file(self.path)
-        wait(lambda: not view.is_loading())
+        wait_until(lambda: not view.is_loading())
         view.sel().clear()
         view.sel().add(sublime.Region(view.text_point(6, 4), view.text_point(7, 30)))
         return view
@@ -125,9 +125,9 @@ class Stage:
         from GeminiCompanion import plugin
         from GeminiCompanion.tests.fake_cli import FakeCli
 
-        wait(lambda: plugin._host.environment_of(self.window))
+        wait_until(lambda: plugin._host.environment_of(self.window))
         cli = FakeCli(plugin._host.environment_of(self.window))
-        wait(cli.connected)
+        wait_until(cli.connected)
         return cli
 
     def propose(self, cli: Any) -> None:
@@ -149,7 +149,7 @@ class Stage:
         self.moments.append([page, seconds])
 
 
-def terminal(stage: Stage) -> None:
+def play_terminal(stage: Stage) -> None:
     """The real Gemini CLI in a terminal beside the editor, with a model that is played."""
     import sublime
 
@@ -159,7 +159,7 @@ def terminal(stage: Stage) -> None:
     from model_server import ModelServer
 
     stage.open()
-    wait(lambda: plugin._host.environment_of(stage.window))
+    wait_until(lambda: plugin._host.environment_of(stage.window))
     environment = dict(plugin._host.environment_of(stage.window))
     clis.COLUMNS, clis.LINES = COLUMNS, LINES
     stage.window.set_sidebar_visible(False)
@@ -174,8 +174,10 @@ def terminal(stage: Stage) -> None:
             cli.say(PROMPT)
             cli.wait_for("Apply this change?", "No, suggest changes")
             # The CLI asks before the editor has opened it.
-            wait(partial(find_proposal, stage))
-            wait(partial(says, stage, find_proposal(stage), "change 1 of 2, 0 of 2 seen"))
+            wait_until(partial(find_proposal, stage))
+            wait_until(
+                partial(says_at_head, stage, find_proposal(stage), "change 1 of 2, 0 of 2 seen")
+            )
             cli._wait_quiet()
             stage.show(4.0, terminal_page(cli))
             stage.window.run_command("gemini_companion_accept_diff")
@@ -183,7 +185,7 @@ def terminal(stage: Stage) -> None:
             cli.wait_ready()
             cli._wait_quiet()
             tab = stage.window.find_open_file(stage.path)
-            wait(lambda: tab and "sum(" in tab.substr(sublime.Region(0, tab.size())))
+            wait_until(lambda: tab and "sum(" in tab.substr(sublime.Region(0, tab.size())))
             stage.show(3.0, terminal_page(cli))
         finally:
             cli.kill()
@@ -227,30 +229,30 @@ def stretch_page(style: str, cells: Any) -> str:
     return f"<span style='{style}'>{text}</span>" if style else text
 
 
-def diff(stage: Stage) -> None:
+def play_diff(stage: Stage) -> None:
     stage.open()
     stage.propose(stage.connect())
     stage.show()
 
 
-def gone(stage: Stage) -> None:
+def play_gone(stage: Stage) -> None:
     stage.open()
     cli = stage.connect()
     stage.propose(cli)
     cli.close()
-    wait(lambda: any(view.name().endswith("CLI gone)") for view in stage.window.views()))
+    wait_until(lambda: any(view.name().endswith("CLI gone)") for view in stage.window.views()))
     stage.show()
 
 
-def status(stage: Stage) -> None:
+def play_status(stage: Stage) -> None:
     stage.open()
     stage.connect()
     stage.window.run_command("gemini_companion_show_status")
-    wait(lambda: stage.window.active_panel())
+    wait_until(lambda: stage.window.active_panel())
     stage.show()
 
 
-def review(stage: Stage) -> None:
+def play_review(stage: Stage) -> None:
     """A change is seen, the next one is dropped, the rest is accepted."""
     import sublime
 
@@ -270,26 +272,26 @@ def review(stage: Stage) -> None:
     for command, words in steps:
         if command:
             stage.window.run_command("gemini_companion_" + command, {"id": id})
-        wait(partial(says, stage, right, words))
+        wait_until(partial(says_at_head, stage, right, words))
         stage.show(2.0)
     stage.window.run_command("gemini_companion_accept_diff", {"id": id})
-    wait(lambda: cli.received("ide/diffAccepted") and not right.is_valid())
+    wait_until(lambda: cli.received("ide/diffAccepted") and not right.is_valid())
     accepted = cli.received("ide/diffAccepted")[0]["content"]
     # As the CLI does.
     with open(stage.path, "w", encoding="utf-8") as file:
         file.write(accepted)
-    wait(lambda: tab.substr(sublime.Region(0, tab.size())) == accepted)
+    wait_until(lambda: tab.substr(sublime.Region(0, tab.size())) == accepted)
     stage.show(2.0)
 
 
-def chat(stage: Stage) -> None:
+def play_chat(stage: Stage) -> None:
     """A turn that has written a file and asks to run a command, without an agent behind it."""
     import sublime
     from GeminiCompanion import plugin
 
     stage.open()
     host: Any = plugin._host
-    wait(lambda: host.running)
+    wait_until(lambda: host.running)
     chats = host.running.chat.actions
 
     async def nobody() -> None:
@@ -299,22 +301,22 @@ def chat(stage: Stage) -> None:
     view = stage.window.new_file()
     stage.editor.ui(view.settings().set, "gemini_companion_chat", "picture")
     stage.editor.ui(chats.tabs.adopt_view, view)
-    chats.drawing.draw_soon(told("picture", stage.path))
-    wait(lambda: "Shell?" in view.substr(sublime.Region(0, view.size())))
+    chats.drawing.draw_soon(turn_events("picture", stage.path))
+    wait_until(lambda: "Shell?" in view.substr(sublime.Region(0, view.size())))
     stage.window.focus_view(view)
     # From the message on.
     stage.editor.ui(view.set_viewport_position, (0.0, 0.0), False)
     stage.show()
 
 
-def told(conversation: str, path: str) -> Any:
+def turn_events(conversation: str, path: str) -> Any:
     """What the tab of a conversation is told of that turn, which works on the file."""
     from GeminiCompanion.companion.agent.turn_events import TurnEvent
     from GeminiCompanion.companion.chat.chat_update import WORKING, ChatUpdate
     from GeminiCompanion.companion.chat.transcript import Transcript
 
     document = Transcript(os.path.dirname(path))
-    for number, body in enumerate([*said(path), *written(path), *asked()]):
+    for number, body in enumerate([*message_events(path), *edit_events(path), *question_events()]):
         document.add_event(TurnEvent(number, datetime(2026, 5, 4), "", "turn", body))
     return ChatUpdate(
         conversation,
@@ -328,7 +330,7 @@ def told(conversation: str, path: str) -> Any:
     )
 
 
-def said(path: str) -> List[Any]:
+def message_events(path: str) -> List[Any]:
     """The message, and what the agent says to it after it has read the file."""
     from GeminiCompanion.companion.agent import turn_events as events
     from GeminiCompanion.companion.agent.session_state import Plan, PlanEntry
@@ -345,19 +347,19 @@ def said(path: str) -> List[Any]:
     ]
 
 
-def written(path: str) -> List[Any]:
+def edit_events(path: str) -> List[Any]:
     """An edit of the file that the user has allowed."""
     from GeminiCompanion.companion.agent import turn_events as events
 
     edit = events.Diff(path, SHOP, PROPOSED)
     return [
         events.ToolCall("2", "replace", "Edit", "", {}, True),
-        events.ToolConfirmation("2", "replace", "Edit", "", "", {}, choices(), edit),
+        events.ToolConfirmation("2", "replace", "Edit", "", "", {}, question_options(), edit),
         events.ToolResult("2", "replace", {}, "", "", True),
     ]
 
 
-def asked() -> List[Any]:
+def question_events() -> List[Any]:
     """A command that waits for the user."""
     from GeminiCompanion.companion.agent import turn_events as events
 
@@ -365,18 +367,18 @@ def asked() -> List[Any]:
     args = {"command": command}
     return [
         events.ToolCall("3", name, "Shell", "", args, True),
-        events.ToolConfirmation("3", name, "Shell", "", command, args, choices()),
+        events.ToolConfirmation("3", name, "Shell", "", command, args, question_options()),
     ]
 
 
-def choices() -> Any:
+def question_options() -> Any:
     from GeminiCompanion.companion.agent.turn_events import Option
 
     named = (("proceed_once", "Yes"), ("proceed_always", "Always"), ("cancel", "No"))
     return tuple(Option(*choice) for choice in named)
 
 
-def changes(stage: Stage) -> None:
+def play_changes(stage: Stage) -> None:
     """Two proposals in one sheet, the first change of one seen."""
     import sublime
 
@@ -393,15 +395,15 @@ def changes(stage: Stage) -> None:
             return None
         return front if "test_shop" in front.substr(sublime.Region(0, front.size())) else None
 
-    wait(sheet)
-    wait(lambda: "2 waiting" in sheet().get_status("gemini_companion"))
+    wait_until(sheet)
+    wait_until(lambda: "2 waiting" in sheet().get_status("gemini_companion"))
     # Most of the window for the sheet.
     cells = [[0, 0, 2, 1], [0, 1, 1, 2], [1, 1, 2, 2]]
     stage.window.set_layout({"cols": [0, 0.5, 1], "rows": [0, 0.72, 1], "cells": cells})
     stage.show()
 
 
-def says(stage: Stage, view: Any, words: str) -> bool:
+def says_at_head(stage: Stage, view: Any, words: str) -> bool:
     """Whether the words stand at the head of the proposal."""
     state = stage.editor.views[view.id()]
     return any(
@@ -421,17 +423,17 @@ class Picture(NamedTuple):
 
 
 PICTURES: Dict[str, Picture] = {
-    "terminal": Picture(terminal, 640, 900),
-    "diff": Picture(diff),
-    "status": Picture(status),
-    "gone": Picture(gone),
-    "review": Picture(review),
-    "chat": Picture(chat, 700),
-    "changes": Picture(changes, 760),
+    "terminal": Picture(play_terminal, 640, 900),
+    "diff": Picture(play_diff),
+    "status": Picture(play_status),
+    "gone": Picture(play_gone),
+    "review": Picture(play_review),
+    "chat": Picture(play_chat, 700),
+    "changes": Picture(play_changes, 760),
 }
 
 
-def wait(condition: Callable[[], Any]) -> None:
+def wait_until(condition: Callable[[], Any]) -> None:
     deadline = time.monotonic() + PATIENCE
     while not condition():
         if time.monotonic() > deadline:
@@ -439,7 +441,7 @@ def wait(condition: Callable[[], Any]) -> None:
         time.sleep(0.02)
 
 
-def play(name: str, folder: str) -> None:
+def play_scene(name: str, folder: str) -> None:
     """Inside the editor: play a scene and leave a list of its moments."""
     sys.path.insert(0, ROOT)
     stage, picture = Stage(name, folder), PICTURES[name]
@@ -450,24 +452,24 @@ def play(name: str, folder: str) -> None:
         json.dump(stage.moments, file)
 
 
-def take(name: str, browser: Any) -> None:
+def take_picture(name: str, browser: Any) -> None:
     """Have the editor play a scene and the browser make the picture of it."""
-    from tools.animation import Frame, animated
+    from tools.animation import Frame, join_frames
 
     folder = tempfile.mkdtemp()
     try:
-        moments = played(name, folder)
-        frames = [Frame(photograph(browser, page), seconds) for page, seconds in moments]
+        moments = run_scene(name, folder)
+        frames = [Frame(photograph_page(browser, page), seconds) for page, seconds in moments]
     finally:
         shutil.rmtree(folder)
-    picture = frames[0].png if len(frames) == 1 else animated(frames)
+    picture = frames[0].png if len(frames) == 1 else join_frames(frames)
     if len(picture) > LARGEST:
         sys.exit("%s has %d bytes, more than %d" % (name, len(picture), LARGEST))
     with open(os.path.join(IMAGES, name + ".png"), "wb") as file:
         file.write(picture)
 
 
-def played(name: str, folder: str) -> List[Any]:
+def run_scene(name: str, folder: str) -> List[Any]:
     shop = os.path.join(folder, "shop")
     os.mkdir(shop)
     with open(os.path.join(shop, "shop.py"), "w", encoding="utf-8") as file:
@@ -491,7 +493,7 @@ def played(name: str, folder: str) -> List[Any]:
         return list(json.load(file))
 
 
-def photograph(browser: Any, page: str) -> bytes:
+def photograph_page(browser: Any, page: str) -> bytes:
     """The first window of a page and the terminal beside it, with a little of what is around."""
     tab = browser.new_page(viewport={"width": 1600, "height": 1000})
     try:
@@ -512,19 +514,21 @@ def main(names: List[str]) -> None:
     from playwright.sync_api import sync_playwright
 
     sys.path.insert(0, ROOT)
-    from tools.browser import environment, program
+    from tools.browser import browser_environment, find_browser
 
-    if not program():
+    if not find_browser():
         sys.exit("no Chromium found: put one into PATH, or run make setup")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program(), env=environment())
+        browser = playwright.chromium.launch(
+            executable_path=find_browser(), env=browser_environment()
+        )
         for name in names or list(PICTURES):
-            take(name, browser)
+            take_picture(name, browser)
         browser.close()
 
 
 if __name__ == "__main__":
     if "sublime" in sys.modules:
-        play(*sys.argv[1:3])
+        play_scene(*sys.argv[1:3])
     else:
         main(sys.argv[1:])

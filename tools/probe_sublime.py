@@ -95,20 +95,22 @@ class GeminiProbeCommand(sublime_plugin.WindowCommand):
         failed: Dict[str, str] = {}
         answers: Dict[str, Any] = {"build": int(sublime.version()), "platform": sublime.platform()}
         answers.update(switches=switches, failed=failed)
-        steps = self._ask(folder, switches, failed)
+        steps = self._ask_questions(folder, switches, failed)
 
         def go_on() -> None:
             try:
                 pause = next(steps)
             except StopIteration:
                 shutil.rmtree(folder, ignore_errors=True)
-                self._show(json.dumps(answers, indent=1, sort_keys=True), path)
+                self._show_answers(json.dumps(answers, indent=1, sort_keys=True), path)
             else:
                 sublime.set_timeout(go_on, pause)
 
         go_on()
 
-    def _ask(self, folder: str, switches: Dict[str, Any], failed: Dict[str, str]) -> Pauses:
+    def _ask_questions(
+        self, folder: str, switches: Dict[str, Any], failed: Dict[str, str]
+    ) -> Pauses:
         for name, question in QUESTIONS:
             del _events[:]
             scene = Scene(self.window, folder)
@@ -119,7 +121,7 @@ class GeminiProbeCommand(sublime_plugin.WindowCommand):
             scene.close()
             yield SHORT
 
-    def _show(self, text: str, path: str) -> None:
+    def _show_answers(self, text: str, path: str) -> None:
         view = self.window.new_file()
         view.set_scratch(True)
         view.set_name("answers of Sublime Text")
@@ -184,7 +186,7 @@ def wait_for(condition: Callable[[], bool], milliseconds: int = LONG) -> Answer:
     return True
 
 
-def place(event: str, view: sublime.View) -> int:
+def event_place(event: str, view: sublime.View) -> int:
     """Which of the events that was, -1 where it did not come."""
     return _events.index((event, view.id())) if (event, view.id()) in _events else -1
 
@@ -215,7 +217,7 @@ def ask_modified_first(scene: Scene) -> Answer:
     del _events[:]
     view.run_command("insert", {"characters": "x"})
     yield LONG
-    return place("modified", view) < place("selection", view)
+    return event_place("modified", view) < event_place("selection", view)
 
 
 def ask_replace_selects(scene: Scene) -> Answer:
@@ -274,8 +276,8 @@ def _add_phantom(view: sublime.View) -> sublime.PhantomSet:
 
 def ask_activated_after_load(scene: Scene) -> Answer:
     view = scene.open_file("loaded.txt")
-    yield from wait_for(lambda: min(place("activated", view), place("load", view)) >= 0)
-    return place("activated", view) > place("load", view)
+    yield from wait_for(lambda: min(event_place("activated", view), event_place("load", view)) >= 0)
+    return event_place("activated", view) > event_place("load", view)
 
 
 def ask_activated_before_close(scene: Scene) -> Answer:
@@ -283,8 +285,10 @@ def ask_activated_before_close(scene: Scene) -> Answer:
     yield LONG
     del _events[:]
     view.close()
-    yield from wait_for(lambda: min(place("activated", other), place("close", view)) >= 0)
-    return 0 <= place("activated", other) < place("close", view)
+    yield from wait_for(
+        lambda: min(event_place("activated", other), event_place("close", view)) >= 0
+    )
+    return 0 <= event_place("activated", other) < event_place("close", view)
 
 
 def ask_deactivate_on_close(scene: Scene) -> Answer:
@@ -293,8 +297,12 @@ def ask_deactivate_on_close(scene: Scene) -> Answer:
     yield LONG
     del _events[:]
     view.close()
-    yield from wait_for(lambda: place("close", view) >= 0)
-    return place("pre_close", view) < place("deactivated", view) < place("close", view)
+    yield from wait_for(lambda: event_place("close", view) >= 0)
+    return (
+        event_place("pre_close", view)
+        < event_place("deactivated", view)
+        < event_place("close", view)
+    )
 
 
 def ask_close_events(scene: Scene) -> Answer:
@@ -305,7 +313,7 @@ def ask_close_events(scene: Scene) -> Answer:
     del _events[:]
     opened.run_command("close_window")
     yield LONG
-    return place("close", view) >= 0
+    return event_place("close", view) >= 0
 
 
 def ask_pre_close_window(scene: Scene) -> Answer:

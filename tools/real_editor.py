@@ -129,11 +129,11 @@ def editor_in(program: str, folder: str) -> Editor:
 def lay_package(data: str, is_unpacked: bool = False) -> None:
     """Put the package there: the zip that users get, or a folder. Raises what tools.package
     raises."""
-    files = package.whole(package.exported(), package.downloaded())
+    files = package.whole_package(package.export_files(), package.download_libraries())
     if is_unpacked:
         _write_files(os.path.join(data, "Packages", NAME), files)
     else:
-        zipped = {NAME + ".sublime-package": package.zipped(files)}
+        zipped = {NAME + ".sublime-package": package.zip_files(files)}
         _write_files(os.path.join(data, "Installed Packages"), zipped)
     lay_settings(data, {"Preferences.sublime-settings": json.dumps(PREFERENCES).encode()})
 

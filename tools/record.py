@@ -33,9 +33,9 @@ class Record:
         self._links: Dict[str, str] = {}
         self._folders: List[str] = []
         self.libraries: Dict[str, List[str]] = {}
-        self._load()
+        self._load_list()
 
-    def _load(self) -> None:
+    def _load_list(self) -> None:
         try:
             with open(self.full(NAME), encoding="utf-8") as file:
                 content = json.load(file)
@@ -55,13 +55,13 @@ class Record:
         """An empty record leaves no file, and folders of ours go when they are empty."""
         self._remove_folders()
         if self._files or self._pending or self._links:
-            self._store()
+            self._store_list()
             return
         for path in (self.full(NAME), self.full(NAME) + NEW):
             if os.path.exists(path):
                 os.remove(path)
 
-    def _store(self) -> None:
+    def _store_list(self) -> None:
         content = {
             "files": self._files,
             "pending": self._pending,
@@ -69,7 +69,7 @@ class Record:
             "folders": self._folders,
             "libraries": self.libraries,
         }
-        self._write(self.full(NAME), json.dumps(content, indent=1, sort_keys=True).encode())
+        self._write_file(self.full(NAME), json.dumps(content, indent=1, sort_keys=True).encode())
 
     def full(self, path: str) -> str:
         return os.path.join(self._data, *path.split("/"))
@@ -87,9 +87,9 @@ class Record:
         """There, put there by us, and as we left it."""
         full = self.full(path)
         if path in self._links:
-            return _target(full) == self._links[path]
+            return _link_target(full) == self._links[path]
         digests = (self._files.get(path), self._pending.get(path))
-        return any(digests) and os.path.isfile(full) and _digest(full) in digests
+        return any(digests) and os.path.isfile(full) and _file_digest(full) in digests
 
     # What changes
 
@@ -101,22 +101,24 @@ class Record:
         """
         digests = {path: hashlib.sha256(data).hexdigest() for path, data in contents.items()}
         new = [
-            path for path in contents if not (self.is_ours(path) and self._is(path, digests[path]))
+            path
+            for path in contents
+            if not (self.is_ours(path) and self._has_digest(path, digests[path]))
         ]
         if new:
             self._pending.update((path, digests[path]) for path in new)
             for path in new:
                 self._note_folders(os.path.dirname(path))
-            self._store()
+            self._store_list()
         for path in new:
-            self._write(self.full(path), contents[path])
+            self._write_file(self.full(path), contents[path])
         for path in contents:
             self._files[path] = digests[path]
             self._pending.pop(path, None)
         return bool(new)
 
-    def _is(self, path: str, digest: str) -> bool:
-        return _digest(self.full(path)) == digest
+    def _has_digest(self, path: str, digest: str) -> bool:
+        return _file_digest(self.full(path)) == digest
 
     def link(self, path: str, target: str) -> bool:
         """Link a folder; False where the link stands there already."""
@@ -124,7 +126,7 @@ class Record:
             return False
         self._note_folders(os.path.dirname(path))
         self._links[path] = target
-        self._store()
+        self._store_list()
         os.makedirs(os.path.dirname(self.full(path)), exist_ok=True)
         if os.name == "nt":
             # A symbolic link needs rights that few users have there; a junction needs none.
@@ -175,7 +177,7 @@ class Record:
                 os.rmdir(full)
         self._folders = [path for path in self._folders if os.path.isdir(self.full(path))]
 
-    def _write(self, full: str, content: bytes) -> None:
+    def _write_file(self, full: str, content: bytes) -> None:
         """Sublime Text may look at any moment: it sees the whole file or none."""
         os.makedirs(os.path.dirname(full), exist_ok=True)
         try:
@@ -187,12 +189,12 @@ class Record:
                 os.remove(full + NEW)
 
 
-def _digest(path: str) -> str:
+def _file_digest(path: str) -> str:
     with open(path, "rb") as file:
         return hashlib.sha256(file.read()).hexdigest()
 
 
-def _target(path: str) -> str | None:
+def _link_target(path: str) -> str | None:
     """Where a link or a junction leads; None for anything else."""
     try:
         target = os.readlink(path)

@@ -45,24 +45,24 @@ def main(page: str = SOME_PAGE) -> int:
     """The exit status."""
     shutil.rmtree(DIST, ignore_errors=True)
     try:
-        build(DIST)
-        tell(page)
-        write_sums(DIST, closure.version())
-        check(DIST, page, closure.version())
+        build_release(DIST)
+        write_repositories(page)
+        write_sums(DIST, closure.package_version())
+        check_release(DIST, page, closure.package_version())
     except Wrong as error:
         print("No release: %s" % error)
         return 1
-    for name in (*files(closure.version()), SUMS):
+    for name in (*release_files(closure.package_version()), SUMS):
         print("%9d  %s" % (os.path.getsize(os.path.join(DIST, name)), name))
     return 0
 
 
-def files(version: str) -> Tuple[str, ...]:
+def release_files(version: str) -> Tuple[str, ...]:
     """All but the file with the sums."""
     return (*FILES, api_wheel.file_name(version))
 
 
-def build(folder: str) -> None:
+def build_release(folder: str) -> None:
     """Both packages and the wheel, twice, the second time elsewhere. Raises Wrong."""
     with tempfile.TemporaryDirectory() as again:
         for target, surroundings in zip((folder, again), SURROUNDINGS):
@@ -73,14 +73,14 @@ def build(folder: str) -> None:
                 )
                 if done.returncode:
                     raise Wrong((done.stdout + done.stderr).decode().strip())
-        for name in (*PACKAGES, api_wheel.file_name(closure.version())):
-            if _content(folder, name) != _content(again, name):
+        for name in (*PACKAGES, api_wheel.file_name(closure.package_version())):
+            if _read_content(folder, name) != _read_content(again, name):
                 raise Wrong("two builds of %s are not the same" % name)
 
 
-def tell(page: str) -> None:
+def write_repositories(page: str) -> None:
     """What Package Control reads of the release. Raises Wrong."""
-    files = "%s/releases/download/%s/" % (page.rstrip("/"), closure.version())
+    files = "%s/releases/download/%s/" % (page.rstrip("/"), closure.package_version())
     for arguments in (
         ("repository", page, files + package.WHOLE),
         ("plain", page, files + package.PLAIN),
@@ -92,13 +92,16 @@ def tell(page: str) -> None:
 
 def write_sums(folder: str, version: str) -> None:
     """In the form of sha256sum."""
-    lines = ["%s  %s\n" % (_digest(_content(folder, name)), name) for name in files(version)]
-    closure.write(os.path.join(folder, SUMS), "".join(lines))
+    lines = [
+        "%s  %s\n" % (_data_digest(_read_content(folder, name)), name)
+        for name in release_files(version)
+    ]
+    closure.write_text(os.path.join(folder, SUMS), "".join(lines))
 
 
-def check(folder: str, page: str, version: str) -> None:
+def check_release(folder: str, page: str, version: str) -> None:
     """Read what stands there, as who downloads it would. Raises Wrong."""
-    wanted = {*files(version), SUMS}
+    wanted = {*release_files(version), SUMS}
     for name in sorted(wanted):
         if not os.path.isfile(os.path.join(folder, name)):
             raise Wrong("%s is missing" % name)
@@ -107,9 +110,9 @@ def check(folder: str, page: str, version: str) -> None:
         raise Wrong("%s does not belong to a release" % ", ".join(strange))
     checks: Tuple[Callable[[], None], ...] = (
         lambda: _check_sums(folder),
-        lambda: _check_package(_content(folder, package.WHOLE), version, is_plain=False),
-        lambda: _check_package(_content(folder, package.PLAIN), version, is_plain=True),
-        lambda: _check_wheel(_content(folder, api_wheel.file_name(version)), version),
+        lambda: _check_package(_read_content(folder, package.WHOLE), version, is_plain=False),
+        lambda: _check_package(_read_content(folder, package.PLAIN), version, is_plain=True),
+        lambda: _check_wheel(_read_content(folder, api_wheel.file_name(version)), version),
         lambda: _check_repositories(folder, page, version),
     )
     for each in checks:
@@ -120,9 +123,9 @@ def check(folder: str, page: str, version: str) -> None:
 
 
 def _check_sums(folder: str) -> None:
-    for line in _content(folder, SUMS).decode("ascii").splitlines():
+    for line in _read_content(folder, SUMS).decode("ascii").splitlines():
         digest, name = line.split("  ")
-        if _digest(_content(folder, name)) != digest:
+        if _data_digest(_read_content(folder, name)) != digest:
             raise Wrong("%s is not what %s says" % (name, SUMS))
 
 
@@ -141,7 +144,7 @@ def _check_package(data: bytes, version: str, *, is_plain: bool) -> None:
             ast.parse(text, path)
     for host, folder in package.SETS.items():
         wanted = closure.WITH_JSONSCHEMA if is_plain else None
-        for requirement in closure.carried(host):
+        for requirement in closure.carried_modules(host):
             name = requirement.split("==")[0].replace("-", "_").lower()
             if wanted and name not in wanted:
                 continue
@@ -158,7 +161,7 @@ def _check_wheel(data: bytes, version: str) -> None:
         raise Wrong("the wheel is not of version %s" % version)
     lines = found.pop(info + "RECORD").decode("utf-8").splitlines(keepends=True)
     if sorted(lines) != sorted(
-        [*map(api_wheel.recorded, found, found.values()), info + "RECORD,,\n"]
+        [*map(api_wheel.record_line, found, found.values()), info + "RECORD,,\n"]
     ):
         raise Wrong("the wheel's record does not fit its files")
     rooms = {path.split("/")[1] for path in found if path.startswith(top + "/")}
@@ -179,7 +182,7 @@ def _check_repositories(folder: str, page: str, version: str) -> None:
         (closure.REPOSITORY, package.WHOLE),
         (closure.REPOSITORY_PLAIN, package.PLAIN),
     ):
-        content = json.loads(_content(folder, name))
+        content = json.loads(_read_content(folder, name))
         offered = [release for entry in content["packages"] for release in entry["releases"]]
         if {release["url"] for release in offered} != {files + built}:
             raise Wrong("%s does not offer %s" % (name, built))
@@ -187,7 +190,8 @@ def _check_repositories(folder: str, page: str, version: str) -> None:
             raise Wrong("%s is not of version %s" % (name, version))
         _check_libraries(content, offered)
     (asset,) = {
-        release["asset"] for release in json.loads(_content(folder, closure.CHANNEL))["releases"]
+        release["asset"]
+        for release in json.loads(_read_content(folder, closure.CHANNEL))["releases"]
     }
     if asset != package.WHOLE:
         raise Wrong("%s does not name %s" % (closure.CHANNEL, package.WHOLE))
@@ -197,7 +201,9 @@ def _check_libraries(content: Dict[str, Any], offered: List[Dict[str, Any]]) -> 
     """Each library that a release asks for is there for each host and platform."""
     known = {library["name"]: library["releases"] for library in content["libraries"]}
     for name in {name for release in offered for name in release.get("libraries", ())}:
-        hosts = [candidate for candidate in closure.HOSTS if name in closure.names(candidate)]
+        hosts = [
+            candidate for candidate in closure.HOSTS if name in closure.library_names(candidate)
+        ]
         for host in hosts:
             fitting = [
                 release["platforms"]
@@ -208,12 +214,12 @@ def _check_libraries(content: Dict[str, Any], offered: List[Dict[str, Any]]) -> 
                 raise Wrong("%s is there for no platform with %s" % (name, host))
 
 
-def _content(folder: str, name: str) -> bytes:
+def _read_content(folder: str, name: str) -> bytes:
     with open(os.path.join(folder, name), "rb") as file:
         return file.read()
 
 
-def _digest(data: bytes) -> str:
+def _data_digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 

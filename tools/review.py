@@ -40,7 +40,7 @@ def main() -> int:
     python = setup.python_of(os.path.join(setup.VENV, "review"))
     with tempfile.TemporaryDirectory() as folder:
         package = os.path.join(folder, "GeminiCompanion")
-        export(package)
+        export_checkout(package)
         code = "import sys; from st_package_reviewer.__main__ import main; sys.exit(main())"
         reviewer = [python, "-c", code, "--fail-on-warnings", package]
         done = subprocess.run(reviewer, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
@@ -57,7 +57,7 @@ def is_known(report: str) -> bool:
     return bool(reported) and all(line.startswith(KNOWN) for line in reported)
 
 
-def export(folder: str) -> None:
+def export_checkout(folder: str) -> None:
     """What is committed, without what .gitattributes leaves out."""
     command = ["git", "archive", "--worktree-attributes", "--format=tar", "HEAD"]
     archive = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True)

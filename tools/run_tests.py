@@ -43,15 +43,15 @@ OTHERS = os.path.join("tests", "others")
 
 def with_cli(*names: str, but: Tuple[str, ...] = ()) -> Tuple[str, ...]:
     """The tests of these files, without those of the others."""
-    return (*PYTEST, *sorted(files(names) - files(but)))
+    return (*PYTEST, *sorted(find_files(names) - find_files(but)))
 
 
-def files(names: Tuple[str, ...]) -> Set[str]:
+def find_files(names: Tuple[str, ...]) -> Set[str]:
     found = (glob.glob(os.path.join(ROOT, E2E, name)) for name in names)
     return {os.path.relpath(path, ROOT) for paths in found for path in paths}
 
 
-def without(*folders: str) -> Tuple[str, ...]:
+def leave_out(*folders: str) -> Tuple[str, ...]:
     """All other tests, so that none is left out."""
     return (*PYTEST, *(word for folder in folders for word in ("--ignore", folder)))
 
@@ -86,7 +86,7 @@ def at_worst(seed: str) -> Tuple[str, ...]:
     return (*EDITOR, *(("--worst", seed) if seed else ()), "--exec", "tests/run.py")
 
 
-def adapter(reviews: bool) -> Tuple[str, ...]:
+def adapter_tests(reviews: bool) -> Tuple[str, ...]:
     """The tests of reviews, or all others, so that none is left out; at the worst of SEED."""
     names = sorted(glob.glob(os.path.join(ROOT, UI, "*test*.py")))
     found = [path for path in names if any(word in os.path.basename(path) for word in REVIEWS)]
@@ -121,9 +121,9 @@ SET_UP = (
 )
 # Those that take longest begin first: one that begins late runs alone at the end.
 TESTS = (
-    Part("the core", without(E2E, OTHERS, *TOOLS)),
-    Part("the adapter in an editor", adapter(reviews=False)),
-    Part("the reviews in an editor", adapter(reviews=True)),
+    Part("the core", leave_out(E2E, OTHERS, *TOOLS)),
+    Part("the adapter in an editor", adapter_tests(reviews=False)),
+    Part("the reviews in an editor", adapter_tests(reviews=True)),
     Part("tools and the editor without a screen", (*PYTEST, *TOOLS), ("node", "carried", "deploy")),
     Part(
         "the real CLI in its terminal",
@@ -219,7 +219,7 @@ class Run:
         with self._lock:
             self._is_stopped = True
             for process in self._running:
-                kill(process)
+                kill_group(process)
 
     def part(self, part: Part) -> None:
         begun = time.monotonic()
@@ -232,9 +232,9 @@ class Run:
                 if lacking or self._is_stopped:
                     return
                 environment = None if part.is_set_up else self._environment()
-                process = start(part.arguments, file, environment)
+                process = start_python(part.arguments, file, environment)
                 self._running.add(process)
-            problem, cpu_seconds = self._wait(process)
+            problem, cpu_seconds = self._wait_for(process)
             file.seek(0)
             output = file.read().decode("utf-8", "replace")
         times = f"{time.monotonic() - begun:.0f} s"
@@ -242,11 +242,11 @@ class Run:
             times += f", CPU {cpu_seconds:.0f} s"
         with self._lock:
             self._running.remove(process)
-            self._tell(part, times, output)
+            self._tell_result(part, times, output)
             if problem:
                 self.failed[part.name] = problem
 
-    def _tell(self, part: Part, times: str, output: str) -> None:
+    def _tell_result(self, part: Part, times: str, output: str) -> None:
         # What was set up before has nothing to say.
         if output or not part.is_set_up:
             heading = "Set-up" if part.is_set_up else "Tests"
@@ -254,7 +254,7 @@ class Run:
         lines = (line.rstrip() for line in output.splitlines())
         self.skipped += [line[len(SKIPPED) :] for line in lines if line.startswith(SKIPPED)]
 
-    def _wait(self, process: subprocess.Popen[bytes]) -> Tuple[str, float | None]:
+    def _wait_for(self, process: subprocess.Popen[bytes]) -> Tuple[str, float | None]:
         """What went wrong, empty where nothing did; and the CPU seconds, where they are known."""
         try:
             cpu_seconds = wait_for_end(process, self._limit)
@@ -267,11 +267,11 @@ class Run:
                 process.wait(LAST_WORDS)
             return f"hung: ended after {self._limit:.0f} s", None
         finally:
-            kill(process)
+            kill_group(process)
             process.wait()
 
 
-def start(
+def start_python(
     arguments: Tuple[str, ...], output: IO[bytes], environment: Dict[str, str] | None = None
 ) -> subprocess.Popen[bytes]:
     """Python with the arguments, in a process group of its own where there are any."""
@@ -303,7 +303,7 @@ def wait_for_end(process: subprocess.Popen[bytes], limit: float) -> float | None
     raise subprocess.TimeoutExpired(process.args, limit)
 
 
-def kill(process: subprocess.Popen[bytes]) -> None:
+def kill_group(process: subprocess.Popen[bytes]) -> None:
     """End the process, and what it has started and left, but for what has a session of its own."""
     if os.name == "posix":
         # Its group has its number, and nobody else gets that while a member lives.
@@ -313,7 +313,7 @@ def kill(process: subprocess.Popen[bytes]) -> None:
         process.kill()
 
 
-def compiling(folder: str) -> Dict[str, str]:
+def compile_once(folder: str) -> Dict[str, str]:
     """An environment in which each module is compiled once: by Python, which writes into the folder
     where it is to write nothing beside the sources, and by Node, of the release that stands beside
     the CLIs, for older ones do not keep it. Else each of the hundreds of processes that the tests
@@ -337,7 +337,7 @@ def run_all(parts: Sequence[Part], limit: float = LIMIT) -> int:
     print(f"The editor of the adapter's tests {how}", flush=True)
     kept, temporary = os.path.join(VENV, "compiled"), tempfile.mkdtemp()
     folder = kept if os.path.isdir(VENV) else temporary
-    run = Run(limit, functools.partial(compiling, folder))
+    run = Run(limit, functools.partial(compile_once, folder))
     try:
         run.all(parts)
     finally:

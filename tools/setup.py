@@ -61,7 +61,7 @@ PIP = ["--no-compile", "--disable-pip-version-check", "--progress-bar=off"]
 NPM = ["install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
 
 
-def digest(paths: List[str], *more: str) -> str:
+def file_digest(paths: List[str], *more: str) -> str:
     whole = hashlib.sha256("\n".join(more).encode())
     for path in paths:
         with open(path, "rb") as file:
@@ -93,7 +93,7 @@ def set_up_python(layer: str) -> None:
     the Python that runs this, or that this .venv came from."""
     layers = list(LAYERS)
     stamps = {each: os.path.join(VENV, LAYERS[each][1]) for each in layers}
-    values = {each: digest(requirements(each), sys.version) for each in layers}
+    values = {each: file_digest(read_requirements(each), sys.version) for each in layers}
     done = [each for each in layers if is_done(stamps[each], values[each])]
     if any(each in done for each in layers[layers.index(layer) :]):
         return
@@ -102,16 +102,16 @@ def set_up_python(layer: str) -> None:
         # On Windows the program of a venv is no link but a small starter of the one it came from.
         base = os.path.realpath(getattr(sys, "_base_executable", sys.executable))
         shutil.rmtree(VENV, ignore_errors=True)
-        run([base, "-m", "venv", VENV])
-    install(VENV, *requirements(layer))
+        run_command([base, "-m", "venv", VENV])
+    install_layer(VENV, *read_requirements(layer))
     set_done(stamps[layer], values[layer])
 
 
-def requirements(layer: str) -> List[str]:
+def read_requirements(layer: str) -> List[str]:
     return [os.path.join(ROOT, "requirements", name) for name in LAYERS[layer][0]]
 
 
-def install(venv: str, *lists: str) -> None:
+def install_layer(venv: str, *lists: str) -> None:
     """What the lists name, into the virtual environment; each library is said as pip takes it.
     Leaves with pip's status where it fails, and says what to look at. Most modules are never
     imported, so none is compiled."""
@@ -148,12 +148,12 @@ def set_up_apart(name: str) -> None:
     # Inside the other one, and so gone whenever that one is made anew.
     venv = os.path.join(VENV, name)
     wanted = os.path.join(ROOT, "requirements", name + ".txt")
-    stamp, value = os.path.join(venv, "stamp"), digest([wanted], sys.version)
+    stamp, value = os.path.join(venv, "stamp"), file_digest([wanted], sys.version)
     if not is_done(stamp, value):
         print("Making .venv/%s ..." % name, flush=True)
         # The pip of .venv serves all: to unpack another one takes longer than most libraries.
-        run([sys.executable, "-m", "venv", "--clear", "--without-pip", venv])
-        install(venv, wanted)
+        run_command([sys.executable, "-m", "venv", "--clear", "--without-pip", venv])
+        install_layer(venv, wanted)
         set_done(stamp, value)
 
 
@@ -162,7 +162,7 @@ def set_up_carried() -> None:
     without asking an index."""
     lists = [os.path.join(ROOT, "requirements", "carried.txt")]
     lists.append(os.path.join(ROOT, "tools", "closure.py"))
-    stamp, value = os.path.join(CARRIED, "stamp"), digest(lists)
+    stamp, value = os.path.join(CARRIED, "stamp"), file_digest(lists)
     if not is_done(stamp, value):
         print("Downloading .venv/carried ...", flush=True)
         shutil.rmtree(CARRIED, ignore_errors=True)
@@ -199,7 +199,7 @@ def set_up_mcp() -> None:
 def set_up_modules(folder: str) -> None:
     modules = os.path.join(folder, "node_modules")
     stamp = os.path.join(modules, ".stamp")
-    value = digest([os.path.join(folder, "package-lock.json")])
+    value = file_digest([os.path.join(folder, "package-lock.json")])
     if not is_done(stamp, value):
         print("Installing %s ..." % os.path.relpath(modules, ROOT), flush=True)
         npm_install(folder)
@@ -208,10 +208,10 @@ def set_up_modules(folder: str) -> None:
 
 def npm_install(folder: str) -> None:
     # By its path: on Windows npm is a script, which is not found by its name alone.
-    run([shutil.which("npm") or "npm", *NPM], folder)
+    run_command([shutil.which("npm") or "npm", *NPM], folder)
 
 
-def run(command: List[str], folder: str = ROOT) -> None:
+def run_command(command: List[str], folder: str = ROOT) -> None:
     """Leaves with its status where it fails: it has said why."""
     status = subprocess.call(command, cwd=folder)
     if status:
@@ -224,7 +224,7 @@ def set_up_cli() -> None:
     if os.path.isdir(os.path.join(NODE_FOLDERS[0], "node_modules", *GEMINI_CLI.split("/"))):
         return
     lists = [os.path.join(LOCKED_CLI, name) for name in ("package.json", "package-lock.json")]
-    stamp, value = os.path.join(CLI, "stamp"), digest(lists)
+    stamp, value = os.path.join(CLI, "stamp"), file_digest(lists)
     if is_done(stamp, value):
         return
     if not has_node():

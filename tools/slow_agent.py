@@ -19,29 +19,31 @@ def main(words: int = 900) -> None:
         message = json.loads(line)
         method, number = message.get("method"), message.get("id")
         if method == "initialize":
-            _send({"id": number, "result": {"protocolVersion": 1, "agentCapabilities": {}}})
+            _send_message({"id": number, "result": {"protocolVersion": 1, "agentCapabilities": {}}})
         elif method == "session/new":
-            _send({"id": number, "result": {"sessionId": "slow"}})
+            _send_message({"id": number, "result": {"sessionId": "slow"}})
         elif method == "session/prompt":
-            _stream(words)
-            _send({"id": number, "result": {"stopReason": "end_turn"}})
+            _stream_words(words)
+            _send_message({"id": number, "result": {"stopReason": "end_turn"}})
         elif number is not None and method:
             error = {"code": -32601, "message": f"No such method: {method}"}
-            _send({"id": number, "error": error})
+            _send_message({"id": number, "error": error})
 
 
-def _stream(words: int) -> None:
+def _stream_words(words: int) -> None:
     for number in range(words):
         text = f"word {number} " if number % 8 else f"\n\nword {number} "
         update = {
             "sessionUpdate": "agent_message_chunk",
             "content": {"type": "text", "text": text},
         }
-        _send({"method": "session/update", "params": {"sessionId": "slow", "update": update}})
+        _send_message(
+            {"method": "session/update", "params": {"sessionId": "slow", "update": update}}
+        )
         time.sleep(PAUSE)
 
 
-def _send(message: Dict[str, Any]) -> None:
+def _send_message(message: Dict[str, Any]) -> None:
     sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
     sys.stdout.flush()
 

@@ -44,12 +44,12 @@ class Place:
     others: Tuple[str, ...] = ()
 
 
-def here() -> Machine:
+def this_machine() -> Machine:
     system = {"win32": "windows", "darwin": "osx"}.get(sys.platform, "linux")
     return Machine(system, os.path.expanduser("~"), os.environ, platform.machine())
 
 
-def find(machine: Machine, data: str = "", program: str = "") -> Place:
+def find_place(machine: Machine, data: str = "", program: str = "") -> Place:
     """Where to install; `data` and `program` are the user's own choice. Raises NotFound."""
     # Not every shell does it after an equals sign.
     data, program = os.path.expanduser(data), os.path.expanduser(program)
@@ -57,14 +57,14 @@ def find(machine: Machine, data: str = "", program: str = "") -> Place:
         raise NotFound("There is no program %s." % program)
     if data and not os.path.isdir(data):
         raise NotFound("There is no folder %s: start Sublime Text once, or check the path." % data)
-    found = program or _program(machine)
+    found = program or _find_program(machine)
     folders = _data_folders(machine, found)
     if data:
         chosen = os.path.abspath(data)
     elif folders:
         chosen = folders[0]
     elif found:
-        chosen = _standard(machine)[0]
+        chosen = _standard_folders(machine)[0]
     else:
         raise NotFound(
             "Sublime Text was not found. Name its program or its data folder:\n"
@@ -72,7 +72,7 @@ def find(machine: Machine, data: str = "", program: str = "") -> Place:
             '    make install DATA=folder     (the one above what "Browse Packages..." opens)'
         )
     others = tuple(folder for folder in folders if folder != chosen and not data)
-    return Place(chosen, found, _hosts(found, chosen), others)
+    return Place(chosen, found, _find_hosts(found, chosen), others)
 
 
 def library_folder(host: str) -> str:
@@ -80,7 +80,7 @@ def library_folder(host: str) -> str:
     return "Lib/python" + host.replace(".", "")
 
 
-def _program(machine: Machine) -> str | None:
+def _find_program(machine: Machine) -> str | None:
     separator = ";" if machine.system == "windows" else ":"
     folders = machine.environment.get("PATH", "").split(separator)
     paths = [
@@ -109,10 +109,10 @@ def _usual_programs(machine: Machine) -> List[str]:
 def _data_folders(machine: Machine, program: str | None) -> List[str]:
     """Those that exist: what the program itself would take comes first."""
     portable = [os.path.join(folder, "Data") for folder in _program_folders(program)]
-    return [folder for folder in portable + _standard(machine) if os.path.isdir(folder)]
+    return [folder for folder in portable + _standard_folders(machine) if os.path.isdir(folder)]
 
 
-def _standard(machine: Machine) -> List[str]:
+def _standard_folders(machine: Machine) -> List[str]:
     """Where an installed one keeps its data; version 4 goes on with the folder of a version 3."""
     if machine.system == "windows":
         roaming = os.path.join(machine.home, "AppData", "Roaming")
@@ -151,19 +151,19 @@ def _script_target(program: str) -> str | None:
     return os.fsdecode(found.group(1)) if found else None
 
 
-def _hosts(program: str | None, data: str) -> Tuple[str, ...]:
+def _find_hosts(program: str | None, data: str) -> Tuple[str, ...]:
     """From the program's own files, else from the data folder; 3.3 never runs this package."""
     for folder in _program_folders(program):
         names = os.listdir(folder) if os.path.isdir(folder) else []
-        found = _versions(names, r"plugin_host-(3)\.(\d+)(?:\.exe)?$")
+        found = _read_versions(names, r"plugin_host-(3)\.(\d+)(?:\.exe)?$")
         if found:
             return found
     libraries = os.path.join(data, "Lib")
     names = os.listdir(libraries) if os.path.isdir(libraries) else []
-    return _versions(names, r"python(3)(\d+)$") or ANY_HOSTS
+    return _read_versions(names, r"python(3)(\d+)$") or ANY_HOSTS
 
 
-def _versions(names: List[str], pattern: str) -> Tuple[str, ...]:
+def _read_versions(names: List[str], pattern: str) -> Tuple[str, ...]:
     matches = [re.match(pattern, name) for name in names]
     minors = sorted(int(match.group(2)) for match in matches if match)
     return tuple("3.%d" % minor for minor in minors if minor > 3)

@@ -106,7 +106,7 @@ class Person:
             subprocess.call(["import", "-window", "root", path])
 
 
-def walk(person: Person) -> None:
+def walk_chat(person: Person) -> None:
     """What a person does in a chat. Raises Wrong."""
     person.expect("an empty chat in front", lambda seen: seen["is_chat"])
     person.type("go")
@@ -161,7 +161,7 @@ def main() -> int:
         lay_chat(editor.data, seen)
         process = editor.start(["--new-window"])
         try:
-            walk(Person(seen, os.environ.get("REPORT", "")))
+            walk_chat(Person(seen, os.environ.get("REPORT", "")))
         except Wrong as error:
             print(f"FAILED: {error}")
             return 1

@@ -49,7 +49,7 @@ NEW_LOADER = '''def load_schema(name):
 '''
 
 
-def carry(files: Dict[str, bytes], modules: FrozenSet[str]) -> Dict[str, bytes]:
+def carry_libraries(files: Dict[str, bytes], modules: FrozenSet[str]) -> Dict[str, bytes]:
     """The files of the libraries, by path, as they stand in the package."""
     found: Dict[str, bytes] = {}
     schemas: Dict[str, str] = {}
@@ -62,18 +62,20 @@ def carry(files: Dict[str, bytes], modules: FrozenSet[str]) -> Dict[str, bytes]:
         elif path.endswith(".py") and path.split("/")[0].split(".")[0] in modules:
             if not LEFT_OUT.search(path):
                 text = files[path].decode("utf-8")
-                found[path] = relative(_adapt(path, text), path, modules).encode("utf-8")
+                found[path] = make_relative(_adapt_source(path, text), path, modules).encode(
+                    "utf-8"
+                )
     if schemas:
-        found["jsonschema/_schemas.py"] = b"SCHEMAS = " + _literal(schemas)
+        found["jsonschema/_schemas.py"] = b"SCHEMAS = " + _make_literal(schemas)
     return found
 
 
-def _literal(schemas: Dict[str, str]) -> bytes:
+def _make_literal(schemas: Dict[str, str]) -> bytes:
     lines = [f"    {name!r}: {text!r},\n" for name, text in sorted(schemas.items())]
     return ("{\n" + "".join(lines) + "}\n").encode("utf-8")
 
 
-def _adapt(path: str, text: str) -> str:
+def _adapt_source(path: str, text: str) -> str:
     """Read no file: the importers of older editors know only modules."""
     changes = {
         "aiohttp/__init__.py": ((_CLIENT, r"\1"),),
@@ -88,12 +90,12 @@ def _adapt(path: str, text: str) -> str:
     return text
 
 
-def relative(text: str, path: str, modules: FrozenSet[str]) -> str:
+def make_relative(text: str, path: str, modules: FrozenSet[str]) -> str:
     """The source of a module at `path` with relative imports of `modules`."""
     dots = "." * len(path.split("/"))
     # Python counts bytes, and its lines end at fewer characters than those of str.
     lines = text.encode("utf-8").splitlines(keepends=True)
-    for node in reversed(list(_statements(ast.parse(text)))):
+    for node in reversed(list(_walk_statements(ast.parse(text)))):
         if isinstance(node, ast.ImportFrom) and node.level == 0:
             if (node.module or "").split(".")[0] in modules:
                 _rewrite_from(lines, node, dots)
@@ -103,12 +105,12 @@ def relative(text: str, path: str, modules: FrozenSet[str]) -> str:
     return b"".join(lines).decode("utf-8")
 
 
-def _statements(node: ast.AST) -> Iterator[ast.AST]:
+def _walk_statements(node: ast.AST) -> Iterator[ast.AST]:
     """Those below the node, in their order; what they are made of takes the most time to walk."""
     for child in ast.iter_child_nodes(node):
         if not isinstance(child, ast.expr):
             yield child
-            yield from _statements(child)
+            yield from _walk_statements(child)
 
 
 def _rewrite_from(lines: List[bytes], node: ast.ImportFrom, dots: str) -> None:
@@ -126,11 +128,11 @@ def _rewrite_import(
     end = node.end_col_offset
     if node.end_lineno != node.lineno or end is None:
         raise ValueError(f"an import that cannot be rewritten: {line!r}")
-    statements = "; ".join(_statement(alias, dots, modules) for alias in node.names)
+    statements = "; ".join(_relative_import(alias, dots, modules) for alias in node.names)
     lines[node.lineno - 1] = line[: node.col_offset] + statements.encode() + line[end:]
 
 
-def _statement(alias: ast.alias, dots: str, modules: FrozenSet[str]) -> str:
+def _relative_import(alias: ast.alias, dots: str, modules: FrozenSet[str]) -> str:
     top, _, rest = alias.name.partition(".")
     suffix = f" as {alias.asname}" if alias.asname else ""
     if top not in modules:
@@ -150,12 +152,12 @@ def with_carried(text: str, modules: Tuple[str, ...], folders: Tuple[str, str], 
     Python older than NEW, and for that and newer."""
     block = _imports_of(text, modules)
     own = "".join("    " + line for line in block.group().splitlines(keepends=True))
-    older, newer = (_from(own, "." * (depth + 1) + folder) for folder in folders)
+    older, newer = (_import_from(own, "." * (depth + 1) + folder) for folder in folders)
     test = "import sys\n\nif sys.version_info < (%d, %d):\n" % NEW
     return text[: block.start()] + test + older + "else:\n" + newer + text[block.end() :]
 
 
-def _from(lines: str, place: str) -> str:
+def _import_from(lines: str, place: str) -> str:
     lines = re.sub(r"from (\S+) import", rf"from {place}.\1 import", lines)
     return re.sub(r"^    import (\S+)", rf"    from {place} import \1", lines, flags=re.M)
 

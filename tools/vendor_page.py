@@ -28,26 +28,26 @@ class Changed(Exception):
     """A file is not the pinned one: a sentence for the user."""
 
 
-def table() -> List[Dict[str, Any]]:
+def read_table() -> List[Dict[str, Any]]:
     with open(TABLE, encoding="utf-8") as file:
         found: List[Dict[str, Any]] = json.load(file)
     return found
 
 
-def digest(data: bytes) -> str:
+def data_digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def npm(*arguments: str) -> str:
+def run_npm(*arguments: str) -> str:
     """What npm prints. Raises CalledProcessError."""
     done = subprocess.run(["npm", *arguments], check=True, stdout=subprocess.PIPE, timeout=300)
     return done.stdout.decode("utf-8").strip()
 
 
-def fetched(package: str, version: str) -> Dict[str, bytes]:
+def fetch_package(package: str, version: str) -> Dict[str, bytes]:
     """The files of a package by their paths in it."""
     with tempfile.TemporaryDirectory() as folder:
-        name = npm("pack", "--silent", "--pack-destination", folder, f"{package}@{version}")
+        name = run_npm("pack", "--silent", "--pack-destination", folder, f"{package}@{version}")
         found = {}
         with tarfile.open(os.path.join(folder, name.splitlines()[-1])) as archive:
             for member in archive.getmembers():
@@ -57,18 +57,18 @@ def fetched(package: str, version: str) -> Dict[str, bytes]:
         return found
 
 
-def renew(library: Dict[str, Any], is_newest: bool) -> None:
+def renew_library(library: Dict[str, Any], is_newest: bool) -> None:
     """Write the files of a library and pin them. Raises Changed."""
     package, pinned = library["package"], library.get("sha256", {})
     if is_newest:
-        library["version"] = npm("view", package, "version")
-        library["license"] = npm("view", package, "license")
+        library["version"] = run_npm("view", package, "version")
+        library["license"] = run_npm("view", package, "license")
         pinned = {}
-    files = fetched(package, library["version"])
+    files = fetch_package(package, library["version"])
     chosen = {name: files[path] for path, name in library["files"].items()}
-    library["sha256"] = {name: digest(data) for name, data in chosen.items()}
+    library["sha256"] = {name: data_digest(data) for name, data in chosen.items()}
     for name, data in chosen.items():
-        if pinned.get(name, digest(data)) != digest(data):
+        if pinned.get(name, data_digest(data)) != data_digest(data):
             raise Changed(f"{package} {library['version']} has another {name} than the pinned one.")
     for name, data in chosen.items():
         with open(os.path.join(FOLDER, name), "wb") as file:
@@ -78,10 +78,10 @@ def renew(library: Dict[str, Any], is_newest: bool) -> None:
 
 def main(*arguments: str) -> int:
     """The exit status."""
-    libraries = table()
+    libraries = read_table()
     try:
         for library in libraries:
-            renew(library, "--newest" in arguments)
+            renew_library(library, "--newest" in arguments)
     except Changed as error:
         print(error)
         return 1

@@ -18,7 +18,7 @@ from companion.agent.processes.runner import Launch
 from companion.api import state_folder
 from companion.api.server import Server, ServerSettings
 
-from .walk_recorder import ROOT, Recorder, sends
+from .walk_recorder import ROOT, Recorder, ends_at_writes
 
 TESTS = os.path.join(ROOT, "tests", "e2e")
 sys.path.insert(0, TESTS)
@@ -34,7 +34,7 @@ def is_possible() -> bool:
     return os.path.isdir(os.path.join(TESTS, "node_modules"))
 
 
-def runs(count: int) -> List[List[str]]:
+def record_runs(count: int) -> List[List[str]]:
     """The functions of each run. Raises OSError, TimeoutError."""
     with ExitStack() as stack:
         recorder = stack.enter_context(Recorder())
@@ -44,12 +44,12 @@ def runs(count: int) -> List[List[str]]:
         client = stack.enter_context(Client(folder, model.url))
         # The first message starts the CLI.
         client.chat_to_the_end()
-        return [_run(recorder, client) for _ in range(count)]
+        return [_record_run(recorder, client) for _ in range(count)]
 
 
-def _run(recorder: Recorder, client: Client) -> List[str]:
+def _record_run(recorder: Recorder, client: Client) -> List[str]:
     # What the CLI answers to is what leads to its answer.
-    ends = sends(b'"session/prompt"', b"data: ")
+    ends = ends_at_writes(b'"session/prompt"', b"data: ")
     found = recorder.record(client.chat_to_the_first_event, ends)
     client.read_the_rest()
     return found

@@ -78,7 +78,7 @@ class Recorder:
         self._replaced: List[Tuple[Any, str, Any]] = []
 
     def __enter__(self) -> Recorder:
-        threading.setprofile(self._event)
+        threading.setprofile(self._note_event)
         for name in ("call_soon", "call_at", "call_soon_threadsafe"):
             self.follow(asyncio.BaseEventLoop, name)
         self._follow_threads()
@@ -91,7 +91,7 @@ class Recorder:
             setattr(*self._replaced.pop())
 
     def watch_this_thread(self) -> None:
-        sys.setprofile(self._event)
+        sys.setprofile(self._note_event)
 
     def follow(self, owner: type, name: str) -> None:
         """What this method is given to call is set off by the step that gives it."""
@@ -99,10 +99,10 @@ class Recorder:
 
         def follow(receiver: Any, *arguments: Any, **named: Any) -> Any:
             first = next(index for index, each in enumerate(arguments) if callable(each))
-            work = self._as_step(arguments[first], self._step(), len(self._calls))
+            work = self._as_step(arguments[first], self._current_step(), len(self._calls))
             return given(receiver, *arguments[:first], work, *arguments[first + 1 :], **named)
 
-        self._replace(owner, name, follow)
+        self._replace_method(owner, name, follow)
 
     def record(self, walk: Callable[[], object], is_end: IsEnd) -> List[str]:
         """The functions from `walk` to its ends, as "file:line name", in the order of their first
@@ -114,7 +114,7 @@ class Recorder:
             walk()
         finally:
             self._is_end = None
-        return list(dict.fromkeys(map(self._named, self._codes_before_the_ends())))
+        return list(dict.fromkeys(map(self._name_function, self._codes_before_the_ends())))
 
     def _codes_before_the_ends(self) -> List[CodeType]:
         until: Dict[Step, int] = {}
@@ -127,55 +127,55 @@ class Recorder:
         calls = enumerate(self._calls)
         return [code for index, (step, code) in calls if index < until.get(step, 0)]
 
-    def _event(self, frame: FrameType, event: str, argument: Any) -> None:
-        if event == "return" and self._counts(frame.f_code):
-            self._return(frame, is_answer=argument is not None)
+    def _note_event(self, frame: FrameType, event: str, argument: Any) -> None:
+        if event == "return" and self._is_counted(frame.f_code):
+            self._end_call(frame, is_answer=argument is not None)
         elif self._is_end is not None and event == "c_call":
-            self._note(frame)
+            self._note_call(frame)
         elif self._is_end is not None and event == "call" and not _goes_on(frame):
-            self._note(frame.f_back)
-            if self._counts(frame.f_code) and self._is_called_by_editor(frame):
-                self._begin(frame)
-            self._note(frame)
+            self._note_call(frame.f_back)
+            if self._is_counted(frame.f_code) and self._is_called_by_editor(frame):
+                self._begin_call(frame)
+            self._note_call(frame)
             if self._is_end(frame):
-                self._ends.append((self._step(), len(self._calls)))
+                self._ends.append((self._current_step(), len(self._calls)))
 
-    def _note(self, frame: FrameType | None) -> None:
-        if frame is not None and self._counts(frame.f_code):
-            self._calls.append((self._step(), frame.f_code))
+    def _note_call(self, frame: FrameType | None) -> None:
+        if frame is not None and self._is_counted(frame.f_code):
+            self._calls.append((self._current_step(), frame.f_code))
 
     def _is_called_by_editor(self, frame: FrameType) -> bool:
         """Whether it is, and not by other code of the package that Python's own code calls."""
         caller = frame.f_back
-        while caller is not None and not self._counts(caller.f_code):
+        while caller is not None and not self._is_counted(caller.f_code):
             if caller.f_code.co_filename.startswith(EDITOR):
                 return True
             caller = caller.f_back
         return False
 
-    def _begin(self, frame: FrameType) -> None:
-        step = self._step()
-        self._entered().append((frame, step))
+    def _begin_call(self, frame: FrameType) -> None:
+        step = self._current_step()
+        self._entered_calls().append((frame, step))
         self._here.step = Step(step, len(self._calls))
 
-    def _return(self, frame: FrameType, is_answer: bool) -> None:
-        entered = self._entered()
+    def _end_call(self, frame: FrameType, is_answer: bool) -> None:
+        entered = self._entered_calls()
         if entered and entered[-1][0] is frame:
-            inner, outer = self._step(), entered.pop()[1]
+            inner, outer = self._current_step(), entered.pop()[1]
             self._here.step = outer
             # In its place: other threads add to the list meanwhile.
             for index in range(inner.since, len(self._calls) if is_answer else 0):
                 if self._calls[index][0] is inner:
                     self._calls[index] = (outer, self._calls[index][1])
 
-    def _entered(self) -> List[Tuple[FrameType, Step]]:
+    def _entered_calls(self) -> List[Tuple[FrameType, Step]]:
         """The calls by the editor in which this thread is, each with the step around it."""
         if not hasattr(self._here, "entered"):
             self._here.entered = []
         entered: List[Tuple[FrameType, Step]] = self._here.entered
         return entered
 
-    def _step(self) -> Step:
+    def _current_step(self) -> Step:
         step: Step | None = getattr(self._here, "step", None)
         if step is None:
             step = self._here.step = Step()
@@ -185,7 +185,7 @@ class Recorder:
         giver = threading.current_thread()
 
         def run(*arguments: Any, **named: Any) -> Any:
-            before = self._step()
+            before = self._current_step()
             if self._is_end is not None and threading.current_thread() is not giver:
                 time.sleep(PAUSE)
             self._here.step = Step(*cause)
@@ -200,16 +200,16 @@ class Recorder:
         start = threading.Thread.start
 
         def follow(thread: threading.Thread) -> None:
-            cause = self._step(), len(self._calls)
+            cause = self._current_step(), len(self._calls)
             thread.run = self._as_step(thread.run, *cause)  # type: ignore[method-assign]
             start(thread)
 
-        self._replace(threading.Thread, "start", follow)
+        self._replace_method(threading.Thread, "start", follow)
         # Some begin a thread without `threading`, which would watch it.
         begin = _thread.start_new_thread
 
         def begin_followed(work: Callable[..., object], arguments: Tuple[Any, ...]) -> int:
-            run = self._as_step(work, self._step(), len(self._calls))
+            run = self._as_step(work, self._current_step(), len(self._calls))
 
             def watched() -> None:
                 self.watch_this_thread()
@@ -217,19 +217,19 @@ class Recorder:
 
             return begin(watched, ())
 
-        self._replace(_thread, "start_new_thread", begin_followed)
+        self._replace_method(_thread, "start_new_thread", begin_followed)
 
     def _follow_sockets(self) -> None:
         """What a loop calls without having been asked by a step: what comes from outside."""
         run = asyncio.Handle._run
         from_outside = self._as_step(run)
-        self._replace(asyncio.Handle, "_run", lambda handle: from_outside(handle))
+        self._replace_method(asyncio.Handle, "_run", lambda handle: from_outside(handle))
 
-    def _replace(self, owner: Any, name: str, method: Callable[..., Any]) -> None:
+    def _replace_method(self, owner: Any, name: str, method: Callable[..., Any]) -> None:
         self._replaced.append((owner, name, getattr(owner, name)))
         setattr(owner, name, method)
 
-    def _counts(self, code: CodeType) -> bool:
+    def _is_counted(self, code: CodeType) -> bool:
         name = code.co_filename
         if name not in self._is_ours:
             path = os.path.abspath(name)
@@ -237,11 +237,11 @@ class Recorder:
         # Bodies of modules and classes run where they are imported.
         return self._is_ours[name] and bool(code.co_flags & inspect.CO_OPTIMIZED)
 
-    def _named(self, code: CodeType) -> str:
+    def _name_function(self, code: CodeType) -> str:
         file = os.path.abspath(code.co_filename)
         if file not in self._places:
             with open(file, encoding="utf-8") as opened:
-                self._places[file] = _outermost(compile(opened.read(), file, "exec"))
+                self._places[file] = _outermost_functions(compile(opened.read(), file, "exec"))
         line, name = self._places[file][code.co_firstlineno, code.co_name]
         return f"{os.path.relpath(file, ROOT).replace(os.sep, '/')}:{line} {name}"
 
@@ -255,7 +255,7 @@ def _goes_on(frame: FrameType) -> bool:
     return sys.version_info < (3, 11) or bool(code.co_code[frame.f_lasti + 1] & 3)
 
 
-def sends(*each: bytes) -> IsEnd:
+def ends_at_writes(*each: bytes) -> IsEnd:
     """The ends are the first writes of each of these words to a socket or a pipe of an asyncio
     loop."""
     transports = tuple(
@@ -277,7 +277,7 @@ def sends(*each: bytes) -> IsEnd:
     return is_end
 
 
-def _outermost(code: CodeType, function: Place | None = None) -> Dict[Place, Place]:
+def _outermost_functions(code: CodeType, function: Place | None = None) -> Dict[Place, Place]:
     """The function in which each function stands that a module or class has; itself, if it stands
     in none."""
     found: Dict[Place, Place] = {}
@@ -286,6 +286,6 @@ def _outermost(code: CodeType, function: Place | None = None) -> Dict[Place, Pla
             place = (each.co_firstlineno, each.co_name)
             is_function = bool(each.co_flags & inspect.CO_OPTIMIZED)
             outer = function or (place if is_function else None)
-            found.update(_outermost(each, outer))
+            found.update(_outermost_functions(each, outer))
             found[place] = outer or place
     return found

@@ -26,7 +26,7 @@ from headless.queues import Queue
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from tests.fake_cli import FakeCli  # noqa: E402
-from tools.walk_recorder import ROOT, Recorder, sends  # noqa: E402
+from tools.walk_recorder import ROOT, Recorder, ends_at_writes  # noqa: E402
 
 # Seconds for anything, between looks, and after which a view in which nothing was drawn is drawn:
 # longer than what waits for the user to come to rest.
@@ -47,21 +47,21 @@ Walks = Dict[str, List[List[str]]]
 
 def main(answer: str, runs: str) -> None:
     with Recorder() as recorder:
-        walks = _walks(recorder, int(runs))
+        walks = _record_walks(recorder, int(runs))
     with open(answer, "w") as file:
         json.dump(walks, file)
 
 
-def _walks(recorder: Recorder, runs: int) -> Walks:
+def _record_walks(recorder: Recorder, runs: int) -> Walks:
     """The recorder watches the editor's two threads, and all that will begin."""
     recorder.follow(Queue, "post")
     for later in (sublime.set_timeout, sublime.set_timeout_async):
-        _done(later, recorder.watch_this_thread)
+        _run_on(later, recorder.watch_this_thread)
     window = sublime.active_window()
-    plugin = _loaded()
-    until(lambda: plugin._host.running is not None and plugin._host.environment_of(window))
+    plugin = _load_package()
+    wait_until(lambda: plugin._host.running is not None and plugin._host.environment_of(window))
     cli = FakeCli(plugin._host.environment_of(window), folder=window.folders()[0])
-    until(lambda: cli.connected() and cli.received("ide/contextUpdate"))
+    wait_until(lambda: cli.connected() and cli.received("ide/contextUpdate"))
     editor = Editor(recorder, window, plugin._host.running, cli)
     walks: Walks = {}
     for number in range(runs):
@@ -71,7 +71,7 @@ def _walks(recorder: Recorder, runs: int) -> Walks:
     return walks
 
 
-def _loaded() -> Any:
+def _load_package() -> Any:
     editor = running.current()
     editor.packages.add(editor.packages.at(ROOT))
     editor.queues.ui.post(editor.plugins.follow)
@@ -91,28 +91,30 @@ class Editor:
         self._drawn_at = 0.0
 
     def walks(self, number: int) -> Dict[str, List[str]]:
-        accepted, dropped = self._written(f"a{number}.txt"), self._written(f"d{number}.txt")
+        accepted, dropped = self._write_old(f"a{number}.txt"), self._write_old(f"d{number}.txt")
         record = self._recorder.record
-        selection = self._selection(accepted)
-        found = {"selection to the stream": record(selection, sends(b"ide/contextUpdate"))}
-        found["openDiff to the drawn view"] = record(lambda: self._open(accepted), self._draws)
-        found["Accept to the notification"] = record(self._accept, sends(b"ide/diffAccepted"))
+        selection = self._make_selection(accepted)
+        found = {"selection to the stream": record(selection, ends_at_writes(b"ide/contextUpdate"))}
+        found["openDiff to the drawn view"] = record(lambda: self._open_diff(accepted), self._draws)
+        found["Accept to the notification"] = record(
+            self._accept_diff, ends_at_writes(b"ide/diffAccepted")
+        )
         with open(accepted, "w") as file:
             file.write(NEW)
-        view = self._open(dropped)
-        found["Drop to the drawn view"] = record(lambda: self._drop(view), self._draws)
-        self._close(dropped)
+        view = self._open_diff(dropped)
+        found["Drop to the drawn view"] = record(lambda: self._drop_change(view), self._draws)
+        self._close_diff(dropped)
         return found
 
-    def _written(self, name: str) -> str:
+    def _write_old(self, name: str) -> str:
         path = os.path.join(self._window.folders()[0], name)
         with open(path, "w") as file:
             file.write(OLD)
         return path
 
-    def _selection(self, path: str) -> Callable[[], None]:
+    def _make_selection(self, path: str) -> Callable[[], None]:
         view = self._window.open_file(path)
-        until(lambda: not view.is_loading())
+        wait_until(lambda: not view.is_loading())
 
         def select() -> None:
             view.sel().clear()
@@ -121,19 +123,19 @@ class Editor:
         def walk() -> None:
             before = len(self._cli.received("ide/contextUpdate"))
             sublime.set_timeout(select)
-            until(lambda: len(self._cli.received("ide/contextUpdate")) > before)
+            wait_until(lambda: len(self._cli.received("ide/contextUpdate")) > before)
 
         return walk
 
-    def _open(self, path: str) -> sublime.View:
+    def _open_diff(self, path: str) -> sublime.View:
         answer = self._cli.call("openDiff", filePath=path, newContent=NEW)
         answer.result(PATIENCE)
-        until(lambda: any(self._is_drawn(view) for view in self._window.views()))
+        wait_until(lambda: any(self._is_drawn(view) for view in self._window.views()))
         return next(view for view in self._window.views() if self._is_drawn(view))
 
-    def _close(self, path: str) -> None:
+    def _close_diff(self, path: str) -> None:
         self._cli.call("closeDiff", filePath=path).result(PATIENCE)
-        until(lambda: not any(self._is_drawn(view) for view in self._window.views()))
+        wait_until(lambda: not any(self._is_drawn(view) for view in self._window.views()))
 
     def _is_drawn(self, view: sublime.View) -> bool:
         review = self._package.diffs.reviews.review_of(view)
@@ -147,21 +149,21 @@ class Editor:
             self._drawn_at = time.monotonic()
         return frame.f_code in DRAWING
 
-    def _accept(self) -> None:
+    def _accept_diff(self) -> None:
         before = len(self._cli.received("ide/diffAccepted"))
-        self._run("gemini_companion_accept_diff")
-        until(lambda: len(self._cli.received("ide/diffAccepted")) > before)
+        self._run_command("gemini_companion_accept_diff")
+        wait_until(lambda: len(self._cli.received("ide/diffAccepted")) > before)
 
-    def _drop(self, view: sublime.View) -> None:
+    def _drop_change(self, view: sublime.View) -> None:
         before = view.change_count()
-        self._run("gemini_companion_drop_change")
-        until(lambda: view.change_count() > before and self._is_drawn(view))
+        self._run_command("gemini_companion_drop_change")
+        wait_until(lambda: view.change_count() > before and self._is_drawn(view))
 
-    def _run(self, command: str) -> None:
+    def _run_command(self, command: str) -> None:
         sublime.set_timeout(lambda: self._window.run_command(command))
 
 
-def _done(later: Callable[..., None], work: Callable[[], None] = lambda: None) -> None:
+def _run_on(later: Callable[..., None], work: Callable[[], None] = lambda: None) -> None:
     """Do the work on that thread, behind all that waits there, and wait for it."""
     done = threading.Event()
 
@@ -174,7 +176,7 @@ def _done(later: Callable[..., None], work: Callable[[], None] = lambda: None) -
         raise TimeoutError("the editor's thread is busy")
 
 
-def until(condition: Callable[[], object]) -> None:
+def wait_until(condition: Callable[[], object]) -> None:
     """Raises TimeoutError."""
     deadline = time.monotonic() + PATIENCE
     while not condition():

@@ -38,7 +38,7 @@ class Missing(Exception):
 Choose = Callable[[Mapping[str, str], str, str], Dict[str, Wheel]]
 
 
-def choose(versions: Mapping[str, str], host: str, platform: str) -> Dict[str, Wheel]:
+def choose_wheels(versions: Mapping[str, str], host: str, platform: str) -> Dict[str, Wheel]:
     """The wheel of each library by its name; downloads none. Raises Missing."""
     wanted = [f"{name}=={version}" for name, version in versions.items()]
     with tempfile.TemporaryDirectory() as folder:
@@ -50,32 +50,35 @@ def choose(versions: Mapping[str, str], host: str, platform: str) -> Dict[str, W
         command += ["--dry-run", "--report", path, "--target", os.path.join(folder, "nothing")]
         done = subprocess.run(command, capture_output=True)
         if done.returncode:
-            reason = libraries.reason(done.stderr)
+            reason = libraries.failure_reason(done.stderr)
             raise Missing(f"For Python {host} on {platform}, pip found not all wheels: {reason}")
         with open(path, encoding="utf-8") as file:
-            return _read(json.load(file), versions)
+            return _read_report(json.load(file), versions)
 
 
-def _read(report: Mapping[str, Any], versions: Mapping[str, str]) -> Dict[str, Wheel]:
+def _read_report(report: Mapping[str, Any], versions: Mapping[str, str]) -> Dict[str, Wheel]:
     """Raises Missing."""
     installed: List[Any] = report.get("install", [])
     try:
-        found = {libraries.normal(entry["metadata"]["name"]): _wheel(entry) for entry in installed}
-        return {name: found[libraries.normal(name)] for name in versions}
+        found = {
+            libraries.normal_name(entry["metadata"]["name"]): _read_wheel(entry)
+            for entry in installed
+        }
+        return {name: found[libraries.normal_name(name)] for name in versions}
     except (KeyError, TypeError, ValueError) as error:
         raise Missing(f"pip does not report its choice as expected: {error!r}") from error
 
 
-def _wheel(entry: Mapping[str, Any]) -> Wheel:
+def _read_wheel(entry: Mapping[str, Any]) -> Wheel:
     where = entry["download_info"]
     return Wheel(
-        _checked(where["url"], r"(https|file)://\S+[.]whl"),
+        _check_text(where["url"], r"(https|file)://\S+[.]whl"),
         entry["metadata"]["version"],
-        _checked(where["archive_info"]["hashes"]["sha256"], r"[0-9a-f]{64}"),
+        _check_text(where["archive_info"]["hashes"]["sha256"], r"[0-9a-f]{64}"),
     )
 
 
-def _checked(text: str, pattern: str) -> str:
+def _check_text(text: str, pattern: str) -> str:
     if not re.fullmatch(pattern, text):
         raise ValueError(text)
     return text

@@ -36,7 +36,7 @@ from playwright.async_api import Browser, ConsoleMessage, Locator, Page, async_p
 
 sys.path.insert(0, ROOT)
 
-from tools.browser import environment, program  # noqa: E402
+from tools.browser import browser_environment, find_browser  # noqa: E402
 
 T = TypeVar("T")
 # Whatever a page asks for, it is not asked of anybody else.
@@ -71,7 +71,7 @@ def axe() -> str:
         return file.read()
 
 
-@unittest.skipUnless(program(), "no Chromium found: put one into PATH")
+@unittest.skipUnless(find_browser(), "no Chromium found: put one into PATH")
 class PageCase(ApiCase):
     # Seconds that a page may take to come back, on a busy machine.
     api: dict[str, Any] = {"grace": 20.0, "access": Access(has_read_only_token=True)}
@@ -81,7 +81,7 @@ class PageCase(ApiCase):
     @classmethod
     def start(cls) -> None:
         """For all classes of a module: the CLI takes seconds to start, and a browser one."""
-        if program() and os.path.exists(PROGRAM):
+        if find_browser() and os.path.exists(PROGRAM):
             super().setUpClass()
             cls.run_soon(cls.start_browser())
 
@@ -103,9 +103,9 @@ class PageCase(ApiCase):
         playwright = await async_playwright().start()
         cls.addClassCleanup(lambda: cls.run_soon(playwright.stop()))
         cls.browser = await playwright.chromium.launch(
-            executable_path=program(),
+            executable_path=find_browser(),
             args=OPTIONS,
-            env=environment(),
+            env=browser_environment(),
         )
         cls.addClassCleanup(lambda: cls.run_soon(cls.browser.close()))
 

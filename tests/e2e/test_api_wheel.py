@@ -21,7 +21,7 @@ class FromItsWheel(ProgramCase):
         self.site, self.empty = (os.path.join(self.root, name) for name in ("site", "empty"))
         os.mkdir(self.empty)
         self.assertEqual(api_wheel.main(self.root), 0)
-        wheel = os.path.join(self.root, api_wheel.file_name(closure.version()))
+        wheel = os.path.join(self.root, api_wheel.file_name(closure.package_version()))
         # The libraries are those of this Python: no index is asked.
         pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-index"]
         subprocess.check_call([*pip, "--target", self.site, wheel], cwd=self.empty)

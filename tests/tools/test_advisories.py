@@ -15,7 +15,9 @@ ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 
 class Advisories(unittest.TestCase):
     def known(self, host: str) -> set[str]:
-        return {hit.identifier for hits in advisories.concerning(host).values() for hit in hits}
+        return {
+            hit.identifier for hits in advisories.find_advisories(host).values() for hit in hits
+        }
 
     def test_nothing_is_known_against_what_newer_hosts_run_on(self) -> None:
         self.assertEqual(self.known("3.13"), set())
@@ -30,14 +32,14 @@ class Advisories(unittest.TestCase):
         self.assertEqual(sorted(told), sorted(self.known("3.8")))
 
     def test_the_table_names_each_once_and_only_carried_libraries(self) -> None:
-        day, rows = advisories.read()
+        day, rows = advisories.read_advisories()
         self.assertRegex(day, r"^\d{4}-\d\d-\d\d$")
         self.assertEqual(len({row.identifier for row in rows}), len(rows))
         names = {library.name for library in closure.TABLE if library.modules}
         self.assertLessEqual({row.library for row in rows}, names)
 
     def test_versions_are_compared_by_their_numbers(self) -> None:
-        self.assertLess(advisories._numbers("3.9.1"), advisories._numbers("3.10"))
+        self.assertLess(advisories._version_numbers("3.9.1"), advisories._version_numbers("3.10"))
 
     def test_the_command_lists_them_by_host(self) -> None:
         with redirect_stdout(io.StringIO()) as said:

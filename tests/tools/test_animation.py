@@ -6,7 +6,7 @@ import struct
 import unittest
 import zlib
 
-from tools.animation import SIGNATURE, Frame, animated, chunks
+from tools.animation import SIGNATURE, Frame, join_frames, read_chunks
 
 
 def chunk(kind: bytes, data: bytes) -> bytes:
@@ -28,8 +28,8 @@ def png(grey: int, width: int = 3, parts: int = 1) -> bytes:
 
 class Animations(unittest.TestCase):
     def test_every_frame_is_there_with_its_time_and_its_pixels(self) -> None:
-        made = animated([Frame(png(1), 1.5), Frame(png(2, parts=3), 0.25), Frame(png(3), 2)])
-        found = chunks(made)
+        made = join_frames([Frame(png(1), 1.5), Frame(png(2, parts=3), 0.25), Frame(png(3), 2)])
+        found = read_chunks(made)
         self.assertEqual(
             [kind for kind, _data in found],
             [b"IHDR", b"acTL", b"fcTL", b"IDAT", b"fcTL", b"fdAT", b"fcTL", b"fdAT", b"IEND"],
@@ -42,21 +42,21 @@ class Animations(unittest.TestCase):
         self.assertEqual([zlib.decompress(data)[1] for data in pixels], [1, 2, 3])
 
     def test_frames_are_numbered_without_a_gap(self) -> None:
-        found = chunks(animated([Frame(png(grey), 1) for grey in range(4)]))
+        found = read_chunks(join_frames([Frame(png(grey), 1) for grey in range(4)]))
         numbers = [data[:4] for kind, data in found if kind in (b"fcTL", b"fdAT")]
         self.assertEqual(numbers, [struct.pack(">I", number) for number in range(7)])
 
     def test_checksums_are_right(self) -> None:
-        made = animated([Frame(png(1), 1), Frame(png(2), 1)])
-        again = SIGNATURE + b"".join(chunk(kind, data) for kind, data in chunks(made))
+        made = join_frames([Frame(png(1), 1), Frame(png(2), 1)])
+        again = SIGNATURE + b"".join(chunk(kind, data) for kind, data in read_chunks(made))
         self.assertEqual(made, again)
 
     def test_frames_that_differ_in_size_are_refused(self) -> None:
         with self.assertRaisesRegex(ValueError, "number 1 differs"):
-            animated([Frame(png(1), 1), Frame(png(1, width=4), 1)])
+            join_frames([Frame(png(1), 1), Frame(png(1, width=4), 1)])
 
     def test_no_frames_and_no_pictures_are_refused(self) -> None:
         with self.assertRaisesRegex(ValueError, "at least one"):
-            animated([])
+            join_frames([])
         with self.assertRaisesRegex(ValueError, "expected a PNG"):
-            animated([Frame(b"GIF89a", 1)])
+            join_frames([Frame(b"GIF89a", 1)])

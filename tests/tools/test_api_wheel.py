@@ -25,13 +25,13 @@ class Wheel(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls) -> None:
-        with zipfile.ZipFile(io.BytesIO(api_wheel.wheel())) as archive:
+        with zipfile.ZipFile(io.BytesIO(api_wheel.build_wheel())) as archive:
             cls.files = {name: archive.read(name) for name in archive.namelist()}
 
     def test_it_has_each_file_of_its_rooms_and_none_of_the_others(self) -> None:
         wanted = {
             path.replace("companion/", "gemini_cli_api/", 1)
-            for path in package.exported()
+            for path in package.export_files()
             if path.startswith(("companion/base/", "companion/agent/", "companion/api/"))
         }
         found = {file for file in self.files if file.startswith("gemini_cli_api/")}
@@ -52,7 +52,7 @@ class Wheel(unittest.TestCase):
         )
 
     def test_it_wants_the_libraries_that_its_rooms_import(self) -> None:
-        names = {library.partition(">=")[0] for library in api_wheel.libraries()}
+        names = {library.partition(">=")[0] for library in api_wheel.needed_libraries()}
         self.assertEqual(names, {"aiohttp", "jsonschema", "prometheus_client"})
 
     @unittest.skipUnless(WITH_REGISTRIES, "the libraries come from a registry")
@@ -60,7 +60,7 @@ class Wheel(unittest.TestCase):
         folder = os.path.realpath(tempfile.mkdtemp())
         self.addCleanup(shutil.rmtree, folder)
         self.assertEqual(api_wheel.main(folder), 0)
-        wheel = os.path.join(folder, api_wheel.file_name(closure.version()))
+        wheel = os.path.join(folder, api_wheel.file_name(closure.package_version()))
         venv, empty = os.path.join(folder, "venv"), os.path.join(folder, "empty")
         programs = os.path.join(venv, "Scripts" if os.name == "nt" else "bin")
         os.mkdir(empty)
@@ -71,4 +71,4 @@ class Wheel(unittest.TestCase):
             subprocess.check_call(command, cwd=empty, stderr=subprocess.DEVNULL)
         command = [os.path.join(programs, api_wheel.COMMAND), "--version"]
         said = subprocess.check_output(command, cwd=empty, text=True)
-        self.assertEqual(said.strip(), closure.version())
+        self.assertEqual(said.strip(), closure.package_version())

@@ -135,7 +135,7 @@ class Table(unittest.TestCase):
     def test_it_says_what_the_requirements_say_for_each_host(self) -> None:
         for host in closure.HOSTS:
             with self.subTest(host):
-                wanted = closure.wanted(host)
+                wanted = closure.wanted_requirements(host)
                 self.assertEqual(len(wanted), len(set(wanted)))
                 self.assertEqual(set(wanted), pinned(host))
 
@@ -151,8 +151,8 @@ class Table(unittest.TestCase):
     def test_package_control_is_never_asked_for_jsonschema(self) -> None:
         # The channel's own is of 2018; other packages rely on it and would be given ours.
         for host in closure.HOSTS:
-            self.assertNotIn("jsonschema", closure.names(host))
-            self.assertIn("jsonschema==4.17.3", closure.carried(host))
+            self.assertNotIn("jsonschema", closure.library_names(host))
+            self.assertIn("jsonschema==4.17.3", closure.carried_modules(host))
 
 
 class Closed(unittest.TestCase):
@@ -163,7 +163,7 @@ class Closed(unittest.TestCase):
         self.host = host
         self.table = [library for library in closure.TABLE if closure.version_for(library, host)]
         if {f"{library.name}=={self.version(library)}" for library in self.table} != set(
-            closure.wanted(host)
+            closure.wanted_requirements(host)
         ):
             self.skipTest(f"Python {THIS} is no plugin host and has other versions")
 
@@ -189,7 +189,7 @@ class Closed(unittest.TestCase):
 
 class Dependencies(unittest.TestCase):
     def test_each_build_asks_for_the_libraries_of_its_host_and_no_other(self) -> None:
-        lists = json.loads(closure.dependencies())["*"]
+        lists = json.loads(closure.dependencies_text())["*"]
         for build, host in BUILDS.items():
             with self.subTest(build):
                 chosen = [names for selector, names in lists.items() if build_of(selector, build)]
@@ -217,7 +217,7 @@ class RealNames(unittest.TestCase):
     def test_pip_is_told_of_each_platform_what_this_test_takes_for_it(self) -> None:
         self.assertEqual(set(wheels.PLATFORMS), set(TAGS))
         for name, machine in wheels.PLATFORMS.items():
-            told = libraries._platforms(machine)
+            told = libraries._platform_tags(machine)
             with self.subTest(name):
                 # What pip adds for macOS, it adds behind each.
                 self.assertEqual([tag for tag in dict.fromkeys(TAGS[name]) if tag in told], told)
@@ -233,9 +233,9 @@ class RealNames(unittest.TestCase):
                     make_wheel(os.path.join(folder, file))
             offline = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": folder, "PIP_CONFIG_FILE": os.devnull}
             with unittest.mock.patch.dict(os.environ, offline):
-                found = wheels.choose(versions, "3.8", "osx-arm64")
+                found = wheels.choose_wheels(versions, "3.8", "osx-arm64")
                 with self.assertRaisesRegex(wheels.Missing, "For Python 3.8 on osx-arm64"):
-                    wheels.choose({"yarl": "9.9"}, "3.8", "osx-arm64")
+                    wheels.choose_wheels({"yarl": "9.9"}, "3.8", "osx-arm64")
         for name, wheel in found.items():
             wanted = fitting(name, versions[name], "3.8", "osx-arm64")[0]
             self.assertEqual(wheel.url.rpartition("/")[2], wanted)
@@ -259,7 +259,7 @@ class Repository(unittest.TestCase):
 
     def setUp(self) -> None:
         given = (PAGE, URL, "1.2.3", "2030-01-02 03:04:05")
-        self.whole = closure.repository(*given)
+        self.whole = closure.make_repository(*given)
         self.plain = closure.plain_repository(choose, *given)
         self.libraries = {library["name"]: library for library in self.plain["libraries"]}
 
@@ -347,14 +347,14 @@ class Repository(unittest.TestCase):
             "download_info": {"url": FILES + "a-1-py3-none-any.whl", **hashes},
             "metadata": {"name": "A", "version": "1"},
         }
-        self.assertEqual(list(wheels._read({"install": [good]}, {"a": "1"})), ["a"])
-        self.assertRaises(wheels.Missing, wheels._read, {}, {"a": "1"})
+        self.assertEqual(list(wheels._read_report({"install": [good]}, {"a": "1"})), ["a"])
+        self.assertRaises(wheels.Missing, wheels._read_report, {}, {"a": "1"})
         other = {**good, "metadata": {"name": "b", "version": "1"}}
         unhashed, elsewhere = {"url": FILES + "a.whl"}, {"url": "http://a/b.whl", **hashes}
         bad = [{**good, "download_info": info} for info in ({}, unhashed, elsewhere)]
         for entries in ([], [{}], [other], *([entry] for entry in bad)):
             with self.subTest(entries), self.assertRaises(wheels.Missing):
-                wheels._read({"install": entries}, {"a": "1"})
+                wheels._read_report({"install": entries}, {"a": "1"})
 
     def test_all_addresses_come_from_the_command_line_or_from_pip(self) -> None:
         addresses = set(re.findall(r"https?://([^/\"]+)", json.dumps([self.whole, self.plain])))
@@ -368,7 +368,7 @@ class Release(unittest.TestCase):
         self.folder = tempfile.mkdtemp()
         self.addCleanup(shutil.rmtree, self.folder)
         dist = unittest.mock.patch.object(closure, "DIST", os.path.join(self.folder, "dist"))
-        chosen = unittest.mock.patch.object(wheels, "choose", choose)
+        chosen = unittest.mock.patch.object(wheels, "choose_wheels", choose)
         for patch in (dist, chosen):
             patch.start()
             self.addCleanup(patch.stop)
@@ -396,7 +396,7 @@ class Release(unittest.TestCase):
 
     def test_a_missing_wheel_stops_it_with_a_sentence_and_writes_nothing(self) -> None:
         error = wheels.Missing("pip found not all wheels")
-        missing = unittest.mock.patch.object(wheels, "choose", side_effect=error)
+        missing = unittest.mock.patch.object(wheels, "choose_wheels", side_effect=error)
         with missing, contextlib.redirect_stderr(io.StringIO()) as said:
             self.assertEqual(closure.main("plain", PAGE, URL), 1)
         self.assertIn("pip found not all wheels\nNothing was written", said.getvalue())

@@ -166,7 +166,7 @@ class Layouts(Made):
             with self.subTest(layout.__name__):
                 self.setUp()
                 (machine, data), host = layout(), "3.14" if layout in new else "3.8"
-                place = sublime_folders.find(machine)
+                place = sublime_folders.find_place(machine)
                 self.assertEqual(os.path.realpath(place.data), self.path(*data.split("/")))
                 self.assertEqual(place.hosts, (host,))
 
@@ -181,47 +181,51 @@ class Layouts(Made):
                 old = os.path.join(self.home, *place.split("/"))
                 os.makedirs(old)
                 machine = self.machine(system, PATH=self.path("none"))
-                self.assertEqual(sublime_folders.find(machine).data, old)
+                self.assertEqual(sublime_folders.find_place(machine).data, old)
                 os.makedirs(old[: -len("-3")])
-                found = sublime_folders.find(machine)
+                found = sublime_folders.find_place(machine)
                 self.assertEqual((found.data, found.others), (old[: -len("-3")], (old,)))
 
     def test_a_flatpak_keeps_its_data_in_its_own_corner(self) -> None:
         corner = ".var/app/com.sublimetext.three/config/sublime-text"
         data = os.path.join(self.home, *corner.split("/"))
         os.makedirs(data)
-        self.assertEqual(sublime_folders.find(self.machine("linux", PATH="")).data, data)
+        self.assertEqual(sublime_folders.find_place(self.machine("linux", PATH="")).data, data)
 
     def test_what_the_user_names_wins(self) -> None:
         machine, _data = self.debian()
         os.mkdir(self.path("elsewhere"))
-        chosen = sublime_folders.find(machine, self.path("elsewhere"))
+        chosen = sublime_folders.find_place(machine, self.path("elsewhere"))
         self.assertEqual(chosen.data, self.path("elsewhere"))
         program = write(self.path("mine", "sublime_text"))
         os.makedirs(self.path("mine", "Data"))
-        self.assertEqual(sublime_folders.find(machine, "", program).data, self.path("mine", "Data"))
+        self.assertEqual(
+            sublime_folders.find_place(machine, "", program).data, self.path("mine", "Data")
+        )
         # Also by the sign of the home folder.
         os.mkdir(os.path.join(self.home, "data"))
         program = write(os.path.join(self.home, "sublime_text"))
         with unittest.mock.patch.dict(os.environ, HOME=self.home):
-            place = sublime_folders.find(self.machine("linux"), "~/data", "~/sublime_text")
+            place = sublime_folders.find_place(self.machine("linux"), "~/data", "~/sublime_text")
         self.assertEqual((place.data, place.program), (os.path.join(self.home, "data"), program))
 
     def test_both_hosts_are_served_where_no_program_tells_which_one_it_is(self) -> None:
         machine = self.machine("windows", APPDATA=self.root)
         os.mkdir(self.path("data"))
-        self.assertEqual(sublime_folders.find(machine, self.path("data")).hosts, ("3.8", "3.14"))
+        self.assertEqual(
+            sublime_folders.find_place(machine, self.path("data")).hosts, ("3.8", "3.14")
+        )
         os.makedirs(self.path("data", "Lib", "python33"))
         os.makedirs(self.path("data", "Lib", "python314"))
-        self.assertEqual(sublime_folders.find(machine, self.path("data")).hosts, ("3.14",))
+        self.assertEqual(sublime_folders.find_place(machine, self.path("data")).hosts, ("3.14",))
 
     def test_what_is_not_there_is_refused_and_not_made(self) -> None:
         with self.assertRaisesRegex(NotFound, "start Sublime Text once, or check the path"):
-            sublime_folders.find(self.machine("linux"), self.path("mispelt"))
+            sublime_folders.find_place(self.machine("linux"), self.path("mispelt"))
         self.assertEqual(os.listdir(self.root), ["home"])
         for arguments in ((), ("", self.path("no", "subl"))):
             with self.assertRaises(NotFound):
-                sublime_folders.find(self.machine("windows", APPDATA=self.root), *arguments)
+                sublime_folders.find_place(self.machine("windows", APPDATA=self.root), *arguments)
 
 
 @pytest.mark.looks_at("tools", "requirements")
@@ -334,7 +338,7 @@ class InstallsAndRemoves(Made):
     def test_a_library_that_is_there_in_the_version_that_is_needed_is_no_problem(self) -> None:
         (wanted,) = [
             requirement
-            for requirement in closure.wanted("3.8")
+            for requirement in closure.wanted_requirements("3.8")
             if requirement.startswith("aiohttp==")
         ]
         write(self.full(f"Lib/python38/{wanted.replace('==', '-')}.dist-info/RECORD"), "")
@@ -402,7 +406,7 @@ class InstallsAndRemoves(Made):
 
     def break_off(self, step: int, package: bytes = b"zip") -> None:
         """As a process that is killed while it writes its file of that number."""
-        real, count = Record._write, [0]
+        real, count = Record._write_file, [0]
 
         def killed(record: Record, full: str, content: bytes) -> None:
             count[0] += 1
@@ -413,7 +417,7 @@ class InstallsAndRemoves(Made):
                 raise KeyboardInterrupt
             real(record, full, content)
 
-        with unittest.mock.patch.object(Record, "_write", killed):
+        with unittest.mock.patch.object(Record, "_write_file", killed):
             with self.assertRaises(KeyboardInterrupt):
                 self.put(package)
 
@@ -453,14 +457,14 @@ class Loads(Made):
 class LoadsAsLink(Loads):
     def test_a_link_to_the_checkout(self) -> None:
         data = self.install(
-            lambda installation: installation.link(ROOT, sublime_folders.here(), copy_own)
+            lambda installation: installation.link(ROOT, sublime_folders.this_machine(), copy_own)
         )
         self.check(data, UNPACKED, "Lib", "Lib")
 
 
 class LoadsPackages(Loads, Built):
     def test_both_packages_are_loaded_with_their_libraries(self) -> None:
-        here = sublime_folders.here()
+        here = sublime_folders.this_machine()
         whole, plain = self.built(package.WHOLE), self.built(package.PLAIN)
         for put, *libraries in (
             (lambda installation: installation.put(whole), ZIPPED, ZIPPED),
@@ -491,7 +495,7 @@ class CommandLine(Made):
         text = io.StringIO()
         with tempfile.TemporaryDirectory() as folder:
             pins = write(os.path.join(folder, "carried.txt"))
-            patched = unittest.mock.patch.multiple(package, PINS=pins, exported=dict)
+            patched = unittest.mock.patch.multiple(package, PINS=pins, export_files=dict)
             with patched, contextlib.redirect_stdout(text):
                 return install.main(arguments), text.getvalue()
 
@@ -503,7 +507,7 @@ class CommandLine(Made):
             (KeyboardInterrupt(), 130, "Stopped. It can be tried again"),
             (Incomplete("3.0 is there"), 1, "3.0 is there"),
         ):
-            acts = unittest.mock.patch.object(install, "_act", side_effect=error)
+            acts = unittest.mock.patch.object(install, "_act_on_place", side_effect=error)
             with self.subTest(words), acts:
                 left, said = self.run_main(["--data", data])
                 self.assertEqual(left, status)

@@ -15,7 +15,7 @@ from tools import judges
 
 class Figures(unittest.TestCase):
     def test_each_test_counts_once_and_a_missing_name_is_no_failure(self) -> None:
-        found = judges.figures(
+        found = judges.read_figures(
             {
                 "all": ["m.C.one", "m.C.two", "m.C.three", "m.C.four", "m.D.five"],
                 "ran": ["m.C.one", "m.C.two", "m.C.three", "m.C.four"],
@@ -32,7 +32,7 @@ class Figures(unittest.TestCase):
         self.assertEqual(sorted(found.lacking), ["m.C.three", "m.D.five"])
         self.assertEqual(found.skipped, ["m.C.four"])
         self.assertEqual(found.all, 5)
-        said = judges.line("Some", found)
+        said = judges.report_row("Some", found)
         self.assertIn("1 of    5 passed,   1 failed,   2 lacking,   1 skipped", said)
         self.assertIn("lacking: library other, sublime.View.meta_info", said)
 

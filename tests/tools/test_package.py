@@ -96,7 +96,7 @@ class Reproducible(Built):
 
     def test_a_package_is_deflated_with_the_same_effort_each_time(self) -> None:
         files = {"one.py": b"x = 1\n" * 1000, "two.py": b"", "three.bin": bytes(range(256)) * 9}
-        data = package.zipped(files)
+        data = package.zip_files(files)
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             self.assertEqual({path: archive.read(path) for path in files}, files)
             kinds = {entry.compress_type for entry in archive.infolist()}
@@ -138,7 +138,7 @@ class Contents(Built):
         self,
     ) -> None:
         # What is committed and exported, tests/tools/test_review.py looks at.
-        committed = package.exported()
+        committed = package.export_files()
         # Package Control would install what is carried.
         lacking = {"dependencies.json"}
         for name, tops, gone in (
@@ -178,7 +178,7 @@ class Contents(Built):
                 }
                 wanted = {
                     requirement.replace("-", "_").replace("==", "-").lower()
-                    for requirement in closure.carried(host)
+                    for requirement in closure.carried_modules(host)
                     if limit is None or requirement.split("==")[0] in limit
                 }
                 with self.subTest(name, host=host):
@@ -207,7 +207,7 @@ class Carried(Built):
 
     def test_each_set_can_be_read_by_its_oldest_python_and_imports_itself_only(self) -> None:
         for host, version in (("3.8", (3, 8)), ("3.13", vendor.NEW)):
-            tops = {name for modules in closure.carried(host).values() for name in modules}
+            tops = {name for modules in closure.carried_modules(host).values() for name in modules}
             for path, data in self.sources(host):
                 with self.subTest(path):
                     tree = ast.parse(data, path, feature_version=version)
@@ -219,7 +219,7 @@ class Carried(Built):
             found = {
                 finding.sentence.split(" is deprecated or gone since ")[0]
                 for path, data in self.sources(host)
-                for finding in check_pythons.check(data, path, vendor.NEW)
+                for finding in check_pythons.check_source(data, path, vendor.NEW)
             }
             with self.subTest(host):
                 self.assertLessEqual(found, tolerated)
@@ -243,7 +243,7 @@ class Carried(Built):
         # As Sublime Text's console would show them.
         bare = [*BARE, "-W", "error"]
         found = self.run_python(bare, IMPORT_ALL, self.path(WHOLE), given=json.dumps(modules))
-        tops = {name for names in closure.carried(HOST).values() for name in names}
+        tops = {name for names in closure.carried_modules(HOST).values() for name in names}
         self.assertEqual(set(found["new"]) & tops, set())
         self.assertFalse(found["changed"])
         self.assertEqual(found["outside"], [])
@@ -282,8 +282,10 @@ class Pinned(unittest.TestCase):
     """Each carried library by the digest of its wheel."""
 
     def test_each_one_that_is_carried_has_its_digest_and_no_other_has(self) -> None:
-        wanted = {requirement for host in package.SETS for requirement in closure.carried(host)}
-        self.assertEqual({line.split(" ")[0] for line in package.pinned(wanted)}, wanted)
+        wanted = {
+            requirement for host in package.SETS for requirement in closure.carried_modules(host)
+        }
+        self.assertEqual({line.split(" ")[0] for line in package.pin_requirements(wanted)}, wanted)
         with open(package.PINS, encoding="utf-8") as file:
             lines = [line for line in file if not line.startswith("#")]
         self.assertEqual({re.split("[; ]", line)[0] for line in lines}, wanted)
@@ -299,11 +301,11 @@ class Pinned(unittest.TestCase):
                 if requirement.marker is None
                 or requirement.marker.evaluate({"python_version": host})
             }
-            self.assertEqual(chosen, set(closure.carried(host)))
+            self.assertEqual(chosen, set(closure.carried_modules(host)))
 
     def test_one_without_a_digest_stops_the_build(self) -> None:
         with self.assertRaisesRegex(libraries.Unavailable, "carried.txt has no digest of a==1"):
-            package.pinned(["a==1"])
+            package.pin_requirements(["a==1"])
 
     def test_wheels_that_are_there_are_taken_without_an_index_where_their_digests_are_right(
         self,
@@ -313,9 +315,9 @@ class Pinned(unittest.TestCase):
             digests = [wheel(folder, name, "1") for name in ("a", "b")]
             with mock.patch.object(setup, "CARRIED", folder):
                 kept = [f"{name}==1 --hash=sha256:{digest}" for name, digest in zip("ab", digests)]
-                self.assertLessEqual({"a.py", "b.py"}, {*package._unpacked(kept, HOST)})
+                self.assertLessEqual({"a.py", "b.py"}, {*package._unpack_wheels(kept, HOST)})
                 wanted = [kept[0], f"b==1 --hash=sha256:{'0' * 64}"]
-                self.assertRaises(libraries.Unavailable, package._unpacked, wanted, HOST)
+                self.assertRaises(libraries.Unavailable, package._unpack_wheels, wanted, HOST)
 
     def test_a_wheel_of_another_digest_stops_the_build_with_a_sentence(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
@@ -324,11 +326,13 @@ class Pinned(unittest.TestCase):
             with mock.patch.dict(os.environ, offline):
                 target = os.path.join(folder, "target")
                 good = [f"a==1 --hash=sha256:{digest}"]
-                libraries.download(good, HOST, package.MACHINE, target)
+                libraries.unpack_libraries(good, HOST, package.MACHINE, target)
                 self.assertTrue(os.path.isfile(os.path.join(target, "a.py")))
                 with self.assertRaises(libraries.Unavailable) as raised:
                     bad = [f"a==1 --hash=sha256:{'0' * 64}"]
-                    libraries.download(bad, HOST, package.MACHINE, os.path.join(folder, "none"))
+                    libraries.unpack_libraries(
+                        bad, HOST, package.MACHINE, os.path.join(folder, "none")
+                    )
                 self.assertFalse(os.path.exists(os.path.join(folder, "none")))
         self.assertRegex(str(raised.exception), f"a==1 .*has the digest {digest}, expected 0{{64}}")
 
@@ -423,15 +427,15 @@ class Rewriting(unittest.TestCase):
             rows.append((path, "import b\n", f"from {dots} import b\n"))
         for path, before, after in rows:
             with self.subTest(before, path=path):
-                self.assertEqual(vendor.relative(before, path, MODULES), after)
+                self.assertEqual(vendor.make_relative(before, path, MODULES), after)
                 compile(after, "x.py", "exec")
 
     def test_what_cannot_be_rewritten_stops_the_build(self) -> None:
         for text in IMPOSSIBLE:
-            self.assertRaises(ValueError, vendor.relative, text, "a/x.py", MODULES)
+            self.assertRaises(ValueError, vendor.make_relative, text, "a/x.py", MODULES)
         # It reads itself in an unknown way.
         strange = {"jsonschema/_utils.py": b"import os\n"}
-        self.assertRaises(ValueError, vendor.carry, strange, frozenset({"jsonschema"}))
+        self.assertRaises(ValueError, vendor.carry_libraries, strange, frozenset({"jsonschema"}))
 
     def test_only_modules_of_the_table_and_licenses_are_taken(self) -> None:
         files = {
@@ -445,20 +449,20 @@ class Rewriting(unittest.TestCase):
         }
         taken = {"a/__init__.py": b"from .. import b\n"}
         taken["licenses/a-1/licenses/LICENSE.txt"] = b"free"
-        self.assertEqual(vendor.carry(files, MODULES), taken)
+        self.assertEqual(vendor.carry_libraries(files, MODULES), taken)
 
 
 class Readme(unittest.TestCase):
     def test_links_to_the_repository_become_words_and_pictures_go(self) -> None:
         text = "A [page](docs/a.md), [b](#b), [c](https://c.example/d).\n\n![D](docs/d.png)\n\nE\n"
         self.assertEqual(
-            package.readme(text),
+            package.adapt_readme(text),
             "A page, [b](#b), [c](https://c.example/d).\n\nE\n" + package.ELSEWHERE,
         )
 
     def test_what_is_said_of_a_checkout_goes(self) -> None:
         part = "<!-- checkout -->\n## B\n\n    make b\n\n<!-- end of checkout -->\n"
-        self.assertEqual(package.readme(f"# A\n\n{part}\n## C\n\n{part}"), "# A\n\n## C\n")
+        self.assertEqual(package.adapt_readme(f"# A\n\n{part}\n## C\n\n{part}"), "# A\n\n## C\n")
 
 
 class Redirecting(unittest.TestCase):
@@ -484,7 +488,9 @@ class Redirecting(unittest.TestCase):
         self.assertIn("    from ...carried.new.a import b\n", deeper)
 
     def test_every_module_that_imports_a_carried_library_is_one_that_is_changed(self) -> None:
-        carried = [names for host in package.SETS for names in closure.carried(host).values()]
+        carried = [
+            names for host in package.SETS for names in closure.carried_modules(host).values()
+        ]
         tops = {name for names in carried for name in names}
         found = {}
         for path in glob.glob(os.path.join(ROOT, "companion", "**", "*.py"), recursive=True):

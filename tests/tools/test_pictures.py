@@ -15,7 +15,7 @@ class Scenes(unittest.TestCase):
     @unittest.skipUnless(os.path.exists(BINARY), "the CLI is not installed: make setup")
     def test_the_scene_of_a_terminal_shows_the_clis_question_and_the_proposal(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
-            (asked, _seconds), (done, _) = pictures.played("terminal", folder)
+            (asked, _seconds), (done, _) = pictures.run_scene("terminal", folder)
             with open(os.path.join(folder, asked), encoding="utf-8") as file:
                 page = file.read()
             for words in ("shop.py (proposed)", "Apply this change?", "change 1 of 2"):
@@ -25,6 +25,6 @@ class Scenes(unittest.TestCase):
 
     def test_the_scene_of_a_chat_can_be_played(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
-            ((page, _seconds),) = pictures.played("chat", folder)
+            ((page, _seconds),) = pictures.run_scene("chat", folder)
             with open(os.path.join(folder, page), encoding="utf-8") as file:
                 self.assertIn("May it use Shell?", file.read())

@@ -9,7 +9,7 @@ import unittest
 from contextlib import redirect_stdout
 
 from GeminiCompanion.tools import check_pythons
-from GeminiCompanion.tools.check_pythons import check
+from GeminiCompanion.tools.check_pythons import check_source
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 # A module, and the line and the version of what is found in it.
@@ -83,7 +83,7 @@ class Check(unittest.TestCase):
         for source, line, version in FOUND:
             with self.subTest(source):
                 # What is found in an import is found again where it is used.
-                findings = check(source.encode(), "a.py")
+                findings = check_source(source.encode(), "a.py")
                 self.assertEqual(
                     [(finding.path, finding.line) for finding in findings], [("a.py", line)]
                 )
@@ -92,12 +92,12 @@ class Check(unittest.TestCase):
     def test_what_no_plugin_host_reads_without_complaint_is_found(self) -> None:
         for source in NOT_PYTHON:
             with self.subTest(source):
-                self.assertEqual(len(check(source.encode(), "a.py")), 1)
+                self.assertEqual(len(check_source(source.encode(), "a.py")), 1)
 
     def test_what_all_of_them_have_is_not_found(self) -> None:
         for source in FINE:
             with self.subTest(source):
-                self.assertEqual(check(source.encode(), "a.py"), [])
+                self.assertEqual(check_source(source.encode(), "a.py"), [])
 
     def test_where_nothing_is_found_nothing_is_said(self) -> None:
         # Of the whole product, `make check` says it.
@@ -119,7 +119,7 @@ class Check(unittest.TestCase):
                 self.assertIn(source.split("import ")[1].split()[0], said.getvalue())
 
     def test_the_whole_product_is_looked_at(self) -> None:
-        looked = {os.path.relpath(file, ROOT) for file in check_pythons.files(["companion"])}
+        looked = {os.path.relpath(file, ROOT) for file in check_pythons.python_files(["companion"])}
         self.assertIn(os.path.join("companion", "agent", "display", "shown.py"), looked)
         self.assertIn(os.path.join("companion", "ide", "companion.py"), looked)
         self.assertLessEqual({"companion", "plugin.py"}, set(check_pythons.PATHS))

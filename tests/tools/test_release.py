@@ -22,7 +22,7 @@ def contents(*, is_plain: bool) -> dict[str, bytes]:
     if is_plain:
         files["dependencies.json"] = b"{}"
     for host, folder in package.SETS.items():
-        for requirement in closure.carried(host):
+        for requirement in closure.carried_modules(host):
             name = requirement.replace("==", "-").replace("async-t", "async_t")
             files[f"carried/{folder}/licenses/{name}/LICENSE"] = b""
     return files
@@ -49,14 +49,14 @@ def wheel() -> dict[str, bytes]:
     )
     exported = {f"companion/{name}": b"# something\n" for name in names}
     documents = dict.fromkeys(api_wheel.DOCUMENTS, "# Something\n")
-    return api_wheel.files({**exported, "LICENSE": b"MIT"}, documents, VERSION)
+    return api_wheel.wheel_files({**exported, "LICENSE": b"MIT"}, documents, VERSION)
 
 
 def recorded(files: dict[str, bytes]) -> dict[str, bytes]:
     """The same with a record that fits."""
     record = f"{api_wheel.TOP}-{VERSION}.dist-info/RECORD"
     others = {path: data for path, data in files.items() if path != record}
-    lines = [api_wheel.recorded(path, data) for path, data in others.items()]
+    lines = [api_wheel.record_line(path, data) for path, data in others.items()]
     return {**others, record: "".join([*lines, f"{record},,\n"]).encode()}
 
 
@@ -66,13 +66,13 @@ class Check(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder)
         given = (VERSION, "2030-01-02 03:04:05")
         files = f"{PAGE}/releases/download/{VERSION}/"
-        self.write(package.WHOLE, package.zipped(contents(is_plain=False)))
-        self.write(package.PLAIN, package.zipped(contents(is_plain=True)))
-        self.tell(closure.REPOSITORY, closure.repository(PAGE, files + package.WHOLE, *given))
+        self.write(package.WHOLE, package.zip_files(contents(is_plain=False)))
+        self.write(package.PLAIN, package.zip_files(contents(is_plain=True)))
+        self.tell(closure.REPOSITORY, closure.make_repository(PAGE, files + package.WHOLE, *given))
         plain = closure.plain_repository(choose, PAGE, files + package.PLAIN, *given)
         self.tell(closure.REPOSITORY_PLAIN, plain)
-        self.tell(closure.CHANNEL, closure.channel(PAGE))
-        self.write(WHEEL, package.zipped(wheel()))
+        self.tell(closure.CHANNEL, closure.make_channel(PAGE))
+        self.write(WHEEL, package.zip_files(wheel()))
         self.sum_up()
 
     def sum_up(self) -> None:
@@ -91,13 +91,13 @@ class Check(unittest.TestCase):
 
     def wrong(self, words: str, version: str = VERSION) -> None:
         with self.assertRaisesRegex(release.Wrong, words):
-            release.check(self.folder, PAGE, version)
+            release.check_release(self.folder, PAGE, version)
 
     def test_all_files_that_belong_together_pass(self) -> None:
-        release.check(self.folder, PAGE, VERSION)
+        release.check_release(self.folder, PAGE, VERSION)
 
     def test_each_file_has_to_be_there_and_no_other(self) -> None:
-        for name in (*release.files(VERSION), release.SUMS):
+        for name in (*release.release_files(VERSION), release.SUMS):
             with self.subTest(name):
                 path = os.path.join(self.folder, name)
                 os.rename(path, path + ".away")
@@ -107,7 +107,7 @@ class Check(unittest.TestCase):
         self.wrong("leftover.json does not belong to a release")
 
     def test_a_file_that_is_not_what_the_sums_say_stops_it(self) -> None:
-        self.write(package.WHOLE, package.zipped({**contents(is_plain=False), "more": b""}))
+        self.write(package.WHOLE, package.zip_files({**contents(is_plain=False), "more": b""}))
         self.wrong(f"{package.WHOLE} is not what SHA256SUMS says")
 
     def test_what_is_wrong_in_a_package_stops_it(self) -> None:
@@ -120,7 +120,7 @@ class Check(unittest.TestCase):
             (lacking, r"aiohttp==3\.14\.5 is not in the package for 3\.13"),
         ):
             with self.subTest(words):
-                self.write(package.WHOLE, package.zipped(files))
+                self.write(package.WHOLE, package.zip_files(files))
                 self.sum_up()
                 self.wrong(words)
 
@@ -138,7 +138,7 @@ class Check(unittest.TestCase):
             (recorded({**good, f"{top}/api/a.py": b"def f(:\n"}), "a file is not as expected"),
         ):
             with self.subTest(words):
-                self.write(WHEEL, package.zipped(files))
+                self.write(WHEEL, package.zip_files(files))
                 self.sum_up()
                 self.wrong(words)
 
@@ -191,4 +191,4 @@ class Build(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             with mock.patch("subprocess.run", build):
                 with self.assertRaisesRegex(release.Wrong, "two builds of .* are not the same"):
-                    release.build(folder)
+                    release.build_release(folder)

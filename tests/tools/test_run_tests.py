@@ -111,7 +111,7 @@ class Parts(unittest.TestCase):
         for seed, expected in (("7", ["--worst", "7"]), ("", [])):
             with self.subTest(seed), mock.patch.object(run_tests, "SEED", seed):
                 for reviews in (False, True):
-                    words = run_tests.adapter(reviews)
+                    words = run_tests.adapter_tests(reviews)
                     self.assertEqual([*words[3 : words.index("--exec")]], expected)
 
     def test_what_the_core_leaves_out_another_one_has(self) -> None:
@@ -240,7 +240,7 @@ class Compiling(unittest.TestCase):
             with self.subTest(given), mock.patch.dict(os.environ, given):
                 for name in {"PYTHONPYCACHEPREFIX", "PYTHONDONTWRITEBYTECODE"} - set(given):
                     os.environ.pop(name, None)
-                found = run_tests.compiling("/y")
+                found = run_tests.compile_once("/y")
                 self.assertEqual(found.get("PYTHONPYCACHEPREFIX"), given.get("PYTHONPYCACHEPREFIX"))
                 self.assertNotIn("PYTHONDONTWRITEBYTECODE", found)
 
@@ -264,12 +264,12 @@ class Hanging(unittest.TestCase):
     @unittest.skipUnless(sys.platform.startswith("linux"), "processes are looked at as on Linux")
     def test_what_a_part_has_started_ends_with_it(self) -> None:
         with tempfile.NamedTemporaryFile() as file:
-            process = run_tests.start(("-c", STARTER), file)
+            process = run_tests.start_python(("-c", STARTER), file)
             self.addCleanup(process.wait)
             self.addCleanup(process.kill)
             wait_for(lambda: b"\n" in self.content(file.name))
             child = int(self.content(file.name).split()[1])
-            run_tests.kill(process)
+            run_tests.kill_group(process)
         wait_for(lambda: not is_alive(child))
 
     def content(self, path: str) -> bytes:

@@ -48,8 +48,8 @@ class VirtualEnvironment(unittest.TestCase):
         for name, value in {
             "ROOT": self.root,
             "VENV": self.venv,
-            "run": lambda command: self.made(),
-            "install": lambda venv, *lists: self.calls.append(os.path.basename(lists[-1])),
+            "run_command": lambda command: self.made(),
+            "install_layer": lambda venv, *lists: self.calls.append(os.path.basename(lists[-1])),
         }.items():
             patch = mock.patch.object(setup, name, value)
             patch.start()
@@ -99,7 +99,7 @@ class VirtualEnvironment(unittest.TestCase):
     def test_one_that_was_left_unfinished_is_made_anew(self) -> None:
         os.mkdir(self.venv)
         self.assertEqual(self.set_up("runtime"), ["made", RUNTIME])
-        with mock.patch.object(setup, "install", side_effect=SystemExit(1)):
+        with mock.patch.object(setup, "install_layer", side_effect=SystemExit(1)):
             self.assertRaises(SystemExit, self.set_up, "python")
         self.assertEqual(self.set_up("runtime"), [])
         self.assertEqual(self.set_up("python"), ["dev.txt"])
@@ -117,7 +117,7 @@ class Installing(unittest.TestCase):
         with redirect_stdout(io.StringIO()) as said, mock.patch.dict(
             os.environ, PYTHONPATH=self.folder
         ), mock.patch.object(setup, "python_of", return_value=sys.executable):
-            setup.install("venv", os.path.join(setup.ROOT, "requirements", "runtime.txt"))
+            setup.install_layer("venv", os.path.join(setup.ROOT, "requirements", "runtime.txt"))
         return said.getvalue()
 
     def test_each_library_is_said_as_pip_takes_it(self) -> None:

@@ -288,7 +288,7 @@ class Narrow(unittest.TestCase):
     def test_below_60_columns_what_goes_stands_above_what_comes(self) -> None:
         both = sides.Sides("same\nold\nend\n", "same\nnew\nmore\nend\n")
         how = sides.Picture(0, 20, 40, 0, False, (), (), ((1, "[seen]"),), (None, None), 7)
-        lines = [line.rstrip() for line in sides.picture(both, how)]
+        lines = [line.rstrip() for line in sides.draw_sides(both, how)]
         self.assertEqual(
             lines[:6],
             [
@@ -300,22 +300,22 @@ class Narrow(unittest.TestCase):
                 "   4   end",
             ],
         )
-        wide = sides.picture(both, how._replace(width=60))
+        wide = sides.draw_sides(both, how._replace(width=60))
         self.assertIn(" | ", wide[1])
-        self.assertTrue(all(len(line) <= 40 for line in sides.picture(both, how)))
+        self.assertTrue(all(len(line) <= 40 for line in sides.draw_sides(both, how)))
 
     def test_a_row_of_a_list_keeps_both_its_ends(self) -> None:
         row = "  1  Copy: npm install -g @google/gemini-cli"
-        self.assertEqual(sides.shortened(row, 60), row)
-        self.assertEqual(sides.shortened(row, 21), "  1  Copy:…gemini-cli")
+        self.assertEqual(sides.shorten_text(row, 60), row)
+        self.assertEqual(sides.shorten_text(row, 21), "  1  Copy:…gemini-cli")
 
 
 class Hints(unittest.TestCase):
     def test_a_second_editor_on_a_folder_says_so_and_what_to_do(self) -> None:
-        self.assertEqual(hints.place(["/work"], True), "The editor runs on /work.")
-        self.assertIn("again", hints.place(["/work"], False))
-        self.assertEqual(hints.home([], []), [hints.place([], False)])
-        words = " ".join(hints.home(["/work"], ["a.py", "b.py (not saved)"]))
+        self.assertEqual(hints.place_line(["/work"], True), "The editor runs on /work.")
+        self.assertIn("again", hints.place_line(["/work"], False))
+        self.assertEqual(hints.home_lines([], []), [hints.place_line([], False)])
+        words = " ".join(hints.home_lines(["/work"], ["a.py", "b.py (not saved)"]))
         for each in ("i says how to start one", "a.py, b.py (not saved)", ":chat"):
             self.assertIn(each, words)
 
@@ -333,8 +333,8 @@ class Saying(unittest.TestCase):
         data = tempfile.mkdtemp()
         self.addCleanup(shutil.rmtree, data)
         editor = mock.Mock(clipboard="", data=data, ui=lambda work, *given: work(*given))
-        with mock.patch.object(terminal.Front, "_run") as run, mock.patch.object(
-            proposals, "waiting", return_value=[]
+        with mock.patch.object(terminal.Front, "_run_command") as run, mock.patch.object(
+            proposals, "waiting_views", return_value=[]
         ):
             for _start in range(3):
                 front = terminal.Front(editor, mock.Mock())
@@ -394,15 +394,15 @@ class Saying(unittest.TestCase):
         editor.ui.assert_not_called()
         front.drawn = terminal.Drawn(question=question)
         front.press("1", mock.Mock())
-        editor.ui.assert_called_once_with(questions.answer, editor, question, 0)
+        editor.ui.assert_called_once_with(questions.answer_question, editor, question, 0)
 
     def test_a_key_decides_on_no_diff_that_has_come_since_the_screen_was_drawn(self) -> None:
         editor = mock.MagicMock(clipboard="", windows=[], active_window=mock.Mock(question=None))
         front = terminal.Front(editor, mock.Mock())
         state = mock.Mock(proposal=mock.Mock(view=7, id="7"))
-        with mock.patch.object(front, "_state", return_value=state), mock.patch.object(
+        with mock.patch.object(front, "_ask_state", return_value=state), mock.patch.object(
             front, "_shown_tab", return_value=None
-        ), mock.patch.object(front, "_run") as run:
+        ), mock.patch.object(front, "_run_command") as run:
             for key in "aArRlkdc":
                 front.press(key, mock.Mock())
             run.assert_not_called()
@@ -415,9 +415,9 @@ class Saying(unittest.TestCase):
         editor = mock.Mock(clipboard="", windows=[], active_window=mock.Mock(question=None))
         front, tab = terminal.Front(editor, mock.Mock()), mock.Mock(id=3)
         front.lists_messages = True
-        with mock.patch.object(front, "_state"), mock.patch.object(
+        with mock.patch.object(front, "_ask_state"), mock.patch.object(
             front, "_shown_tab", return_value=tab
-        ), mock.patch.object(front, "_run") as run:
+        ), mock.patch.object(front, "_run_command") as run:
             front.press("a", mock.Mock())
             run.assert_not_called()
             # Its key shows the sheet instead.
@@ -453,16 +453,16 @@ class InView(EngineTestCase):
         self.view.add_phantom("key", region, content, sublime.LAYOUT_BLOCK)
         self.view.fold(sublime.Region(2, 5))
         self.at(len("first\nla"))
-        drawn = tabs.lines(self.editor.ui(tabs.read, self.state, is_wanted=True), 8)
+        drawn = tabs.tab_lines(self.editor.ui(tabs.read_tab, self.state, is_wanted=True), 8)
         self.assertEqual(drawn.lines, ["Toy", "fi\u2026", "  It is", "[Here]", "last"])
         self.assertEqual(drawn.caret, (4, 2))
         self.view.add_regions("key", [sublime.Region(6, 10)], "markup.inserted.diff")
-        drawn = tabs.lines(self.editor.ui(tabs.read, self.state, is_wanted=True), 8)
+        drawn = tabs.tab_lines(self.editor.ui(tabs.read_tab, self.state, is_wanted=True), 8)
         self.assertEqual((drawn.lines[1], drawn.lines[4]), ("  fi\u2026", "+ last"))
         self.assertEqual(drawn.caret, (4, 4))
         self.view.erase_regions("key")
-        wide = tabs.lines(
-            self.editor.ui(tabs.read, self.state, is_wanted=True)._replace(
+        wide = tabs.tab_lines(
+            self.editor.ui(tabs.read_tab, self.state, is_wanted=True)._replace(
                 text="\u4e16\u754cx", caret=2
             ),
             4,

@@ -42,6 +42,6 @@ class HeadlessPerson(type_in_sublime.Person):
 editor = running.current()
 keyboard = Keyboard(editor)
 try:
-    type_in_sublime.walk(HeadlessPerson(sys.argv[1], ""))
+    type_in_sublime.walk_chat(HeadlessPerson(sys.argv[1], ""))
 except type_in_sublime.Wrong as error:
     sys.exit(f"FAILED: {error}")

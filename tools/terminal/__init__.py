@@ -20,9 +20,9 @@ class TerminalFront(Front):
 
     def run(self, editor: Any, options: Any) -> int:
         # Only a person needs all of this.
-        from .terminal import run
+        from .terminal import run_terminal
 
-        return run(editor)
+        return run_terminal(editor)
 
     def has_texts(self, data: str) -> bool:
         """Whether there are proposals that no CLI has written, or a state that was not read."""

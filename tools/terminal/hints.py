@@ -40,7 +40,7 @@ class Bar(IntEnum):
         return Bar((self + 1) % len(Bar))
 
 
-def keys(bar: Bar, is_review: bool) -> List[str]:
+def key_lines(bar: Bar, is_review: bool) -> List[str]:
     """The lines of keys, of any width."""
     if bar == Bar.NONE:
         return [NO_KEYS]
@@ -48,7 +48,7 @@ def keys(bar: Bar, is_review: bool) -> List[str]:
     return [*(REVIEW_KEYS if is_review else ()), others]
 
 
-def place(folders: Sequence[str], is_first: bool) -> str:
+def place_line(folders: Sequence[str], is_first: bool) -> str:
     """Where the editor runs; what was open comes back in one that is not the first on a folder."""
     if not folders:
         return NO_FOLDER
@@ -56,7 +56,7 @@ def place(folders: Sequence[str], is_first: bool) -> str:
     return "The editor runs on %s%s." % (", ".join(folders), again)
 
 
-def home(folders: Sequence[str], open_tabs: Sequence[str]) -> List[str]:
+def home_lines(folders: Sequence[str], open_tabs: Sequence[str]) -> List[str]:
     """What stands where nothing is shown, in lines of any width."""
     if not folders:
         return [NO_FOLDER]
@@ -69,7 +69,7 @@ def home(folders: Sequence[str], open_tabs: Sequence[str]) -> List[str]:
     return found
 
 
-def folded(keys: str, width: int) -> List[str]:
+def fold_keys(keys: str, width: int) -> List[str]:
     """A line of keys, in several where it is wider; words stay together."""
     rows: List[str] = []
     for word in keys.split("  "):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Callable, List, Tuple
 
-from .sides import printable
+from .sides import make_printable
 
 # Seconds in which a message is read by somebody who presses keys.
 READ = 6.0
@@ -20,7 +20,7 @@ class Messages:
         self._clock = clock
 
     def say(self, line: str) -> None:
-        self.all.append(printable(line))
+        self.all.append(make_printable(line))
         self._standing.append((self._clock(), self.all[-1]))
 
     def press(self) -> None:

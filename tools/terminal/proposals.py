@@ -50,7 +50,7 @@ class Proposal(NamedTuple):
     numbers: Tuple[Numbers, Numbers]
 
 
-def waiting(editor: Any) -> List[Any]:
+def waiting_views(editor: Any) -> List[Any]:
     """The right views of all diffs that wait; on the UI thread."""
     return [view for view in editor.all_views() if view.settings.get(STAMP) is True]
 
@@ -69,16 +69,16 @@ def is_of_diff(view: Any) -> bool:
     return any(view.settings.get(key) for key in (RECORD, ORIGINAL))
 
 
-def read(editor: Any, view: Any) -> Proposal:
+def read_proposal(editor: Any, view: Any) -> Proposal:
     """On the UI thread."""
     heads = [phantom for phantom in view.phantoms if phantom.key == HEAD]
     said = tuple(line for head in heads for line in plain(head.content))
     at_head = [link for head in heads for link in clicks.in_html(head.content)]
     old = view.buffer.reference
-    left = _left(view)
+    left = _left_view(view)
     return Proposal(
         view.id,
-        next(filter(None, (_id(link.href) for link in at_head)), ""),
+        next(filter(None, (_href_id(link.href) for link in at_head)), ""),
         str(view.settings.get(PATH)),
         said,
         tuple(link.text for link in at_head),
@@ -86,10 +86,10 @@ def read(editor: Any, view: Any) -> Proposal:
         old,
         view.text.characters,
         view.text.rowcol(view.selection[0][1])[0] if view.selection else 0,
-        _marks(left, CHARACTERS) if left is not None else (),
-        _marks(view, CHARACTERS),
-        _beside(view),
-        (_numbers(left or view), _numbers(view)),
+        _marked_regions(left, CHARACTERS) if left is not None else (),
+        _marked_regions(view, CHARACTERS),
+        _notes_between(view),
+        (_line_numbers(left or view), _line_numbers(view)),
     )
 
 
@@ -99,7 +99,7 @@ def rows_of_change(view: Any, first: int, last: int) -> Tuple[int, int]:
     return max(end, view.text.point(first, 0)), view.text.point(first, 0)
 
 
-def _id(href: str) -> str:
+def _href_id(href: str) -> str:
     _name, _, arguments = href.partition(" ")
     try:
         found = json.loads(arguments)
@@ -108,7 +108,7 @@ def _id(href: str) -> str:
     return str(found.get("id", "")) if isinstance(found, dict) else ""
 
 
-def _left(right: Any) -> Optional[Any]:
+def _left_view(right: Any) -> Optional[Any]:
     """The view of the file, beside the proposal; None where one view has both."""
     for view in right.window.views() if right.window is not None else []:
         record = view.settings.get(ORIGINAL)
@@ -117,13 +117,13 @@ def _left(right: Any) -> Optional[Any]:
     return None
 
 
-def _marks(view: Any, key: str) -> Regions:
+def _marked_regions(view: Any, key: str) -> Regions:
     marks = view.marks.get(key)
     regions = marks.regions if marks is not None else []
     return tuple(sorted((min(a, b), max(a, b)) for a, b in regions))
 
 
-def _numbers(view: Any) -> Numbers:
+def _line_numbers(view: Any) -> Numbers:
     """Where the gutter has no line numbers, those that stand before the lines."""
     if view.settings.get("line_numbers", True):
         return None
@@ -134,7 +134,7 @@ def _numbers(view: Any) -> Numbers:
     }
 
 
-def _beside(view: Any) -> Tuple[Tuple[int, str], ...]:
+def _notes_between(view: Any) -> Tuple[Tuple[int, str], ...]:
     """What stands between the lines: above a change, whether it was seen; below lines, a comment.
     Here each stands beside a line."""
     old, new = view.buffer.reference or "", view.text.characters

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from typing import Any, List
 
 from .proposals import Proposal
-from .sides import NARROW, Picture, Sides, cut, head, picture, titles
+from .sides import NARROW, Picture, Sides, cut_text, draw_sides, draw_titles, head_columns
 
 
 class Reviewing:
@@ -27,15 +27,15 @@ class Reviewing:
             self.sides = Sides(proposal.old, proposal.new)
         more = ["(%d more waiting: w)" % others] if others else []
         said = ["Proposed: %s" % proposal.path, *more, *proposal.said]
-        above = titles(proposal.titles, width) if proposal.titles[0] else ""
-        lines = [cut(line, width) for line in said] + [above]
+        above = draw_titles(proposal.titles, width) if proposal.titles[0] else ""
+        lines = [cut_text(line, width) for line in said] + [above]
         height = max(1, room - len(lines))
-        columns = head(proposal.numbers)
+        columns = head_columns(proposal.numbers)
         how = Picture(
-            self._top(proposal, height, width),
+            self._top_row(proposal, height, width),
             height,
             width,
-            self._shift(proposal, (width if width < NARROW else width // 2) - columns),
+            self._left_shift(proposal, (width if width < NARROW else width // 2) - columns),
             colour,
             proposal.old_marks,
             proposal.new_marks,
@@ -43,9 +43,9 @@ class Reviewing:
             proposal.numbers,
             columns,
         )
-        return lines + picture(self.sides, how)
+        return lines + draw_sides(self.sides, how)
 
-    def _top(self, proposal: Proposal, height: int, width: int) -> int:
+    def _top_row(self, proposal: Proposal, height: int, width: int) -> int:
         """The first row: the change at the caret is in the middle, or begins near the top where it
         is too large."""
         first, last = self.sides.place(proposal.caret)
@@ -58,7 +58,7 @@ class Reviewing:
         self.scrolled = max(-wanted, min(self.scrolled, lowest - wanted))
         return wanted + self.scrolled
 
-    def _shift(self, proposal: Proposal, width: int) -> int:
+    def _left_shift(self, proposal: Proposal, width: int) -> int:
         """How many columns are left out on the left, so that what changed within a long line is
         seen."""
         at = self.sides.hunk_at(proposal.caret)

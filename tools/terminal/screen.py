@@ -8,7 +8,7 @@ from typing import List, NamedTuple, Optional, Sequence, Tuple
 
 from headless.keys import write
 
-from .sides import cut, wrapped
+from .sides import cut_text, wrap_text
 
 CLEAR, HOME, REST_OF_LINE, REST = "\x1b[2J", "\x1b[H", "\x1b[K", "\x1b[J"
 OTHER_SCREEN, FIRST_SCREEN = "\x1b[?1049h", "\x1b[?1049l"
@@ -61,10 +61,10 @@ class Screen:
         others = room + len(frame.panel) + len(frame.keys) + 1
         top = [*frame.proposal[:room], *[""] * (room - len(frame.proposal))]
         count = max(MESSAGES, size.lines - others)
-        recent = [row for line in frame.messages[-count:] for row in wrapped(line, self.columns)]
-        said = _last(recent, count)
+        recent = [row for line in frame.messages[-count:] for row in wrap_text(line, self.columns)]
+        said = _last_messages(recent, count)
         rest = [*frame.panel, *said, *frame.keys]
-        lines = top + [cut(line, self.columns) for line in rest]
+        lines = top + [cut_text(line, self.columns) for line in rest]
         cursor = HIDE_CURSOR
         if frame.caret is not None:
             line, column = frame.caret
@@ -129,12 +129,12 @@ class Paper:
         pass
 
 
-def screen() -> "Screen | Paper":
+def open_screen() -> "Screen | Paper":
     """A terminal where there is one."""
     stream = sys.__stdout__
     return Screen() if stream is not None and stream.isatty() else Paper()
 
 
-def _last(messages: Sequence[str], count: int) -> List[str]:
+def _last_messages(messages: Sequence[str], count: int) -> List[str]:
     shown = list(messages[-count:])
     return [""] * (1 + count - len(shown)) + shown

@@ -43,9 +43,9 @@ class Sides:
         self.old = old.split("\n") if old is not None else []
         self.new = new.split("\n")
         self.hunks: List[Hunk] = hunks(old, new) if old is not None else []
-        self.rows = _rows(self.hunks, len(self.old), len(self.new), old is not None)
-        self.old_starts = _starts(self.old)
-        self.new_starts = _starts(self.new)
+        self.rows = _pair_rows(self.hunks, len(self.old), len(self.new), old is not None)
+        self.old_starts = _line_starts(self.old)
+        self.new_starts = _line_starts(self.new)
 
     def hunk_at(self, row: int) -> int:
         """The number of the change at a line of the new text, -1 where there is none; lines that
@@ -101,17 +101,17 @@ class Picture(NamedTuple):
     head: int
 
 
-def head(numbers: Tuple[Numbers, Numbers]) -> int:
+def head_columns(numbers: Tuple[Numbers, Numbers]) -> int:
     """The columns before each line for its number and its sign."""
     found = [len(text) for each in numbers if each for text in each.values()]
     return max([DIGITS, *found]) + SIGN
 
 
-def picture(sides: Sides, how: Picture) -> List[str]:
+def draw_sides(sides: Sides, how: Picture) -> List[str]:
     """At most `height` lines of at most `width` columns."""
     beside: Dict[int, List[str]] = {}
     for number, words in how.beside:
-        beside.setdefault(number, []).append(printable(words))
+        beside.setdefault(number, []).append(make_printable(words))
     lines = (_one_below_the_other if how.width < NARROW else _side_by_side)(sides, how, beside)
     return lines[: how.height]
 
@@ -124,13 +124,13 @@ def _one_below_the_other(sides: Sides, how: Picture, beside: Beside) -> List[str
         rows = list(group)
         for row in rows if hunk >= 0 else ():
             if row.left is not None:
-                line = _head(row.left, how.numbers[0], "-", how.head)
-                line += _cell(sides.old, sides.old_starts, row.left, how.old, width, how)
+                line = _draw_head(row.left, how.numbers[0], "-", how.head)
+                line += _draw_cell(sides.old, sides.old_starts, row.left, how.old, width, how)
                 result.append(RED + line + RESET if how.colour else line)
         for row in rows:
             if row.right is not None:
-                line = _head(row.right, how.numbers[1], "+" if hunk >= 0 else "", how.head)
-                line += _cell(sides.new, sides.new_starts, row.right, how.new, width, how)
+                line = _draw_head(row.right, how.numbers[1], "+" if hunk >= 0 else "", how.head)
+                line += _draw_cell(sides.new, sides.new_starts, row.right, how.new, width, how)
                 begin = GREEN if hunk >= 0 else DIM
                 result.append(begin + line + RESET if how.colour else line)
                 words = textwrap.wrap(" ".join(beside.get(row.right, ())), width)
@@ -143,14 +143,14 @@ def _side_by_side(sides: Sides, how: Picture, beside: Beside) -> List[str]:
     result: List[str] = []
     for row in sides.rows[how.top : how.top + how.height]:
         signs = ("-", "+") if row.hunk >= 0 else ("", "")
-        left = _head(row.left, how.numbers[0], signs[0], how.head)
-        left += _cell(sides.old, sides.old_starts, row.left, how.old, side - how.head, how)
-        right = _head(row.right, how.numbers[1], signs[1], how.head)
-        right += _cell(sides.new, sides.new_starts, row.right, how.new, side - how.head, how)
+        left = _draw_head(row.left, how.numbers[0], signs[0], how.head)
+        left += _draw_cell(sides.old, sides.old_starts, row.left, how.old, side - how.head, how)
+        right = _draw_head(row.right, how.numbers[1], signs[1], how.head)
+        right += _draw_cell(sides.new, sides.new_starts, row.right, how.new, side - how.head, how)
         below = " ".join(beside.get(row.right, ())) if row.right is not None else ""
         if below and right.endswith(" " * (len(below) + 1)):
             right, below = right[: -len(below)] + below, ""
-        result.append(_joined(left, right, row, how.colour))
+        result.append(_join_sides(left, right, row, how.colour))
         if below:
             # There is no room at the right edge of the line.
             width = side - how.head
@@ -159,15 +159,15 @@ def _side_by_side(sides: Sides, how: Picture, beside: Beside) -> List[str]:
     return result
 
 
-def titles(names: Tuple[str, str], width: int) -> str:
+def draw_titles(names: Tuple[str, str], width: int) -> str:
     """What stands above both columns, or above the only one."""
     if width < NARROW:
-        return _fitted(names[1], (), width).rstrip()
+        return _fit_text(names[1], (), width).rstrip()
     side = max(20, (width - 3) // 2)
-    return " | ".join(_fitted(name, (), side) for name in names).rstrip()
+    return " | ".join(_fit_text(name, (), side) for name in names).rstrip()
 
 
-def _joined(left: str, right: str, row: Row, colour: bool) -> str:
+def _join_sides(left: str, right: str, row: Row, colour: bool) -> str:
     if not colour:
         return left + " | " + right
     if row.hunk < 0:
@@ -175,7 +175,7 @@ def _joined(left: str, right: str, row: Row, colour: bool) -> str:
     return RED + left + RESET + " | " + GREEN + right + RESET
 
 
-def _head(row: Optional[int], numbers: Numbers, sign: str, width: int) -> str:
+def _draw_head(row: Optional[int], numbers: Numbers, sign: str, width: int) -> str:
     """The number and the sign before a line; blanks where there is none."""
     if row is None:
         return " " * width
@@ -183,7 +183,7 @@ def _head(row: Optional[int], numbers: Numbers, sign: str, width: int) -> str:
     return "%s %1s " % (label.rjust(width - SIGN), sign)
 
 
-def _cell(
+def _draw_cell(
     lines: List[str],
     starts: List[int],
     row: Optional[int],
@@ -198,11 +198,11 @@ def _cell(
     begin = min(how.shift, length - width // 2) if length > width else 0
     before = "%d+…" % begin if begin else ""
     width -= len(before)
-    spans = _within(marked, starts[row] + begin, width) if how.colour else []
-    return before + _fitted(lines[row][begin:], spans, max(0, width))
+    spans = _spans_within(marked, starts[row] + begin, width) if how.colour else []
+    return before + _fit_text(lines[row][begin:], spans, max(0, width))
 
 
-def _within(marked: Regions, start: int, length: int) -> List[Tuple[int, int]]:
+def _spans_within(marked: Regions, start: int, length: int) -> List[Tuple[int, int]]:
     """The parts of sorted regions within a piece of the text, counted from its start."""
     at = bisect_left([end for _begin, end in marked], start)
     found = []
@@ -213,24 +213,24 @@ def _within(marked: Regions, start: int, length: int) -> List[Tuple[int, int]]:
     return found
 
 
-def _fitted(text: str, spans: Sequence[Tuple[int, int]], width: int) -> str:
+def _fit_text(text: str, spans: Sequence[Tuple[int, int]], width: int) -> str:
     """The text filled to `width` columns, or cut, with a mark; the spans in reverse."""
     # More characters than columns are never shown, and a line can have millions of them.
-    pieces = list(_pieces(text[:width]))
-    count, mark = _room(pieces, len(text), width)
+    pieces = list(_spell_out(text[:width]))
+    count, mark = _count_fitting(pieces, len(text), width)
     shown, used, strong = "", len(mark), False
     for at, piece in pieces[:count]:
         if strong != any(begin <= at < end for begin, end in spans):
             strong = not strong
             shown += STRONG if strong else PLAIN
-        used, shown = used + columns(piece), shown + piece
+        used, shown = used + count_columns(piece), shown + piece
     return shown + (PLAIN if strong else "") + mark + " " * (width - used)
 
 
-def _pieces(text: str) -> Iterator[Tuple[int, str]]:
+def _spell_out(text: str) -> Iterator[Tuple[int, str]]:
     """What is shown of the text, character by character, and where in it that stands."""
     at = 0
-    for start, end, spelled in (*unseen.parts(text), (len(text), len(text), "")):
+    for start, end, spelled in (*unseen.unseen_parts(text), (len(text), len(text), "")):
         yield from (
             (index, TAB if text[index] == "\t" else text[index]) for index in range(at, start)
         )
@@ -239,10 +239,10 @@ def _pieces(text: str) -> Iterator[Tuple[int, str]]:
         at = end
 
 
-def _room(pieces: Sequence[Tuple[int, str]], length: int, width: int) -> Tuple[int, str]:
+def _count_fitting(pieces: Sequence[Tuple[int, str]], length: int, width: int) -> Tuple[int, str]:
     """How many of the pieces there is room for, and what stands behind them where that is not all
     of a text of this length: the number of its characters that are missing."""
-    ends = list(accumulate((columns(shown) for _at, shown in pieces), initial=0))
+    ends = list(accumulate((count_columns(shown) for _at, shown in pieces), initial=0))
     if ends[-1] <= width and length <= width:
         return len(pieces), ""
     places = [*(at for at, _shown in pieces), min(length, width)]
@@ -253,50 +253,50 @@ def _room(pieces: Sequence[Tuple[int, str]], length: int, width: int) -> Tuple[i
     return 0, "…"[:width]
 
 
-def columns(text: str) -> int:
+def count_columns(text: str) -> int:
     """Wide characters take two."""
     if text.isascii():
         return len(text)
     return sum(2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in text)
 
 
-def printable(text: str) -> str:
+def make_printable(text: str) -> str:
     """The text with tabs as spaces, and spelled out what nobody would see, or a terminal would
     obey."""
     found, at = "", 0
-    for start, end, spelled in unseen.parts(text):
+    for start, end, spelled in unseen.unseen_parts(text):
         found, at = found + text[at:start] + spelled, end
     return (found + text[at:]).replace("\t", TAB)
 
 
-def wrapped(text: str, width: int) -> List[str]:
+def wrap_text(text: str, width: int) -> List[str]:
     """The lines of a text, long ones in several, between words where that can be."""
     found: List[str] = []
-    for line in map(printable, text.split("\n")):
+    for line in map(make_printable, text.split("\n")):
         is_long = len(line) > width
         found += textwrap.wrap(line, width, break_on_hyphens=False) if is_long else [line]
     return found
 
 
-def cut(text: str, width: int) -> str:
+def cut_text(text: str, width: int) -> str:
     """The text in at most `width` columns."""
-    return _fitted(text, (), width).rstrip()
+    return _fit_text(text, (), width).rstrip()
 
 
-def shortened(text: str, width: int) -> str:
+def shorten_text(text: str, width: int) -> str:
     """The text in at most `width` columns, without its middle: both ends of a row of a list
     matter."""
-    if len(text) <= width or columns(text) != len(text):
-        return cut(text, width)
+    if len(text) <= width or count_columns(text) != len(text):
+        return cut_text(text, width)
     end = (width - 1) // 2
     return text[: width - 1 - end] + "…" + text[len(text) - end :]
 
 
-def _starts(lines: List[str]) -> List[int]:
+def _line_starts(lines: List[str]) -> List[int]:
     return list(accumulate((len(line) + 1 for line in lines), initial=0))
 
 
-def _rows(changes: List[Hunk], old: int, new: int, compared: bool) -> List[Row]:
+def _pair_rows(changes: List[Hunk], old: int, new: int, compared: bool) -> List[Row]:
     """All lines of both texts, those that belong together on one row."""
     if not compared:
         return [Row(None, at, -1) for at in range(new)]

@@ -8,7 +8,7 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tup
 from headless import clicks, html_text
 
 from . import proposals
-from .sides import columns, printable, wrapped
+from .sides import count_columns, make_printable, wrap_text
 
 FOLD = "…"
 # The setting of a tab that is a chat.
@@ -53,13 +53,13 @@ class Lines(NamedTuple):
     rows: List[int]
 
 
-def listed(editor: Any) -> List[Any]:
+def list_views(editor: Any) -> List[Any]:
     """The views of all tabs with text that are not of a diff. On the UI thread."""
     views = [view for window in editor.windows for view in window.views()]
     return [view for view in views if not proposals.is_of_diff(view)]
 
 
-def name(view: Any) -> str:
+def tab_name(view: Any) -> str:
     """With a word where its text is in no file."""
     buffer = view.buffer
     is_nowhere = not buffer.file_name and len(view.text) > 0
@@ -67,44 +67,44 @@ def name(view: Any) -> str:
     return str(view.title()) + (" (not saved)" if is_unsaved else "")
 
 
-def row(view: Any) -> List[str]:
+def tab_row(view: Any) -> List[str]:
     """What a list says of the tab."""
-    return [name(view), *([view.buffer.file_name] if view.buffer.file_name else [])]
+    return [tab_name(view), *([view.buffer.file_name] if view.buffer.file_name else [])]
 
 
-def read(view: Any, is_wanted: bool) -> Optional[Tab]:
+def read_tab(view: Any, is_wanted: bool) -> Optional[Tab]:
     """The tab of a view; None where it is a file, or to be saved, unless it is wanted. On the UI
     thread."""
     shown = proposals.shown_only(view)
     if shown is None and is_wanted and not proposals.is_of_diff(view):
-        shown = name(view), view.text.characters
+        shown = tab_name(view), view.text.characters
     if shown is None:
         return None
     title, text = shown
-    folds = _disjoint(view.folds)
+    folds = _join_folds(view.folds)
     caret = view.selection[-1][1] if view.selection else None
     notes = []
     for phantom in view.phantoms:
         words = " ".join(html_text.plain(phantom.content))
         linked = ["[%s]" % link.text for link in clicks.in_html(phantom.content)]
         said = " ".join(html_text.plain(phantom.content, with_links=False)) if linked else words
-        at = _place(min(phantom.region), folds)
+        at = _folded_place(min(phantom.region), folds)
         notes.append((at, " ".join(filter(None, (said, *linked)))))
-    folded = _folded(text, folds)
+    folded = _fold_text(text, folds)
     completing = view.completing
     offers = completing.fitting() if completing is not None else []
     return Tab(
         title,
         folded,
         tuple((folded.count("\n", 0, at), words) for at, words in sorted(notes) if words),
-        _place(caret, folds) if caret is not None else None,
+        _folded_place(caret, folds) if caret is not None else None,
         caret == len(text),
-        folded.count("\n", 0, _place(view.text.point(_top_row(view), 0), folds)),
+        folded.count("\n", 0, _folded_place(view.text.point(_top_row(view), 0), folds)),
         view.scrolled,
         tuple(folds),
         tuple(link for link in clicks.links(view) if link.where == "phantom"),
         tuple(offer.trigger for offer in offers[:MOST_OFFERS]),
-        _signs(view, folded, folds),
+        _row_signs(view, folded, folds),
     )
 
 
@@ -112,11 +112,11 @@ def _top_row(view: Any) -> int:
     return int(view.layout().row_at(view.viewport[1])) if view.scrolled else 0
 
 
-def seen(tab: Tab, found: Lines, first: int, count: int) -> Tuple[int, int]:
+def visible_part(tab: Tab, found: Lines, first: int, count: int) -> Tuple[int, int]:
     """The part of the view's text that stands in these lines."""
     shown = found.places[first : first + count] or [(0, 0)]
     begin, end = shown[0][0], shown[-1][1]
-    return _unfolded(begin, tab.folds), _unfolded(end, tab.folds)
+    return _unfolded_point(begin, tab.folds), _unfolded_point(end, tab.folds)
 
 
 def tell_seen(editor: Any, id: Optional[int], part: Tuple[int, int]) -> None:
@@ -129,12 +129,12 @@ def tell_seen(editor: Any, id: Optional[int], part: Tuple[int, int]) -> None:
             view.seen = NOWHERE
 
 
-def _signs(view: Any, folded: str, folds: List[Tuple[int, int]]) -> Mapping[int, str]:
+def _row_signs(view: Any, folded: str, folds: List[Tuple[int, int]]) -> Mapping[int, str]:
     found: Dict[int, str] = {}
     for marks in list(view.marks.values()):
         sign = next((SIGNS[scope] for scope in SIGNS if scope in marks.scope.split(".")), "")
         for region in marks.regions if sign else ():
-            begin, end = (_place(point, folds) for point in (min(region), max(region)))
+            begin, end = (_folded_place(point, folds) for point in (min(region), max(region)))
             if begin and folded[begin - 1] != "\n":
                 # Only a word of the row.
                 continue
@@ -144,7 +144,7 @@ def _signs(view: Any, folded: str, folds: List[Tuple[int, int]]) -> Mapping[int,
     return found
 
 
-def lines(tab: Tab, width: int) -> Lines:
+def tab_lines(tab: Tab, width: int) -> Lines:
     """All lines of the tab, the title first."""
     found = Lines([tab.title], None, [(0, 0)], [])
     notes = list(tab.notes)
@@ -155,17 +155,17 @@ def lines(tab: Tab, width: int) -> Lines:
         found.rows.append(len(found.lines))
         if number == at_row and tab.caret is not None:
             before = tab.text[begin : tab.caret]
-            hard = _chunks(head + printable(row), width)
-            line, column = divmod(columns(head + printable(before)), width)
+            hard = _cut_chunks(head + make_printable(row), width)
+            line, column = divmod(count_columns(head + make_printable(before)), width)
             found = found._replace(caret=(len(found.lines) + line, column))
-            _add(found, hard + [""] * (line + 1 - len(hard)), begin, len(row))
+            _add_row(found, hard + [""] * (line + 1 - len(hard)), begin, len(row))
         elif _is_rule(row):
-            _add(found, [printable(row)[:width]], begin, len(row))
+            _add_row(found, [make_printable(row)[:width]], begin, len(row))
         else:
-            _add(found, wrapped(head + row, width) or [""], begin, len(row))
+            _add_row(found, wrap_text(head + row, width) or [""], begin, len(row))
         begin += len(row)
         while notes and notes[0][0] == number:
-            _add(found, wrapped("  " + notes.pop(0)[1], width), begin, 0)
+            _add_row(found, wrap_text("  " + notes.pop(0)[1], width), begin, 0)
         begin += 1
     return found
 
@@ -175,18 +175,18 @@ def _is_rule(row: str) -> bool:
     return len(row) > RULE and len(set(row[1:])) == 1 and not row[-1].isalnum()
 
 
-def _add(found: Lines, shown: List[str], begin: int, size: int) -> None:
+def _add_row(found: Lines, shown: List[str], begin: int, size: int) -> None:
     """A row of this size, in lines."""
     found.lines.extend(shown)
     ends = [begin + size * at // len(shown) for at in range(len(shown) + 1)]
     found.places.extend(zip(ends, ends[1:]))
 
 
-def _chunks(text: str, width: int) -> List[str]:
+def _cut_chunks(text: str, width: int) -> List[str]:
     """The text in lines of this many columns, wherever that cuts it."""
     found, used = [""], 0
     for character in text:
-        size = columns(character)
+        size = count_columns(character)
         if used + size > width:
             found.append("")
             used = 0
@@ -195,7 +195,7 @@ def _chunks(text: str, width: int) -> List[str]:
     return found
 
 
-def _disjoint(folds: Any) -> List[Tuple[int, int]]:
+def _join_folds(folds: Any) -> List[Tuple[int, int]]:
     found: List[Tuple[int, int]] = []
     for begin, end in sorted((min(fold), max(fold)) for fold in folds):
         if end > begin and (not found or begin >= found[-1][1]):
@@ -203,7 +203,7 @@ def _disjoint(folds: Any) -> List[Tuple[int, int]]:
     return found
 
 
-def _folded(text: str, folds: List[Tuple[int, int]]) -> str:
+def _fold_text(text: str, folds: List[Tuple[int, int]]) -> str:
     pieces, at = [], 0
     for begin, end in folds:
         pieces += [text[at:begin], FOLD]
@@ -211,7 +211,7 @@ def _folded(text: str, folds: List[Tuple[int, int]]) -> str:
     return "".join([*pieces, text[at:]])
 
 
-def _place(point: int, folds: List[Tuple[int, int]]) -> int:
+def _folded_place(point: int, folds: List[Tuple[int, int]]) -> int:
     """Where a point of the text stands among what is shown."""
     gone = 0
     for begin, end in folds:
@@ -221,7 +221,7 @@ def _place(point: int, folds: List[Tuple[int, int]]) -> int:
     return point - gone
 
 
-def _unfolded(place: int, folds: Sequence[Tuple[int, int]]) -> int:
+def _unfolded_point(place: int, folds: Sequence[Tuple[int, int]]) -> int:
     """The point of the text that stands at this place of what is shown; behind a fold, where one is
     there."""
     hidden = 0

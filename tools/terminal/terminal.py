@@ -26,8 +26,8 @@ from . import hints, proposals, questions, tabs, text_links
 from .messages import Messages
 from .proposals import Proposal
 from .reviewing import Reviewing
-from .screen import Frame, Paper, Screen, screen
-from .sides import cut, printable, shortened, wrapped
+from .screen import Frame, Paper, Screen, open_screen
+from .sides import cut_text, make_printable, shorten_text, wrap_text
 from .tabs import Tab
 
 # What keys do with the diff that is shown.
@@ -97,9 +97,9 @@ class State(NamedTuple):
     open_tabs: Tuple[str, ...]
 
 
-def run(editor: Any) -> int:
+def run_terminal(editor: Any) -> int:
     """Be the user's side of the editor until they quit; gives the exit status."""
-    shown = screen()
+    shown = open_screen()
     # What is written for the width of a view is shown in lines of the terminal.
     editor.switches.window_width = WIDTH
     front = Front(editor, shown)
@@ -217,19 +217,19 @@ class Front:
             return
         is_first = self.folders is not None or not os.path.exists(self._mark())
         self.folders = folders
-        self.say(hints.place(folders, is_first))
+        self.say(hints.place_line(folders, is_first))
 
     def go_on(self, next_key: LineKeys) -> bool:
         """Wait a moment for a key and do what it says; False where the user quits."""
         self.is_writing = self.is_writing and self._shown_tab() is not None
-        next_key.tell_apart(self.is_writing and self._question() is None)
+        next_key.tell_apart(self.is_writing and self._find_question() is None)
         key = next_key(LOOK)
         if key is None:
             return True
         self.messages.press()
         if next_key.is_raw:
-            self._write(key, next_key)
-        elif key in QUIT_KEYS and (key == "end" or self._question() is None):
+            self._write_key(key, next_key)
+        elif key in QUIT_KEYS and (key == "end" or self._find_question() is None):
             return False
         else:
             self.press(key, next_key)
@@ -239,10 +239,10 @@ class Front:
         """Show what is new: diffs, those that are decided, questions, panels, messages."""
         self._show_welcome()
         self.welcome()
-        state = self._state()
+        state = self._ask_state()
         self.say_decided(state.waiting)
         is_new = bool(state.message) and state.message != self.message
-        if is_new and self.messages.all[-1:] != [printable(state.message)]:
+        if is_new and self.messages.all[-1:] != [make_printable(state.message)]:
             self.say(state.message)
         self.message = state.message
         if state.clipboard and state.clipboard != self.clipboard:
@@ -250,37 +250,37 @@ class Front:
             self.say("On the clipboard:")
             self.say_lines(state.clipboard)
         self.clipboard = state.clipboard
-        self._draw(state)
+        self._draw_frame(state)
         if state.question is not None and state.question.items is None:
-            self._answer(state.question, "", next_key)
+            self._answer_by_key(state.question, "", next_key)
 
     def press(self, key: str, next_key: LineKeys) -> None:
-        question, is_hidden = self._question(), self.lists_messages
+        question, is_hidden = self._find_question(), self.lists_messages
         if question is None and key not in MESSAGE_KEYS:
             self.lists_messages = False
         if question is not None:
             # A key that was meant for what stood there before is no answer.
             if question is self.drawn.question:
-                self._answer(question, key, next_key)
+                self._answer_by_key(question, key, next_key)
         elif key in LINE_KEYS:
             self.panel.move(LINE_KEYS[key])
         elif key in PAGE_KEYS and self.panel.is_cut and not self._has_proposal():
             self.panel.move(PAGE_KEYS[key] * self.panel.height)
         elif key in COMMANDS or key in ("u", "e") or key in PAGE_KEYS:
-            self._review(key, next_key)
+            self._press_in_review(key, next_key)
         elif key in OTHER_COMMANDS:
             if key == "s":
-                self._run("hide_panel")
-            self._run("gemini_companion_" + OTHER_COMMANDS[key])
+                self._run_command("hide_panel")
+            self._run_command("gemini_companion_" + OTHER_COMMANDS[key])
         elif key == "o":
-            self._open(next_key)
+            self._open_path(next_key)
         elif key == "f":
-            self._run("prompt_add_folder")
+            self._run_command("prompt_add_folder")
         elif key == "t":
             if isinstance(self.screen, Screen) and self._shown_tab() is not None:
                 self.is_writing = True
             else:
-                self._type(next_key)
+                self._type_line(next_key)
         elif key == "enter" and self._shown_tab() is not None:
             self.editor.ui(self._list_links)
         elif key == ":":
@@ -288,17 +288,17 @@ class Front:
         elif key == "g":
             self.editor.ui(self._list_tabs)
         elif key == SAVE:
-            self._save(next_key)
+            self._save_tab(next_key)
         elif key == "m":
             self.lists_messages = not self.lists_messages
         elif key == "i":
-            self._run(WELCOME)
+            self._run_command(WELCOME)
         elif key == "?":
             self.bar = self.bar.following()
         elif key == "escape":
             self.editor.ui(self._close_shown)
-        elif key.isdigit() and not is_hidden and self._page() is not None:
-            links = clicks.sheet_links(self._page())
+        elif key.isdigit() and not is_hidden and self._shown_page() is not None:
+            links = clicks.sheet_links(self._shown_page())
             if 0 < int(key) <= len(links):
                 self.editor.ui(clicks.follow, self.editor, links[int(key) - 1].href, None)
 
@@ -310,8 +310,8 @@ class Front:
             return
         if self.editor.ui(commands.is_enabled, window, WELCOME, None):
             self.is_welcomed = True
-            if not self.editor.ui(proposals.waiting, self.editor) and self._is_first_start():
-                self._run(WELCOME)
+            if not self.editor.ui(proposals.waiting_views, self.editor) and self._is_first_start():
+                self._run_command(WELCOME)
 
     def _is_first_start(self) -> bool:
         """Whether no editor of this data folder asked before."""
@@ -343,44 +343,44 @@ class Front:
 
     # What the editor shows
 
-    def _state(self) -> State:
-        state: State = self.editor.ui(self._read)
+    def _ask_state(self) -> State:
+        state: State = self.editor.ui(self._read_state)
         return state
 
-    def _read(self) -> State:
+    def _read_state(self) -> State:
         """On the UI thread."""
-        views = {view.id: view for view in proposals.waiting(self.editor)}
+        views = {view.id: view for view in proposals.waiting_views(self.editor)}
         window = self.editor.active_window
         view = window.active_view() if window is not None else None
         active = view.id if view is not None and view.id in views else None
-        self._follow(list(views), active)
+        self._follow_front(list(views), active)
         for id, each in views.items():
             self.paths.setdefault(id, str(each.settings.get(proposals.PATH)))
         shown = views.get(self.current) if self.current is not None else None
         name = window.active_panel if window is not None else None
         panel = window.panel_named(name) if name else None
-        page = self._page()
+        page = self._shown_page()
         return State(
             tuple(views),
             active,
-            proposals.read(self.editor, shown) if shown is not None else None,
-            self._question(),
+            proposals.read_proposal(self.editor, shown) if shown is not None else None,
+            self._find_question(),
             panel.view.text.characters if panel is not None else _page_text(page),
             page.id if page is not None and panel is None else None,
             view.id if view is not None else None,
-            tabs.read(view, is_wanted=self._is_wanted(view)),
-            self._escape(view, panel, page),
+            tabs.read_tab(view, is_wanted=self._is_wanted(view)),
+            self._escape_hint(view, panel, page),
             self.editor.status_message,
             "  ".join(view.status[key] for key in sorted(view.status)) if view is not None else "",
             self.editor.clipboard,
             tuple(folder for open_window in self.editor.windows for folder in open_window.folders),
-            tuple(tabs.name(tab) for tab in tabs.listed(self.editor)),
+            tuple(tabs.tab_name(tab) for tab in tabs.list_views(self.editor)),
         )
 
     def _is_wanted(self, view: Any) -> bool:
         return view is not None and view.id == self.wanted
 
-    def _escape(self, view: Any, panel: Any, page: Any) -> str:
+    def _escape_hint(self, view: Any, panel: Any, page: Any) -> str:
         """What the key does now; "" where it does nothing."""
         if self.lists_messages or panel is not None or page is not None:
             return hints.CLOSES
@@ -393,7 +393,7 @@ class Front:
     def _close_shown(self) -> None:
         """On the UI thread: what stands above the messages, a panel before the tab below it."""
         window = self.editor.active_window
-        page, view = self._page(), window.active_view() if window is not None else None
+        page, view = self._shown_page(), window.active_view() if window is not None else None
         if self.lists_messages:
             self.lists_messages = False
         elif window is not None and window.active_panel is not None:
@@ -408,7 +408,7 @@ class Front:
         else:
             self.wanted = None
 
-    def _follow(self, waiting: List[int], active: Optional[int]) -> None:
+    def _follow_front(self, waiting: List[int], active: Optional[int]) -> None:
         """The diff that was last brought to the front is shown."""
         before = self.current
         if active is not None and active != self.active:
@@ -420,13 +420,13 @@ class Front:
             self.reviewing.scrolled = 0
             self.wanted = None
 
-    def _page(self) -> Optional[Any]:
+    def _shown_page(self) -> Optional[Any]:
         """The tab with HTML that is before the user."""
         window = self.editor.active_window
         sheet = window.active_sheet() if window is not None else None
         return sheet if sheet is not None and sheet.view is None else None
 
-    def _question(self) -> Optional[Any]:
+    def _find_question(self) -> Optional[Any]:
         windows = [self.editor.active_window, *self.editor.windows]
         found = [
             window.question
@@ -450,21 +450,21 @@ class Front:
 
     # Drawing
 
-    def _draw(self, state: State) -> None:
+    def _draw_frame(self, state: State) -> None:
         text = "\n".join(self.messages.all) if self.lists_messages else state.panel.rstrip()
-        panel = wrapped(text, self.screen.columns) if text.strip() else []
+        panel = wrap_text(text, self.screen.columns) if text.strip() else []
         caret: Optional[Tuple[int, int]] = None
         lines: Optional[tabs.Lines] = None
         if state.question is not None:
             width = self.screen.columns
-            panel = [shortened(line, width) for line in questions.lines(state.question)]
+            panel = [shorten_text(line, width) for line in questions.question_lines(state.question)]
         elif state.tab is not None and not panel:
             lines = self._lines_of(state.tab)
             panel, caret = lines.lines, lines.caret if self.is_writing else None
         elif not panel and state.proposal is None and isinstance(self.screen, Screen):
-            home = hints.home(state.folders, state.open_tabs)
-            panel = [row for line in home for row in wrapped(line, self.screen.columns)]
-        keys_shown = self._keys(state)
+            home = hints.home_lines(state.folders, state.open_tabs)
+            panel = [row for line in home for row in wrap_text(line, self.screen.columns)]
+        keys_shown = self._key_hints(state)
         has_proposal = state.proposal is not None
         bar = questions.line_of_bar(state.question) if state.question is not None else None
         if caret is not None and not self.is_away:
@@ -483,7 +483,7 @@ class Front:
         if lines is not None and state.tab is not None and state.view is not None:
             count = self.panel.height if self.panel.is_cut else len(lines.lines)
             first = self.panel.top if self.panel.is_cut else 0
-            seen = tabs.seen(state.tab, lines, first, count)
+            seen = tabs.visible_part(state.tab, lines, first, count)
             self.editor.ui(tabs.tell_seen, self.editor, state.view, seen)
         else:
             self.editor.ui(tabs.tell_seen, self.editor, None, tabs.NOWHERE)
@@ -520,7 +520,7 @@ class Front:
         width, before = self.screen.columns, self._drawn
         if before is not None and before[:2] == (tab, width):
             return before[2]
-        found = tabs.lines(tab, width)
+        found = tabs.tab_lines(tab, width)
         self._drawn = (tab, width, found)
         if before is not None:
             self._follow_scrolling(before[0], tab, found.rows[tab.top])
@@ -535,19 +535,19 @@ class Front:
             self.panel.go_to(top)
             self.is_away = True
 
-    def _keys(self, state: State) -> List[str]:
+    def _key_hints(self, state: State) -> List[str]:
         if state.question is not None:
             found = [hints.LIST_KEYS]
         elif self.is_writing and state.tab is not None:
-            found = [*self._offered(state.tab), hints.WRITING_KEYS]
+            found = [*self._offered_words(state.tab), hints.WRITING_KEYS]
         else:
             found = self._command_keys(state)
         if not isinstance(self.screen, Screen):
             return found
         width = self.screen.columns
-        status = [cut(state.status, width)] if state.status and state.question is None else []
-        rows = [row for line in found for row in hints.folded(line, width)]
-        return status + [row for line in rows for row in wrapped(line, width)]
+        status = [cut_text(state.status, width)] if state.status and state.question is None else []
+        rows = [row for line in found for row in hints.fold_keys(line, width)]
+        return status + [row for line in rows for row in wrap_text(line, width)]
 
     def _command_keys(self, state: State) -> List[str]:
         here = "  ".join(
@@ -556,43 +556,45 @@ class Front:
                 (state.escape, hints.LINKS if state.tab and state.escape != hints.HIDES else ""),
             )
         )
-        return [*([here] if here else []), *hints.keys(self.bar, state.proposal is not None)]
+        return [*([here] if here else []), *hints.key_lines(self.bar, state.proposal is not None)]
 
-    def _offered(self, tab: Tab) -> List[str]:
+    def _offered_words(self, tab: Tab) -> List[str]:
         """What completes the word at the caret, and the keys that were pressed of several."""
-        found = ["Tab: " + "  ".join(map(printable, tab.offers))] if tab.offers else []
+        found = ["Tab: " + "  ".join(map(make_printable, tab.offers))] if tab.offers else []
         begun = self.keyboard.begun
         return [*found, "%s, and then?" % " ".join(begun)] if begun else found
 
-    def _line(self, next_key: LineKeys, prompt: str, text: str = "") -> Optional[str]:
+    def _ask_line(self, next_key: LineKeys, prompt: str, text: str = "") -> Optional[str]:
         self.screen.asks()
         line = next_key.line(prompt, text)
         self.screen.asked()
         return line
 
     def _has_proposal(self) -> bool:
-        return self._state().proposal is not None
+        return self._ask_state().proposal is not None
 
     # What keys do
 
-    def _answer(self, question: Any, key: str, next_key: LineKeys) -> None:
+    def _answer_by_key(self, question: Any, key: str, next_key: LineKeys) -> None:
         """Answer a quick panel by a key, or move the bar in it; ask for an input panel's text."""
         if question.items is None:
-            text = self._line(next_key, questions.prompt(question), question.view.text.characters)
+            text = self._ask_line(
+                next_key, questions.input_prompt(question), question.view.text.characters
+            )
             if text is None:
                 self._forget_decision("")
-            self.editor.ui(questions.answer, self.editor, question, -1, text)
+            self.editor.ui(questions.answer_question, self.editor, question, -1, text)
             return
-        moved = questions.moved(question, key)
+        moved = questions.move_bar(question, key)
         if moved is not None:
             self.editor.ui(question.highlight, moved)
             return
-        chosen = questions.chosen(question, key)
+        chosen = questions.chosen_item(question, key)
         if chosen is None:
             # A word that is typed here must not go on as commands that accept and reject.
             return
         self._forget_decision(question.rows(chosen)[0] if chosen >= 0 else "")
-        self.editor.ui(questions.answer, self.editor, question, chosen)
+        self.editor.ui(questions.answer_question, self.editor, question, chosen)
 
     def _forget_decision(self, label: str) -> None:
         """What was asked about a decision was answered with this: it may be another one now."""
@@ -602,12 +604,12 @@ class Front:
         if label.startswith("Reject"):
             self.decided[self.current] = "Rejected"
 
-    def _review(self, key: str, next_key: LineKeys) -> None:
-        state, tab = self._state(), self._shown_tab()
+    def _press_in_review(self, key: str, next_key: LineKeys) -> None:
+        state, tab = self._ask_state(), self._shown_tab()
         if tab is not None and tab.settings.get(proposals.SHEET) and key in COMMANDS:
             # They act on what is at its caret.
             if tab.id == self.drawn.tab:
-                self._run("gemini_companion_" + COMMANDS[key])
+                self._run_command("gemini_companion_" + COMMANDS[key])
             else:
                 self.say(NOT_SEEN)
             return
@@ -623,7 +625,7 @@ class Front:
         elif key == "u":
             self.editor.ui(self.editor.commands.run_text, view, "undo")
         elif key == "e":
-            self._edit(view, proposal, next_key)
+            self._edit_proposal(view, proposal, next_key)
         else:
             self.reviewing.scrolled = 0
             if key in DECISIONS:
@@ -631,9 +633,9 @@ class Front:
             if key == "c":
                 self.editor.ui(self._select_change, view, proposal.caret)
             arguments = {"id": proposal.id} if proposal.id else None
-            self._run("gemini_companion_" + COMMANDS[key], arguments)
+            self._run_command("gemini_companion_" + COMMANDS[key], arguments)
 
-    def _run(self, command: str, arguments: Any = None) -> None:
+    def _run_command(self, command: str, arguments: Any = None) -> None:
         window = self.editor.active_window
         if window is not None:
             self.editor.ui(self.editor.commands.run_window, window, command, arguments)
@@ -644,18 +646,18 @@ class Front:
             hunk = self.reviewing.sides.hunks[at]
             self.editor.select(view, [proposals.rows_of_change(view, hunk.first, hunk.last)])
 
-    def _edit(self, view: Any, proposal: Proposal, next_key: LineKeys) -> None:
+    def _edit_proposal(self, view: Any, proposal: Proposal, next_key: LineKeys) -> None:
         """Open the proposal in $EDITOR, and put what came of it into the view."""
         self.screen.asks()
         with next_key.paused():
-            text, problem = edited(proposal.new, os.path.basename(proposal.path), proposal.caret)
+            text, problem = edit_text(proposal.new, os.path.basename(proposal.path), proposal.caret)
         self.screen.asked()
         if problem:
             self.say(problem)
         if text is not None and view.id in self.editor.views:
-            self.editor.ui(self._replace, view, text)
+            self.editor.ui(self._replace_text, view, text)
 
-    def _replace(self, view: Any, text: str) -> None:
+    def _replace_text(self, view: Any, text: str) -> None:
         """Only the rows that are others: carets, comments and marks stay with theirs."""
         present = view.text
         found = hunks(text, present.characters)
@@ -667,10 +669,10 @@ class Front:
 
     def _choose_command(self, next_key: LineKeys) -> None:
         """The command palette: some words of a caption, then one of those that have them all."""
-        words = self._line(next_key, "Words of a command, or none for all: ")
+        words = self._ask_line(next_key, "Words of a command, or none for all: ")
         if words is not None:
             # It would stand before what the command opens.
-            self._run("hide_panel")
+            self._run_command("hide_panel")
             self.editor.ui(self._show_commands, words.lower().split())
 
     def _show_commands(self, words: List[str]) -> None:
@@ -721,19 +723,19 @@ class Front:
                 self.say("%s: %s" % (kind, view.buffer.file_name))
             self.editor.close_window(fresh)
 
-    def _type(self, next_key: LineKeys) -> None:
+    def _type_line(self, next_key: LineKeys) -> None:
         """Type a line where the keyboard is, as a person does."""
         window = self.editor.active_window
         view = window.active_view() if window is not None else None
-        line = self._line(next_key, "Type: ") if view is not None else None
+        line = self._ask_line(next_key, "Type: ") if view is not None else None
         for character in line or "":
             self.editor.ui(self.editor.type_text, view, character)
 
     def _shown_tab(self) -> Optional[Any]:
         """Not while something that opens another tab still runs."""
-        return self.editor.ui(self._tab)
+        return self.editor.ui(self._find_tab)
 
-    def _tab(self) -> Optional[Any]:
+    def _find_tab(self) -> Optional[Any]:
         """On the UI thread: the view before the user, where it is no file."""
         window = self.editor.active_window
         view = window.active_view() if window is not None else None
@@ -742,7 +744,7 @@ class Front:
 
     def _list_tabs(self) -> None:
         """On the UI thread: the tabs that are not diffs, to bring one to the front."""
-        window, found = self.editor.active_window, tabs.listed(self.editor)
+        window, found = self.editor.active_window, tabs.list_views(self.editor)
 
         def chosen(index: int) -> None:
             if index >= 0:
@@ -752,12 +754,12 @@ class Front:
                 view.window.show(view.sheet)
 
         if window is not None and found:
-            rows = [tabs.row(tab) for tab in found]
+            rows = [tabs.tab_row(tab) for tab in found]
             window.ask(rows, "command_palette:input", {"on_select": chosen})
         else:
             self.say("No tab is open.")
 
-    def _save(self, next_key: LineKeys) -> None:
+    def _save_tab(self, next_key: LineKeys) -> None:
         """The tab that is shown, or else the one with the keyboard."""
         window = self.editor.active_window
         view = window.active_view() if window is not None else None
@@ -769,10 +771,10 @@ class Front:
             self.editor.ui(self.editor.commands.run_text, view, "save")
         else:
             next_key.tell_apart(False)
-            typed = self._line(next_key, "Save as: ")
+            typed = self._ask_line(next_key, "Save as: ")
             if not typed:
                 return
-            path = self._full(typed)
+            path = self._full_path(typed)
             if os.path.lexists(path):
                 self.say("%s is there already: nothing is saved." % path)
                 return
@@ -780,13 +782,13 @@ class Front:
         if view.buffer.file_name and not view.buffer.is_dirty():
             self.say("Saved: %s" % view.buffer.file_name)
 
-    def _full(self, path: str) -> str:
+    def _full_path(self, path: str) -> str:
         """A path that was typed is one below the first folder."""
         window = self.editor.active_window
         folder = window.folders[0] if window is not None and window.folders else os.getcwd()
         return os.path.abspath(os.path.join(folder, os.path.expanduser(path)))
 
-    def _write(self, key: str, next_key: LineKeys) -> None:
+    def _write_key(self, key: str, next_key: LineKeys) -> None:
         """What a key as the terminal sends it does in the tab."""
         view, name = self._shown_tab(), bound(key)
         is_free = not self.keyboard.begun and (view is None or view.completing is None)
@@ -794,7 +796,7 @@ class Front:
             self.is_writing = False
             self.keyboard.begun = []
         elif name == "ctrl+s":
-            self._save(next_key)
+            self._save_tab(next_key)
         elif key.startswith(PASTED):
             text = key[len(PASTED) :].replace(END_OF_PASTE, "")
             lines = text.replace("\r\n", "\n").replace("\r", "\n")
@@ -804,8 +806,8 @@ class Front:
 
     def _list_links(self) -> None:
         """On the UI thread: those of the phantoms, then those in a chat's text, to choose one."""
-        window, view = self.editor.active_window, self._tab()
-        tab = tabs.read(view, is_wanted=self._is_wanted(view))
+        window, view = self.editor.active_window, self._find_tab()
+        tab = tabs.read_tab(view, is_wanted=self._is_wanted(view))
         links = [*tab.links, *text_links.of_view(view)] if tab is not None else []
 
         def chosen(index: int) -> None:
@@ -821,12 +823,12 @@ class Front:
         else:
             self.say("Nothing here has a link.")
 
-    def _open(self, next_key: LineKeys) -> None:
-        path = self._line(next_key, "File to open: ")
+    def _open_path(self, next_key: LineKeys) -> None:
+        path = self._ask_line(next_key, "File to open: ")
         window = self.editor.active_window
         if not path or window is None:
             return
-        full = self._full(path)
+        full = self._full_path(path)
         if os.path.isfile(full):
             self.wanted = self.editor.ui(self.editor.open_file, window, full).id
             self.say("Opened %s; Gemini CLI is told." % full)
@@ -845,7 +847,7 @@ def _page_text(page: Optional[Any]) -> str:
     return "\n".join(lines)
 
 
-def edited(text: str, name: str, row: int) -> Tuple[Optional[str], str]:
+def edit_text(text: str, name: str, row: int) -> Tuple[Optional[str], str]:
     """The text as the user's editor leaves it, which opens it at the row, counted from 0, where it
     is known to be able to; None and a sentence where the editor failed."""
     command: Sequence[str] = shlex.split(

@@ -19,12 +19,12 @@ def of_view(view: Any) -> List[Link]:
     for key, marks in view.marks.items():
         for region in marks.regions if IN_TEXT.match(key) else ():
             begin, end = min(region), max(region)
-            press = functools.partial(_press, view, begin)
+            press = functools.partial(_press_link, view, begin)
             found.append(Link("", view.text.slice(begin, end), "text", begin, press))
     return sorted(found, key=lambda link: -link.point)
 
 
-def _press(view: Any, point: int, _href: str) -> None:
+def _press_link(view: Any, point: int, _href: str) -> None:
     x, y = view.window.editor.api.View(view.id).text_to_window(point)
     arguments = {"event": {"button": 1, "x": x, "y": y}}
     view.window.editor.commands.run(view.window, "drag_select", arguments)

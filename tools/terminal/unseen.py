@@ -8,7 +8,7 @@ from typing import List, Tuple
 _shown_text = importlib.import_module(".base.shown_text", __package__)
 
 
-def parts(text: str) -> List[Tuple[int, int, str]]:
+def unseen_parts(text: str) -> List[Tuple[int, int, str]]:
     """Where such characters are in the text, from and to, and the same spelled out. Tabs are none
     of them; line ends are."""
     # What most lines are, and quick to find.
