@@ -20,7 +20,7 @@ class CodeBlock:
 def code_blocks(text: str) -> list[CodeBlock]:
     """The code blocks of the text, in their order; one without an end goes to the end of the text.
 
-    >>> [it.code for it in code_blocks("a\\n```py\\nx = 1\\n```\\n")]
+    >>> [block.code for block in code_blocks("a\\n```py\\nx = 1\\n```\\n")]
     ['x = 1\\n']
     """
     # Most parts of a long chat have no fence, and their lines are not looked at.

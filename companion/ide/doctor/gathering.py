@@ -124,7 +124,7 @@ def gather_facts(scope: ExaminedScope, known: Mapping[int, SystemProcess]) -> li
 
 
 def _facts_of_claude(scope: ExaminedScope, known: Mapping[int, SystemProcess]) -> Iterator[Facts]:
-    """Those of each Claude Code that runs in the window's folders; if none does, of those in no
+    """The facts of each Claude Code that runs in the window's folders; if none does, of those in no
     window's, and of one that would be started, for somebody who has it or has chosen it."""
     is_wanted = scope.cli == CLAUDE_CODE
     path, is_on_path = _program_path(scope.command[0], scope.environment)

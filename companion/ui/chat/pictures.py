@@ -104,7 +104,7 @@ class Pictures:
         return [number for view_id, number in self._blocks if view_id == view.id()]
 
     def _choose_pictures(self, view: sublime.View) -> None:
-        """Those for which there is room are drawn, from the end of the view on. The others are
+        """Draw the pictures for which there is room, from the end of the view on. The others are
         forgotten, so that many cost nothing."""
         self._changed.discard(view.id())
         if not view.is_valid():

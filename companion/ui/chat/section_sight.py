@@ -54,7 +54,7 @@ class SectionSight:
             del self._lengths[key]
 
     def _key_in(self, sheet: ChangeSheet, number: int) -> FullKey | None:
-        """That of the section; None unless it shows all that the review of a chat's edit has."""
+        """The key of the section; None unless it shows all that the review of a chat's edit has."""
         section = sheet.model.sections[number]
         source = sheet.find_source(section.file.id)
         right = source.review_view(section.file.id) if source is not None else None

@@ -40,8 +40,8 @@ def label_of(way: AuthMethod) -> str:
 
 
 def ways_of(agent: str, ways: Sequence[AuthMethod]) -> tuple[AuthMethod, ...]:
-    """Those that can be gone. Where the command begins with a launcher, such as npx, its first word
-    is not the agent's program."""
+    """The ways to log in that are possible here. Where the command begins with a launcher, such as
+    npx, its first word is not the agent's program."""
     is_program = len(settings.in_terminal(_command_of(agent))) == 1
     return tuple(way for way in ways if is_program or way.kind != BY_PROGRAM)
 
