@@ -22,7 +22,7 @@ from tests.skipped import SkippedTests
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Seconds; `make fuzz` runs FUZZ times as much in a test.
-TIME_LIMIT = 600 * int(os.environ.get("FUZZ", "1"))
+TIME_LIMIT = 1200 * int(os.environ.get("FUZZ", "1"))
 # Kept as long as the libraries that the tests run on.
 PASSED = os.path.join(ROOT, ".venv", "passed.json")
 

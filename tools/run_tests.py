@@ -160,8 +160,11 @@ FUZZ = (
         for seed in SEEDS
     ),
 )
-# Parts that run at once: most of their time they wait, for a CLI, a browser or a timer.
-AT_ONCE = 3 * (os.cpu_count() or 2)
+# Parts that run at once: most of their time they wait, for a CLI, a browser or a timer. Where so
+# many processes want a core already, on average of a minute, only so many go on, for each of them
+# would take long; and how many seconds later that is looked at again.
+CORES = os.cpu_count() or 2
+AT_ONCE, WHERE_BUSY, LOOK = 3 * CORES, 2 * CORES, 5.0
 # Seconds that a part may take: many times what it takes on an idle machine. Each test has a limit
 # of its own, in tests/conftest.py: this one is for what hangs before the first or after the last.
 LIMIT = 3600.0 * int(os.environ.get("FUZZ", "1"))
@@ -192,8 +195,8 @@ class Run:
         self._lock = threading.Lock()
 
     def all(self, parts: Sequence[Part]) -> None:
-        """AT_ONCE at a time, each as soon as what it needs has ended; and beside them all that is
-        set up, which waits for others' servers."""
+        """Those that the machine has room for, each as soon as what it needs has ended; and beside
+        them all that is set up, which waits for others' servers."""
         waiting = [*parts]
         running: Dict[Future[None], str] = {}
         setting_up = {part.name for part in parts if part.is_set_up}
@@ -202,12 +205,12 @@ class Run:
                 while waiting or running:
                     unfinished = {part.name for part in waiting} | {*running.values()}
                     ready = [part for part in waiting if not unfinished & {*part.needs}]
-                    free = AT_ONCE - len({*running.values()} - setting_up)
-                    tests = [part for part in ready if not part.is_set_up][:free]
+                    free = count_at_once() - len({*running.values()} - setting_up)
+                    tests = [part for part in ready if not part.is_set_up][: max(free, 0)]
                     for part in (*(part for part in ready if part.is_set_up), *tests):
                         waiting.remove(part)
                         running[pool.submit(self.part, part)] = part.name
-                    for ended in wait(running, return_when=FIRST_COMPLETED).done:
+                    for ended in wait(running, LOOK, return_when=FIRST_COMPLETED).done:
                         del running[ended]
                         ended.result()
             except BaseException:
@@ -271,6 +274,12 @@ class Run:
             process.wait()
 
 
+def count_at_once() -> int:
+    """How many parts may run at once now."""
+    is_busy = hasattr(os, "getloadavg") and os.getloadavg()[0] >= AT_ONCE
+    return min(AT_ONCE, WHERE_BUSY) if is_busy else AT_ONCE
+
+
 def start_python(
     arguments: Tuple[str, ...], output: IO[bytes], environment: Dict[str, str] | None = None
 ) -> subprocess.Popen[bytes]:
@@ -327,7 +336,7 @@ def compile_once(folder: str) -> Dict[str, str]:
 
 
 def run_all(parts: Sequence[Part], limit: float = LIMIT) -> int:
-    """Run the parts, AT_ONCE at a time; gives the status to exit with."""
+    """Run the parts, several at a time; gives the status to exit with."""
     print(
         "Running the tests of",
         ", ".join(part.name for part in parts if not part.is_set_up),

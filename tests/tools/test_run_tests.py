@@ -17,7 +17,7 @@ from unittest import mock
 from tools import run_tests, setup
 from tools.run_tests import Part
 
-from ..support import is_alive, wait_for
+from ..support import PATIENCE, is_alive, wait_for
 
 # Starts a program that nobody ends, and says its number.
 STARTER = """
@@ -174,6 +174,30 @@ class Parts(unittest.TestCase):
     def test_no_more_run_at_once_than_are_wanted_and_the_first_begin_first(self) -> None:
         found = self.order(1, *(Part(str(number), ()) for number in range(9)))
         self.assertEqual(found, [str(number) + end for number in range(9) for end in ("", ".")])
+
+    @unittest.skipUnless(hasattr(os, "getloadavg"), "the system does not tell how busy it is")
+    def test_on_a_busy_machine_a_further_part_begins_once_there_is_room(self) -> None:
+        load, looks, begun = [3.0], [0], threading.Event()
+        before: list[bool] = []
+
+        def loads() -> tuple[float, float, float]:
+            looks[0] += 1
+            return load[0], 0.0, 0.0
+
+        def part(_run: run_tests.Run, given: Part) -> None:
+            if given.name == "second":
+                begun.set()
+                return
+            wait_for(lambda: looks[0] > 2)
+            before.append(begun.is_set())
+            load[0] = 2.0
+            begun.wait(PATIENCE)
+
+        with mock.patch.multiple(run_tests, AT_ONCE=3, WHERE_BUSY=1, LOOK=0.01):
+            with mock.patch.object(os, "getloadavg", loads):
+                with mock.patch.object(run_tests.Run, "part", part):
+                    run_tests.Run().all([Part("first", ()), Part("second", ())])
+        self.assertEqual((before, begun.is_set()), ([False], True))
 
     def test_what_needs_another_waits_for_its_end_and_the_others_do_not(self) -> None:
         parts = Part("late", (), ("first", "second")), Part("free", ()), Part("first", ())
