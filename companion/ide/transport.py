@@ -99,6 +99,58 @@ class Examined(NamedTuple):
     head: Head | None
 
 
+class MessageAnswers:
+    """Answers the messages to the server of the companion, whose tools `desk` has, and to the
+    server `editor`, which has `tools`."""
+
+    def __init__(self, desk: mcp.Desk, tools: EditorTools) -> None:
+        self._desk = desk
+        self._tools = tools
+
+    async def answer_for_tools(self, value: Any) -> bytes | None:
+        """The answer of the server `editor`. Raises RpcError."""
+        message = messages_in(value)
+        if isinstance(message, list):
+            raise RpcError(INVALID_REQUEST, f"Expected one message; {TOOLS} takes no batches.")
+        if isinstance(message, Request):
+            stateless.refuse_disguised(message)
+        return await self.answer_safely(message, editor_tools.handle_message(message, self._tools))
+
+    async def answer_for_companion(
+        self, message: Message | list[Message | RpcError], session: Session
+    ) -> bytes | None:
+        """The answer of the companion. Raises RpcError."""
+        if isinstance(message, list):
+            return await self._answer_batch(message, session)
+        return await self.answer_safely(message, mcp.handle_message(message, self._desk, session))
+
+    async def answer_safely(self, message: Message, work: Awaitable[bytes | None]) -> bytes | None:
+        """The boundary of every message: a bug here costs one answer and not the connection, which
+        any status except 2xx would end for good (docs/protocol.md 3.20)."""
+        try:
+            return await work
+        except Exception:
+            logger.exception("a message failed")
+            return _internal_error(message.id).encode() if isinstance(message, Request) else None
+
+    async def _answer_batch(
+        self, messages: list[Message | RpcError], session: Session
+    ) -> bytes | None:
+        if session.protocol_version != mcp.BATCH_VERSION:
+            raise RpcError(
+                INVALID_REQUEST,
+                f"Expected one message; MCP {session.protocol_version} has no batches.",
+            )
+        replies = []
+        for message in messages:
+            if isinstance(message, RpcError):
+                replies.append(message.encode())
+            else:
+                reply = await self.answer_for_companion(message, session)
+                replies.extend([] if reply is None else [reply])
+        return b"[" + b",".join(replies) + b"]" if replies else None
+
+
 class Endpoint:
     """The MCP servers of one window: the token, from which each CLI gets its own; the companion's
     sessions, and the desk that does the work of its tools; the tools of the server `editor`, which
@@ -122,16 +174,15 @@ class Endpoint:
     ) -> None:
         self._token = token
         self._sessions = sessions
-        self._desk = desk
         self._hooks = hooks
-        self._tools = tools
+        self._answers = MessageAnswers(desk, tools)
         self._on_stream = on_stream
         self._address = address
         self._tell = tell
         self._memory = MemoryBudget(MAX_MEMORY)
         limits = BodyLimits(MAX_BODY, LARGE, self._memory)
-        self._extension = ExtensionTransport(hooks, self._answer_for_tools, limits)
-        self._stateless = StatelessTransport(sessions, on_stream, self._answer_safely)
+        self._extension = ExtensionTransport(hooks, self._answers.answer_for_tools, limits)
+        self._stateless = StatelessTransport(sessions, on_stream, self._answers.answer_safely)
         self._servers = {
             PATH: McpServer(
                 mcp.STATELESS_METHODS,
@@ -258,7 +309,7 @@ class Endpoint:
     ) -> StreamResponse:
         """`value` is the parsed body."""
         if request.path == TOOLS and found.head is None:
-            return await answers.send_answer(request, await self._answer_for_tools(value))
+            return await answers.send_answer(request, await self._answers.answer_for_tools(value))
         if found.head is not None:
             call = stateless.check_request(value, found.head, mcp.SUPPORTED)
             server = self._servers[request.path]
@@ -269,34 +320,9 @@ class Endpoint:
         if isinstance(message, Request) and message.method == "initialize":
             return self._initialize_session(message, found.cli)
         return await answers.send_answer(
-            request, await self._answer_for_companion(message, self._requested_session(request))
+            request,
+            await self._answers.answer_for_companion(message, self._requested_session(request)),
         )
-
-    async def _answer_for_tools(self, value: Any) -> bytes | None:
-        """The answer of the server `editor`. Raises RpcError."""
-        message = messages_in(value)
-        if isinstance(message, list):
-            raise RpcError(INVALID_REQUEST, f"Expected one message; {TOOLS} takes no batches.")
-        if isinstance(message, Request):
-            stateless.refuse_disguised(message)
-        return await self._answer_safely(message, editor_tools.handle_message(message, self._tools))
-
-    async def _answer_for_companion(
-        self, message: Message | list[Message | RpcError], session: Session
-    ) -> bytes | None:
-        """The answer of the companion. Raises RpcError."""
-        if isinstance(message, list):
-            return await self._answer_batch(message, session)
-        return await self._answer_safely(message, mcp.handle_message(message, self._desk, session))
-
-    async def _answer_safely(self, message: Message, work: Awaitable[bytes | None]) -> bytes | None:
-        """The boundary of every message: a bug here costs one answer and not the connection, which
-        any status except 2xx would end for good (docs/protocol.md 3.20)."""
-        try:
-            return await work
-        except Exception:
-            logger.exception("a message failed")
-            return _internal_error(message.id).encode() if isinstance(message, Request) else None
 
     def _initialize_session(self, request: Request, cli: Cli) -> Response:
         version, result = mcp.negotiate_version(request)
@@ -306,23 +332,6 @@ class Endpoint:
         logger.info("%s connected (%s)", cli.name, session.client or "?")
         headers = {**answers.JSON, "Mcp-Session-Id": session.id}
         return small_answer(200, headers, encode_result(request.id, encode_json(result)))
-
-    async def _answer_batch(
-        self, messages: list[Message | RpcError], session: Session
-    ) -> bytes | None:
-        if session.protocol_version != mcp.BATCH_VERSION:
-            raise RpcError(
-                INVALID_REQUEST,
-                f"Expected one message; MCP {session.protocol_version} has no batches.",
-            )
-        replies = []
-        for message in messages:
-            if isinstance(message, RpcError):
-                replies.append(message.encode())
-            else:
-                reply = await self._answer_for_companion(message, session)
-                replies.extend([] if reply is None else [reply])
-        return b"[" + b",".join(replies) + b"]" if replies else None
 
     async def _answer_get(self, request: BaseRequest) -> StreamResponse:
         answers.check_events(request)
