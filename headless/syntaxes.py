@@ -9,6 +9,7 @@ import os
 import plistlib
 import re
 import time
+import traceback
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 from weakref import WeakKeyDictionary
 
@@ -221,5 +222,6 @@ def _plist(data: bytes) -> Dict[str, Any]:
     try:
         content = plistlib.loads(data)
     except Exception:  # plistlib raises whatever its parser does
+        traceback.print_exc()
         return {}
     return content if isinstance(content, dict) else {}
