@@ -1,19 +1,19 @@
 """What a client of OpenAI's API asks for, read from the checked fields of its request.
 
-Source: OpenAI's API reference, Chat Completions.
+Source: OpenAI's API reference, Chat Completions, also its content parts.
 """
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
+import re
 from dataclasses import dataclass
-from typing import Any, Mapping, Sequence
+from typing import Any, Mapping, NamedTuple, Sequence
 
 from ...agent.failure import VALIDATION_ERROR
 from ..contract.refusal import UNSUPPORTED_PARAMETER, Refusal
-from . import inline_files
-from .inline_files import InlineFile
 from .output_shape import OutputShape, of_format
 
 # Names that let the server choose the model.
@@ -42,7 +42,17 @@ IGNORED = (
     *("reasoning_effort", "verbosity", "prediction", "reasoning"),
     *("max_tokens", "max_completion_tokens", "max_output_tokens", "tools", "functions"),
 )
+# The kinds of content parts that are no text, and where each has its address.
+ADDRESSES = {"image_url": ("image_url", "url"), "file": ("file", "file_data")}
+DATA = re.compile(r"data:[^,]*;base64,", re.IGNORECASE)
 Message = Mapping[str, Any]
+
+
+class InlineFile(NamedTuple):
+    """A picture or document that stands within a message, as a `data:` address."""
+
+    name: str
+    data: bytes
 
 
 @dataclass(frozen=True)
@@ -161,7 +171,7 @@ def _message_content(message: Message, index: int) -> str:
     content = message.get("content")
     if content is None or isinstance(content, str):
         return content or ""
-    left = [part for part in content if inline_files.address_of(part) is None]
+    left = [part for part in content if _address_of(part) is None]
     parts = [part.get("text") for part in left if part.get("type") == "text"]
     if len(parts) != len(left) or not all(isinstance(part, str) for part in parts):
         raise Refusal(VALIDATION_ERROR, "openai_parts", field=_content_field(index))
@@ -171,19 +181,43 @@ def _message_content(message: Message, index: int) -> str:
 def _inline_files(message: Message, index: int) -> list[InlineFile]:
     """Raises Refusal if one does not stand in the message itself."""
     parts = _with_address(message)
-    return [inline_files.read_inline_file(part, _content_field(index)) for part in parts]
+    return [_read_inline_file(part, _content_field(index)) for part in parts]
+
+
+def _address_of(part: Mapping[str, Any]) -> str | None:
+    """The address in a content part; None if it has none."""
+    member, key = ADDRESSES.get(str(part.get("type")), ("", ""))
+    value = part.get(member)
+    found = value.get(key) if isinstance(value, dict) else value
+    return found if isinstance(found, str) else None
+
+
+def _read_inline_file(part: Mapping[str, Any], field: str) -> InlineFile:
+    """The file of a content part with an address. Raises Refusal for one that would have to be
+    loaded: nobody makes the server ask other machines."""
+    address = _address_of(part) or ""
+    beginning = DATA.match(address)
+    if beginning is None:
+        raise Refusal(VALIDATION_ERROR, "openai_far_file", field=field)
+    try:
+        data = base64.b64decode(address[beginning.end() :], validate=True)
+    except ValueError:
+        raise Refusal(VALIDATION_ERROR, "openai_base64", field=field) from None
+    value = part.get("file")
+    name = value.get("filename") if isinstance(value, dict) else ""
+    return InlineFile(name if isinstance(name, str) and name else "picture", data)
 
 
 def _file_digests(message: Message) -> list[str]:
     """What stands for the files of a message in a digest."""
-    given = (inline_files.address_of(part) or "" for part in _with_address(message))
+    given = (_address_of(part) or "" for part in _with_address(message))
     return [hashlib.sha256(each.encode("utf-8", "replace")).hexdigest() for each in given]
 
 
 def _with_address(message: Message) -> list[Message]:
     content = message.get("content")
     parts = content if isinstance(content, list) else ()
-    return [part for part in parts if inline_files.address_of(part) is not None]
+    return [part for part in parts if _address_of(part) is not None]
 
 
 def _content_field(index: int) -> str:

@@ -22,7 +22,7 @@ from ...base.regular_file import read_beginning
 from .. import server_file
 from ..clis import Cli, DiscoveryForm
 from ..extension_forms import ExtensionForm, Moment
-from . import hook_answers, server_script
+from . import hook_answers
 
 NAME = "gemini-companion"
 DESCRIPTION = "Shows in Sublime Text what the CLI does, and lets the editor answer."
@@ -42,6 +42,31 @@ LIMIT = 5000
 TOOL_LIMIT = 25000
 # Seconds after which the CLI ends a hook; the program has always answered by then.
 TIMEOUT = 20
+# What starts the tool server where the system has `sh`. A server that does not start, or that has
+# nothing at all, worries the user with a message of the CLI (docs/protocol.md 9.75). So where there
+# is no Node.js, the script itself is a server, with one resource and no tool.
+_SCRIPT = """\
+# Starts the tool server; where there is no Node.js, it is one without tools.
+N=$(command -v node || readlink /proc/$PPID/exe 2>/dev/null)
+case "$N" in */node) exec "$N" "${0%/*}/PROGRAM" tools ;; esac
+while IFS= read -r line; do
+  id=${line##*'"id":'}
+  id=${id%%[,\\}]*}
+  case "$line" in
+  *'"method":"initialize"'*) result='INITIALIZED' ;;
+  *'"method":"tools/list"'*) result='{"tools":[]}' ;;
+  *'"method":"resources/list"'*) result='{"resources":[RESOURCE]}' ;;
+  *'"id":'*) result='{}' ;;
+  *) continue ;;
+  esac
+  printf '{"jsonrpc":"2.0","id":%s,"result":%s}\\n' "$id" "$result"
+done
+"""
+_INITIALIZED = (
+    '{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"resources":{}},'
+    '"serverInfo":{"name":"editor","version":"VERSION"}}'
+)
+_RESOURCE = '{"uri":"editor://none","name":"Node.js is missing"}'
 
 
 class NotChanged(Exception):
@@ -147,7 +172,7 @@ def extension_files(cli: Cli, program: bytes) -> dict[str, bytes]:
     }
     return {
         PROGRAM: program,
-        SCRIPT: server_script.make_script(PROGRAM, VERSION),
+        SCRIPT: _server_script(),
         ROW: _encode_json(_cli_row(cli, form)),
         HOOKS: _encode_json(
             {"hooks": {event: [_hook_entry(cli, form, event)] for event in form.events}}
@@ -161,6 +186,12 @@ def _tool_server_entry(form: ExtensionForm) -> dict[str, Any]:
     if sys.platform == "win32":
         return {"command": "node", "args": [f"{form.here}/{PROGRAM}", "tools"]}
     return {"command": "sh", "args": [f"{form.here}/{SCRIPT}"]}
+
+
+def _server_script() -> bytes:
+    said = _INITIALIZED.replace("VERSION", VERSION)
+    whole = _SCRIPT.replace("PROGRAM", PROGRAM).replace("INITIALIZED", said)
+    return whole.replace("RESOURCE", _RESOURCE).encode("ascii")
 
 
 def _cli_row(cli: Cli, form: ExtensionForm) -> dict[str, Any]:
