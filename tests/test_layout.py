@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import os
+import re
 import subprocess
 import sys
 import unittest
@@ -119,6 +120,12 @@ STARTERS = {
     "": {"subprocess_exec", "subprocess_shell"},
 }
 
+# Where a text may give something the name `it`.
+MAY_NAME_IT = re.compile(
+    r"\bfor (?:\w+, )*it(?:, \w+)* in\b|\blambda (?:\w+, )*it\b"
+    r"|\bit(?:: \S+)? :?= |[(,]\s*it: |\bas it:"
+)
+
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -137,6 +144,18 @@ def modules() -> dict[str, ast.Module]:
         with open(path, encoding="utf-8") as file:
             trees[name] = ast.parse(file.read(), path, feature_version=(3, 8))
     return trees
+
+
+def python_files(top: str) -> Iterator[str]:
+    """The paths of the modules below a folder of the checkout, without what npm has installed."""
+    for folder, folders, names in os.walk(os.path.join(ROOT, top)):
+        folders[:] = [each for each in folders if each != "node_modules"]
+        yield from (os.path.join(folder, name) for name in names if name.endswith(".py"))
+
+
+def name_of(path: str) -> str:
+    """The name of a module beside the package: its path without the extension."""
+    return os.path.relpath(path, ROOT).replace(os.sep, "/")[: -len(".py")]
 
 
 @functools.lru_cache(maxsize=None)
@@ -237,12 +256,9 @@ def others() -> dict[str, list[tuple[ast.Import | ast.ImportFrom, bool]]]:
     extension. Of all that is parsed nothing else is kept: they are many."""
     found = {}
     for top in OTHERS:
-        for folder, folders, names in os.walk(os.path.join(ROOT, top)):
-            folders[:] = [each for each in folders if each != "node_modules"]
-            for path in (os.path.join(folder, each) for each in names if each.endswith(".py")):
-                name = os.path.relpath(path, ROOT).replace(os.sep, "/")[: -len(".py")]
-                with open(path, encoding="utf-8") as file:
-                    found[name] = imports.__wrapped__(ast.parse(file.read(), path))
+        for path in python_files(top):
+            with open(path, encoding="utf-8") as file:
+                found[name_of(path)] = imports.__wrapped__(ast.parse(file.read(), path))
     return found
 
 
@@ -323,6 +339,15 @@ class Layout(unittest.TestCase):
         files = [name for name in os.listdir(ROOT) if name.endswith(".py")]
         self.assertEqual(files, ["plugin.py"])
 
+    def test_nothing_is_named_it(self) -> None:
+        for path in (path for top in ("companion", *OTHERS) for path in python_files(top)):
+            with open(path, encoding="utf-8") as file:
+                text = file.read()
+            # Most files say it nowhere but in sentences, and are not parsed for them.
+            if MAY_NAME_IT.search(text):
+                names = {getattr(node, "id", "") for node in ast.walk(ast.parse(text, path))}
+                self.assertNotIn("it", names, name_of(path))
+
     def test_every_module_stands_in_a_room(self) -> None:
         self.assertEqual({room_of(name) for name in modules()} - {"plugin"}, set(ROOMS))
 
@@ -400,10 +425,9 @@ class Layout(unittest.TestCase):
                     self.assertEqual(ours & {each.split(".")[0] for each in names}, set(), name)
 
     def test_nor_does_it_name_anything_of_ours(self) -> None:
-        for folder, _folders, names in os.walk(os.path.join(ROOT, "headless")):
-            for path in (os.path.join(folder, name) for name in names if name.endswith(".py")):
-                with open(path, encoding="utf-8") as file:
-                    self.assertNotRegex(file.read().lower(), "companion|gemini", path)
+        for path in python_files("headless"):
+            with open(path, encoding="utf-8") as file:
+                self.assertNotRegex(file.read().lower(), "companion|gemini", path)
 
     def test_where_imports_for_types_do_not_count_they_would_be_a_circle(self) -> None:
         world = {name: set(used(name, True)) for name in others() if in_world(name)}

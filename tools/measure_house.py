@@ -15,7 +15,16 @@ import re
 import sys
 from typing import Dict, Iterator, List, Mapping, Set, Tuple
 
-from tests.test_layout import FRONTS, FUNCTIONS, ROOT, beside_the_front, inside, modules
+from tests.test_layout import (
+    FRONTS,
+    FUNCTIONS,
+    ROOT,
+    beside_the_front,
+    inside,
+    modules,
+    name_of,
+    python_files,
+)
 
 # Where the parts of the package are put together.
 RUNNING = "ui/running"
@@ -57,13 +66,9 @@ def read_trees(folders: List[str]) -> Trees:
     for top in folders:
         if not os.path.isdir(os.path.join(ROOT, top)):
             raise FileNotFoundError(f"expected a folder of the checkout, got {top!r}")
-        for folder, below, names in os.walk(os.path.join(ROOT, top)):
-            below[:] = sorted(each for each in below if each != "node_modules")
-            for path in sorted(os.path.join(folder, name) for name in names):
-                if path.endswith(".py"):
-                    with open(path, encoding="utf-8") as file:
-                        name = os.path.relpath(path, ROOT).replace(os.sep, "/")[: -len(".py")]
-                        found[name] = ast.parse(file.read(), path)
+        for path in sorted(python_files(top)):
+            with open(path, encoding="utf-8") as file:
+                found[name_of(path)] = ast.parse(file.read(), path)
     return found
 
 

@@ -200,7 +200,7 @@ class Gathering(unittest.TestCase):
             with self.subTest(command, known=known):
                 scope = replace(self.scope, cli=by_command([command]), command=(command,))
                 found = gathering.gather_facts(scope, known)
-                self.assertEqual([(it.cli.id, it.is_started) for it in found], expected)
+                self.assertEqual([(each.cli.id, each.is_started) for each in found], expected)
                 if command == "claude":
                     self.assertEqual(found[0].process is not None, 8 in known)
                     self.assertIn("Home of the CLI", report.examine_cli(found[0]).report_text())

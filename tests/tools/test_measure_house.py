@@ -60,7 +60,9 @@ class Measured(unittest.TestCase):
         for path in ("tools/sending.py", "tools/node_modules/of_others.py"):
             with open(os.path.join(folder, path), "w", encoding="utf-8") as file:
                 file.write(MODULES["ui/running"])
-        with mock.patch.object(measure_house, "ROOT", folder):
+        with mock.patch.object(measure_house, "ROOT", folder), mock.patch(
+            "tests.test_layout.ROOT", folder
+        ):
             found = measure_house.count_names(measure_house.read_trees(["tools"]))
             with self.assertRaisesRegex(FileNotFoundError, "expected a folder .* got 'toolz'"):
                 measure_house.read_trees(["toolz"])

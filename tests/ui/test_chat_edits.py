@@ -857,7 +857,7 @@ class Unasked(EditCase):
         yield from self.wrote(Diff(self.path, "one\n", NEW))
         yield lambda: self.gathered()
         ledger = self.running().review.ledger
-        (edit,) = [it for it in ledger.made.of_window(self.window.id()) if it.turn]
+        (edit,) = [each for each in ledger.made.of_window(self.window.id()) if each.turn]
         written = self.running().review.written
         self.running().stories.begin(written.open_review(self.window, edit))
         yield lambda: open_diffs.made_edit_views()
