@@ -333,7 +333,7 @@ def _rate_row(name: str, turns: List[Timing]) -> Row:
 
 
 def _memory_rows(api: Api) -> Iterator[Row]:
-    """In mebibytes; of the conversations, what each one more takes."""
+    """The memory in mebibytes; of the conversations, what each one more takes."""
     yield from _flat_rows(api)
     named = (("the server", api.process.pid), ("its CLI", api.agents()[0]))
     before = [_memory(pid) for _, pid in named]
@@ -352,7 +352,7 @@ def _memory_rows(api: Api) -> Iterator[Row]:
 
 
 def _flat_rows(api: Api) -> Iterator[Row]:
-    """Of the server, over many turns of one conversation."""
+    """The memory of the server, over many turns of one conversation."""
     held = []
     for number in range(1, LAST + 1):
         api.turn("hello")
@@ -368,7 +368,7 @@ def _flat_rows(api: Api) -> Iterator[Row]:
 
 
 def _cold_rows(model: ModelServer) -> Iterator[Row]:
-    """From nothing to the first event, by turns."""
+    """The seconds from nothing to the first event, by turns."""
     alone, served = [], []
     with tempfile.TemporaryDirectory() as folder:
         workspaces = [os.path.join(folder, name) for name in ("alone", "served")]

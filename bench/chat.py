@@ -115,7 +115,7 @@ def measure() -> Iterator[Row]:
 
 
 def _alone(*arguments: str) -> Any:
-    """In an editor with our agent that has never seen a chat."""
+    """What is reported from an editor with our agent that has never seen a chat."""
     with tempfile.TemporaryDirectory() as folder:
         agents = {"bench": {"command": AGENT}}
         return Home(folder, {"usual_agent": "bench", "agents": agents}).report(*arguments)
@@ -180,7 +180,7 @@ def _own(run: Dict[str, Any], key: str) -> float:
 
 
 def _genuine_rows() -> Iterator[Row]:
-    """From nothing to the first event, by turns."""
+    """The seconds from nothing to the first event, by turns."""
     name = "a cold start to the first event, Gemini CLI: "
     if not os.path.isdir(os.path.join(TESTS, "node_modules")):
         yield missing(name + "chat", "the CLI is not installed: make setup")

@@ -202,7 +202,7 @@ def _load_rows(runs: List[Dict[str, Any]]) -> Iterator[Row]:
 def _memory_rows(
     runs: List[Dict[str, Any]], from_file: List[Dict[str, Any]], beside: List[Dict[str, Any]]
 ) -> Iterator[Row]:
-    """With its libraries, and beside a package that has them already."""
+    """The package with its libraries, and beside a package that has them already."""
     if runs[0]["memory"] is None:
         yield missing(MEMORY, "needs /proc")
         return

@@ -95,7 +95,7 @@ class Kept:
 
 
 def make(folder: str, count: int) -> None:
-    """As many conversations in a server's folder, one used after the other."""
+    """Write as many conversations into a server's folder, one used after the other."""
     kept = os.path.join(folder, "state", "agent", "conversations")
     os.makedirs(kept, mode=0o700)
     chance = random.Random(count)

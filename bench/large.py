@@ -71,7 +71,7 @@ class Ticker(threading.Thread):
 
 
 def measure() -> Iterator[Row]:
-    """In a process of its own, whose memory nothing else has shaped."""
+    """Measure in a process of its own, whose memory nothing else has shaped."""
     command = [sys.executable, "-m", "bench.large"]
     done = subprocess.run(command, stdout=subprocess.PIPE, timeout=6 * PATIENCE, check=True)
     found = json.loads(done.stdout)

@@ -45,7 +45,7 @@ class Count:
 
     @property
     def served_rate(self) -> float:
-        """The same for each second that the server had a processor: other work on the machine
+        """Good answers for each second that the server had a processor: other work on the machine
         changes it little."""
         return self.answers / self.served if self.served else math.nan
 

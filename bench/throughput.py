@@ -123,7 +123,7 @@ def _rows(dialogue: str, counts: Dict[str, List[Count]]) -> Iterator[Row]:
 
 
 def _served_rows(dialogue: str, counts: Dict[str, List[Count]]) -> Iterator[Row]:
-    """The same ratios by the time that the servers had a processor; without an aim, for they say
+    """The ratios by the time that the servers had a processor; without an aim, for they say
     nothing of who waits."""
     for mine, theirs in ((OURS, SDK), (OURS, BARE), (PURE, SDK)):
         some = [

@@ -33,7 +33,7 @@ def read_advisories() -> Tuple[str, List[Advisory]]:
 
 
 def find_advisories(host: str) -> Dict[str, List[Advisory]]:
-    """By the requirement of a carried library for that host."""
+    """The advisories by the requirement of a carried library for that host."""
     _, advisories = read_advisories()
     found: Dict[str, List[Advisory]] = {}
     for requirement in closure.carried_modules(host):

@@ -135,7 +135,7 @@ def adapt_document(text: str, names: List[str]) -> str:
 
 
 def _read_document(name: str) -> str:
-    """As it is committed. Raises NoCheckout."""
+    """A document as it is committed. Raises NoCheckout."""
     command = ["git", "show", f"HEAD:docs/{name}"]
     try:
         return subprocess.check_output(command, cwd=ROOT).decode("utf-8")

@@ -40,7 +40,7 @@ NEWER = (
 
 
 def package_arguments() -> list[str]:
-    """Those that are in the package, as mypy's arguments."""
+    """The tests that are in the package, as mypy's arguments."""
     inits = sorted(glob.glob(os.path.join(ROOT, "tests", "*", "__init__.py")))
     wanted = [("-p", os.path.basename(os.path.dirname(path))) for path in inits]
     files = sorted(glob.glob(os.path.join(ROOT, "tests", "*.py")))
@@ -50,7 +50,7 @@ def package_arguments() -> list[str]:
 
 
 def lone_scripts() -> list[str]:
-    """Those that run beside an editor, and are in no package."""
+    """The scripts that run beside an editor, and are in no package."""
     names = [os.path.basename(path)[:-3] for path in sorted(glob.glob(os.path.join(E2E, "*.py")))]
     return [word for name in names for word in ("-m", name)]
 

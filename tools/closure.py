@@ -101,7 +101,7 @@ def version_for(library: Library, host: str) -> str | None:
 
 
 def carried_modules(host: str) -> Dict[str, Tuple[str, ...]]:
-    """Of all that is carried for a host: the requirement, as "name==version", and its modules."""
+    """The modules of all that is carried for a host, by requirements as "name==version"."""
     versions = [(library, version_for(library, host)) for library in TABLE if library.modules]
     return {
         f"{library.name}=={version}": library.modules for library, version in versions if version
@@ -115,7 +115,7 @@ def dependencies_text() -> str:
 
 
 def library_names(host: str) -> List[str]:
-    """Of the libraries that Package Control installs for this host."""
+    """The names of the libraries that Package Control installs for this host."""
     return [
         library.name
         for library in TABLE
@@ -130,7 +130,7 @@ def wanted_requirements(host: str) -> List[str]:
 
 
 def beside_the_plain(host: str) -> List[str]:
-    """Those that Package Control would install for the plain package, as "name==version"."""
+    """What Package Control would install for the plain package, as "name==version"."""
     listed = library_names(host)
     return [
         requirement
@@ -154,8 +154,8 @@ def make_repository(page: str, url: str, version: str, date: str) -> Dict[str, A
 def plain_repository(
     choose: wheels.Choose, page: str, url: str, version: str, date: str
 ) -> Dict[str, Any]:
-    """The same of the plain package with all its libraries, each wheel by its address and digest.
-    Raises wheels.Missing."""
+    """A repository of the plain package with all its libraries, each wheel by its address and
+    digest. Raises wheels.Missing."""
     releases = [
         {
             "url": url,
@@ -277,7 +277,7 @@ def _write_one(command: str, *addresses: str) -> None:
 
 
 def package_version() -> str:
-    """Of the package."""
+    """The version of the package."""
     with open(os.path.join(ROOT, "companion", "__init__.py"), encoding="utf-8") as file:
         return file.read().partition('__version__ = "')[2].partition('"')[0]
 

@@ -72,7 +72,7 @@ class Installation:
         self._finish_change()
 
     def put_libraries(self, machine: Machine, fetch: Fetch) -> None:
-        """For a package that came another way."""
+        """Put the libraries of a package that came another way."""
         with tempfile.TemporaryDirectory() as folder:
             self._put_libraries(
                 self._fetch_libraries(machine, fetch, folder, closure.wanted_requirements)

@@ -20,7 +20,7 @@ ANSWERS = {"platform": "linux", "version": "4200", "arch": "x64", "channel": "st
 
 
 class Program(types.ModuleType):
-    """In the place of what is compiled into the program: whatever is asked, next to nothing."""
+    """Stands for what is compiled into the program: whatever is asked, next to nothing."""
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name.startswith("__"):

@@ -136,7 +136,7 @@ def _offered_commands() -> Set[str]:
 
 
 def _named_commands(entries: List[Dict[str, Any]]) -> Set[str]:
-    """Of the entries, and of the folders among them."""
+    """The commands of the entries, and of the folders among them."""
     found = {entry["command"] for entry in entries if "command" in entry}
     return found.union(*(_named_commands(entry.get("children", [])) for entry in entries))
 

@@ -61,7 +61,7 @@ class Figures(NamedTuple):
 
 
 def read_figures(told: Mapping[str, Any]) -> Figures:
-    """From what judge_inside.py wrote: the ids of all tests, and reports by id."""
+    """Read what judge_inside.py wrote: the ids of all tests, and reports by id."""
     reports = {**told["failures"], **told["errors"]}
     passed = [each for each in told["ran"] if each not in reports and each not in told["skipped"]]
     # What no report names, and did not run, fell with its class or module.

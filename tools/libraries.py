@@ -29,7 +29,7 @@ def unpack_libraries(requirements: List[str], host: str, machine: Machine, targe
 
 
 def download_wheels(requirements: List[str], host: str, machine: Machine, target: str) -> None:
-    """The same, but the wheels as they are. Raises Unavailable."""
+    """Load the wheels as they are. Raises Unavailable."""
     with tempfile.TemporaryDirectory() as folder:
         command = _pip_command("download", requirements, host, machine, folder)
         _run_pip([*command, "--dest", target])

@@ -151,7 +151,7 @@ def adapt_readme(text: str) -> str:
 
 
 def _files_of(unpacked: Dict[str, bytes], wanted: Iterable[closure.Library]) -> Dict[str, bytes]:
-    """Without the licenses of other libraries."""
+    """The files of these libraries, without the licenses of others."""
     names = {libraries.normal_name(library.name) for library in wanted}
     return {
         path: data
@@ -214,7 +214,7 @@ def _find_wheels(requirements: List[str]) -> List[str]:
 
 
 def zip_files(files: Dict[str, bytes]) -> bytes:
-    """The same bytes from the same zlib, on every Python."""
+    """The files as a ZIP file: the same bytes from the same zlib, on every Python."""
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w") as archive:
         for path in sorted(files):

@@ -162,7 +162,7 @@ class Record:
             os.rmdir(cache)
 
     def _note_folders(self, folder: str) -> None:
-        """Those that will be made."""
+        """The folders that will be made."""
         parts = folder.split("/") if folder else []
         for count in range(1, len(parts) + 1):
             path = "/".join(parts[:count])

@@ -91,7 +91,7 @@ def write_repositories(page: str) -> None:
 
 
 def write_sums(folder: str, version: str) -> None:
-    """In the form of sha256sum."""
+    """Write the sums in the form of sha256sum."""
     lines = [
         "%s  %s\n" % (_data_digest(_read_content(folder, name)), name)
         for name in release_files(version)

@@ -195,8 +195,8 @@ class Run:
         self._lock = threading.Lock()
 
     def all(self, parts: Sequence[Part]) -> None:
-        """Those that the machine has room for, each as soon as what it needs has ended; and beside
-        them all that is set up, which waits for others' servers."""
+        """Run the parts that the machine has room for, each as soon as what it needs has ended; and
+        beside them all that is set up, which waits for others' servers."""
         waiting = [*parts]
         running: Dict[Future[None], str] = {}
         setting_up = {part.name for part in parts if part.is_set_up}

@@ -107,7 +107,7 @@ def _usual_programs(machine: Machine) -> List[str]:
 
 
 def _data_folders(machine: Machine, program: str | None) -> List[str]:
-    """Those that exist: what the program itself would take comes first."""
+    """The folders that exist: what the program itself would take comes first."""
     portable = [os.path.join(folder, "Data") for folder in _program_folders(program)]
     return [folder for folder in portable + _standard_folders(machine) if os.path.isdir(folder)]
 
@@ -152,7 +152,8 @@ def _script_target(program: str) -> str | None:
 
 
 def _find_hosts(program: str | None, data: str) -> Tuple[str, ...]:
-    """From the program's own files, else from the data folder; 3.3 never runs this package."""
+    """The plugin hosts, by the program's own files, else by the data folder; 3.3 never runs this
+    package."""
     for folder in _program_folders(program):
         names = os.listdir(folder) if os.path.isdir(folder) else []
         found = _read_versions(names, r"plugin_host-(3)\.(\d+)(?:\.exe)?$")

@@ -106,7 +106,8 @@ def make_relative(text: str, path: str, modules: FrozenSet[str]) -> str:
 
 
 def _walk_statements(node: ast.AST) -> Iterator[ast.AST]:
-    """Those below the node, in their order; what they are made of takes the most time to walk."""
+    """The statements below the node, in their order; what they are made of takes the most time to
+    walk."""
     for child in ast.iter_child_nodes(node):
         if not isinstance(child, ast.expr):
             yield child

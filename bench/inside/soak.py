@@ -123,7 +123,7 @@ def _act(window: sublime.Window, view: sublime.View) -> None:
 
 
 def _process() -> Dict[str, Optional[float]]:
-    """Of this process; None where the system has no /proc."""
+    """What this process uses; None where the system has no /proc."""
     found: Dict[str, Optional[float]] = {"memory": None, "descriptors": None}
     if os.path.isdir("/proc/self/fd"):
         with open("/proc/self/statm") as file:

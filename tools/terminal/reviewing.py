@@ -21,7 +21,7 @@ class Reviewing:
     def lines(
         self, proposal: Proposal, others: int, width: int, room: int, colour: bool
     ) -> List[str]:
-        """At most `room` lines; `others` are the diffs that wait beside this one."""
+        """The proposal in at most `room` lines; `others` are the diffs that wait beside it."""
         if self._compared != (proposal.old, proposal.new):
             self._compared = (proposal.old, proposal.new)
             self.sides = Sides(proposal.old, proposal.new)

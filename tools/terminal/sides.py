@@ -108,7 +108,7 @@ def head_columns(numbers: Tuple[Numbers, Numbers]) -> int:
 
 
 def draw_sides(sides: Sides, how: Picture) -> List[str]:
-    """At most `height` lines of at most `width` columns."""
+    """Both sides in at most `height` lines of at most `width` columns."""
     beside: Dict[int, List[str]] = {}
     for number, words in how.beside:
         beside.setdefault(number, []).append(make_printable(words))
@@ -117,7 +117,7 @@ def draw_sides(sides: Sides, how: Picture) -> List[str]:
 
 
 def _one_below_the_other(sides: Sides, how: Picture, beside: Beside) -> List[str]:
-    """In one column: of each change what goes, then what comes."""
+    """All rows in one column: of each change what goes, then what comes."""
     width, result = how.width - how.head, []
     shown = sides.rows[how.top : how.top + how.height]
     for hunk, group in groupby(shown, key=lambda row: row.hunk):

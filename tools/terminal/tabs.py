@@ -60,7 +60,7 @@ def list_views(editor: Any) -> List[Any]:
 
 
 def tab_name(view: Any) -> str:
-    """With a word where its text is in no file."""
+    """The tab's name, with a word where its text is in no file."""
     buffer = view.buffer
     is_nowhere = not buffer.file_name and len(view.text) > 0
     is_unsaved = not buffer.scratch and (buffer.is_dirty() or is_nowhere)

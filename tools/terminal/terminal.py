@@ -152,10 +152,10 @@ class Panel:
         follows: bool = False,
         name: str = "",
     ) -> List[str]:
-        """Of what has this name, or else this first line: at most `room` lines; where that is not
-        all, the last one says so, and the `keys` that move it. The one at `bar` is among them,
-        where there is one. What `follows` begins with its end, and shows the end as long as nobody
-        moves."""
+        """A part of what has this name, or else this first line: at most `room` lines; where that
+        is not all, the last one says so, and the `keys` that move it. The one at `bar` is among
+        them, where there is one. What `follows` begins with its end, and shows the end as long as
+        nobody moves."""
         first = name or (lines[0] if lines else "")
         if first != self._first:
             self._first, self.top, self._was_at_end = first, 0, follows
@@ -508,7 +508,7 @@ class Front:
         return "page %d" % state.page if state.page is not None else ""
 
     def _moving_keys(self, state: State) -> str:
-        """Those that move what is shown above the messages; whoever writes there would write
+        """The keys that move what is shown above the messages; whoever writes there would write
         them."""
         if self.is_writing and state.question is None:
             return ""
