@@ -15,7 +15,7 @@ import os
 import secrets
 from typing import Any, NamedTuple
 
-from .waiting import wait_for
+from .waiting import PATIENCE, wait_for
 
 PATH = "/extension"
 JSON = {"Content-Type": "application/json"}
@@ -58,7 +58,7 @@ class ExtensionClient:
     def __init__(self, port: int, key: str, cli_id: str = "gemini", at: int = 0) -> None:
         self.port, self.key, self.cli_id = port, key, cli_id
         self.nonce = secrets.token_hex(16)
-        self.connection = http.client.HTTPConnection("127.0.0.1", at or port, timeout=60)
+        self.connection = http.client.HTTPConnection("127.0.0.1", at or port, timeout=PATIENCE)
 
     def post(self, route: str, value: Any) -> ExtensionAnswer:
         """Bytes go as they are, everything else as JSON."""

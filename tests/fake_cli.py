@@ -145,7 +145,7 @@ class FakeCli:
         return self._post_json("/mcp", message)
 
     def _post_json(self, path: str, message: dict[str, Any]) -> dict[str, Any]:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         try:
             connection.request("POST", path, json.dumps(message), {**self.headers, **JSON})
             response = connection.getresponse()
@@ -194,7 +194,7 @@ class FakeCli:
         ends does so to whoever comes just before its port is another's."""
         begin = time.monotonic()
         while True:
-            self._stream = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+            self._stream = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
             headers = {**self.headers, "Accept": "text/event-stream", **self._last_event}
             try:
                 self._stream.request("GET", "/mcp", headers=headers)

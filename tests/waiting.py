@@ -9,7 +9,7 @@ import time
 from typing import Any, Awaitable, Callable, TypeVar
 
 # Seconds after which whatever is waited for will not come any more.
-PATIENCE = 90.0
+PATIENCE = 180.0
 
 T = TypeVar("T")
 

@@ -18,7 +18,7 @@ from headless.options import Options
 HERE = os.path.dirname(os.path.abspath(__file__))
 # The folder that has the editor in it.
 ROOT = os.path.dirname(os.path.dirname(HERE))
-PATIENCE = 60.0  # seconds
+PATIENCE = 180.0  # seconds
 TWO_GROUPS = {"cols": [0, 0.5, 1], "rows": [0, 1], "cells": [[0, 0, 1, 1], [1, 0, 2, 1]]}
 
 

@@ -15,7 +15,7 @@ from GeminiCompanion.companion.agent.events.event_feed import (
 )
 from GeminiCompanion.companion.agent.turn_events import Content, ToolOutput, ToolResult, TurnEvent
 
-PATIENCE = 30.0
+PATIENCE = 180.0
 
 
 def event(number: int, session: str = "one", text: str = "x") -> TurnEvent:

@@ -13,7 +13,7 @@ from GeminiCompanion.companion.agent.processes.pool import Pool, ProcessPlace
 from GeminiCompanion.companion.agent.processes.runner import Launch
 from GeminiCompanion.companion.base.jsonrpc import Request
 
-PATIENCE = 60.0
+PATIENCE = 180.0
 
 
 class Runner:

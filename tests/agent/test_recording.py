@@ -10,7 +10,7 @@ import unittest
 
 from GeminiCompanion.companion.agent.agents.gemini_recording import Recording
 
-PATIENCE = 30.0
+PATIENCE = 180.0
 
 
 class Recorded(unittest.IsolatedAsyncioTestCase):

@@ -27,7 +27,7 @@ from GeminiCompanion.companion.api.server import Server, ServerSettings
 from .contract import Contract
 
 # Seconds for anything at all.
-PATIENCE = 90.0
+PATIENCE = 180.0
 
 
 class Reply:

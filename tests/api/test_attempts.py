@@ -19,7 +19,7 @@ from GeminiCompanion.companion.api.operations.attempts import Attempt, Attempts,
 from ..support import wait_for
 from .support import ApiTest
 
-PATIENCE = 30.0
+PATIENCE = 180.0
 SAME = b"same"
 
 

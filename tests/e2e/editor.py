@@ -51,7 +51,7 @@ class Editor:
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
-    def do(self, name: str, *args: Any, timeout: float = 240) -> Any:
+    def do(self, name: str, *args: Any, timeout: float = 300) -> Any:
         if self._process.stdin is None or self._process.poll() is not None:
             raise RuntimeError(f"{name}: the editor has left with {self._process.returncode}")
         self._count += 1
@@ -86,13 +86,13 @@ class Editor:
         # The answer can get lost.
         with suppress(RuntimeError, queue.Empty):
             self.do("leave", timeout=5)
-        return self._process.wait(120)
+        return self._process.wait(240)
 
     def quit(self) -> int:
         """Unload the packages and leave; the exit status."""
         if self._process.stdin is not None and not self._process.stdin.closed:
             self._process.stdin.close()
-        return self._process.wait(120)
+        return self._process.wait(240)
 
     def close(self) -> None:
         try:

@@ -46,7 +46,7 @@ SIDE_ANSWER = {
 
 
 # Seconds for a prompt that is sure to come, on a busy machine.
-PATIENCE = 120.0
+PATIENCE = 240.0
 # Seconds that a reply waits at a gate, should a test never open it.
 AT_GATE = 240
 

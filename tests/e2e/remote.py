@@ -26,7 +26,7 @@ def window() -> sublime.Window:
 
 
 # Seconds for what is sure to happen, on a busy machine.
-PATIENCE = 180
+PATIENCE = 240
 
 
 def _wait(condition: Any, what: str) -> None:

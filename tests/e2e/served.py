@@ -15,7 +15,7 @@ from editor import Editor
 
 START = "Gemini Companion: Start API Server"
 STOP = "Gemini Companion: Stop API Server"
-PATIENCE = 180
+PATIENCE = 240
 
 
 def set_up(root: str, data: str, model_url: str, program: str = "") -> Any:

@@ -25,7 +25,7 @@ from GeminiCompanion.companion.api.client import ApiError, Client
 from GeminiCompanion.tests.support import is_alive, wait_for
 from model_server import Gate, ModelServer, call
 
-PATIENCE = 180
+PATIENCE = 240
 KEY = {"authType": "gemini-api-key", "apiKey": "the-key"}
 
 

@@ -11,7 +11,7 @@ from api_case import ApiCase, Reply, said
 from GeminiCompanion.tests.support import until
 from model_server import Failure, Gate
 
-PATIENCE = 30.0
+PATIENCE = 180.0
 
 
 class RepeatCase(ApiCase):

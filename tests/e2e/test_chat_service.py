@@ -73,7 +73,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 T = TypeVar("T")
 # Seconds for anything at all, with a start of the CLI on a busy machine in it.
-PATIENCE = 90.0
+PATIENCE = 180.0
 
 
 def until(condition: Callable[[], T]) -> T:

@@ -134,8 +134,8 @@ class Live(OfAll):
         # It is the second of its kind.
         self.editor.do("wait_for", "status_bar", "Gemini 2: asks")
         other.kill()
-        wait_for(lambda: "touch other" not in self.editor.do("status"), timeout=60)
-        wait_for(lambda: "2" not in self.editor.do("status_bar").partition(":")[0], timeout=60)
+        wait_for(lambda: "touch other" not in self.editor.do("status"))
+        wait_for(lambda: "2" not in self.editor.do("status_bar").partition(":")[0])
 
     def test_comments_on_an_accepted_edit_go_along_with_its_result(self) -> None:
         path = self.propose("w.py")

@@ -12,6 +12,7 @@ from proxy import Proxy
 from session import ACCEPT, QUESTION
 
 from tests.fake_cli import FakeCli
+from tests.waiting import PATIENCE
 
 SHOW_UNWRITTEN = "gemini_companion_show_unwritten_edits"
 APPLY = 0
@@ -120,14 +121,14 @@ class WithoutACli(session.Session):
         """The path of a file for which a client proposes "new\\n", and the client."""
         path, client = self.write(name, b"old\n"), FakeCli(self.editor.do("environment"))
         self.addCleanup(client.close)
-        client.call("openDiff", filePath=path, newContent="new\n").result(30)
+        client.call("openDiff", filePath=path, newContent="new\n").result(PATIENCE)
         return path, client
 
     def test_what_close_diff_gave_to_a_client_that_is_gone_comes_back(self) -> None:
         path, client = self.proposed("b.py")
         self.editor.do("append", path, "mine\n")
         answer = client.call("closeDiff", filePath=path, suppressNotification=True)
-        (part,) = answer.result(30)["content"]
+        (part,) = answer.result(PATIENCE)["content"]
         client.close()
         self.assertEqual(json.loads(part["text"]), {"content": "new\nmine\n"})
         self.editor.do("wait_for", "named", "new\nmine\n", "b.py (your edits)")

@@ -19,7 +19,7 @@ from typing import Any, Callable
 import sublime
 
 NAME, OTHER = "GeminiCompanion", "Other"
-PATIENCE = 60.0  # seconds
+PATIENCE = 180.0  # seconds
 
 
 def wait_for(condition: Callable[[], Any], what: str) -> None:

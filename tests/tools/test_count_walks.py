@@ -21,7 +21,7 @@ from tools.walk_recorder import EDITOR, Recorder
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 # Seconds.
-PATIENCE = 10.0
+PATIENCE = 180.0
 # The rooms that each walk leads through.
 ROOMS = {
     "selection to the stream": {"plugin.py", "ui", "ide", "base"},

@@ -12,7 +12,7 @@ from GeminiCompanion.companion.ide.questions import Question
 from ..waiting import pause_after
 
 # Seconds for what is sure to happen.
-PATIENCE = 60.0
+PATIENCE = 180.0
 
 
 def until(condition: Callable[[], Any], what: str, seen: Callable[[], Any] = str) -> None:

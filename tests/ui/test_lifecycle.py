@@ -27,7 +27,7 @@ from GeminiCompanion.companion.ui.review import open_diffs, record
 from .adapter import AdapterTestCase, saved_state
 
 Steps = Generator[Any, Any, None]
-PATIENCE = 60.0  # seconds
+PATIENCE = 180.0  # seconds
 HANDOVER = "GeminiCompanion.companion.base.socket_handover"
 
 
