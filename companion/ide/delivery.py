@@ -344,6 +344,7 @@ class Delivery:
             for session in self._sessions
             if session.stream is not None
             and not session.is_named
+            and session.cli.keeps_edits
             and session.ordinal > entry.after_session
             and entry.cli in ("", session.cli.id)
         ]

@@ -190,8 +190,8 @@ class Diffs(Desk):
         is_decided = self._book.numbers_in(DECIDED, session.id, path)
         if is_decided or self._delivery.is_settling(path):
             return None
-        if session.is_named:
-            # It would have come back under its own name.
+        if session.is_named or not session.cli.keeps_edits:
+            # It would have come back under its own name, or asks for nothing from before.
             return None
         others = [
             number

@@ -8,9 +8,10 @@ import json
 import os
 import stat
 import sys
+import threading
 import unittest
 import zlib
-from typing import Any, AsyncIterator
+from typing import Any, AsyncIterator, Iterator
 from unittest import mock
 
 from GeminiCompanion.companion.ide.claude import (
@@ -847,6 +848,42 @@ class Losses(ClaudeCase):
         # The CLI that is here now waits for nothing, and is told nothing.
         self.assertEqual(again.answer(again.begin("ping"))["result"], {})
         self.assertEqual(again._waiting, [])
+
+    def test_a_close_of_a_diff_that_is_not_shown_yet_leaves_the_one_that_was_lost(self) -> None:
+        self.proposed(self.cli, "a.py")
+        self.lose()
+        again = self.connect()
+        with self.slow_disk():
+            id = again.open_diff(self.path("a.py"), "other\n", "t")
+            again.call("close_tab", tab_name="t")
+            self.assertEqual(texts(again.answer(id)["result"]), ["error"])
+        self.assertEqual(self.shown(), [(1, "a.py", "new\n")])
+
+    def test_a_decision_on_a_diff_of_an_unknown_cli_answers_no_call(self) -> None:
+        wait_for(lambda: self.labels() == ["Claude Code"])
+        with self.slow_disk():
+            id = self.cli.open_diff(self.path("a.py"), "new\n", "t")
+            self.cli.call("closeAllDiffTabs")
+            # One from before a restart, of which nothing was saved.
+            self.tell(DiffAccepted(1, "gone", self.path("a.py"), "other\n", ""))
+        wait_for(lambda: self.shown() == [(1, "a.py", "new\n")])
+        self.decide("a.py", None)
+        self.assertEqual(texts(self.cli.answer(id)["result"]), ["DIFF_REJECTED"])
+
+    @contextlib.contextmanager
+    def slow_disk(self) -> Iterator[None]:
+        """It says whether a file may be shown once the block has ended."""
+        in_thread, is_over = waiting_diffs.in_thread, threading.Event()
+
+        async def ask_disk(work: Any) -> Any:
+            await in_thread(is_over.wait)
+            return await in_thread(work)
+
+        with mock.patch.object(waiting_diffs, "in_thread", ask_disk):
+            try:
+                yield
+            finally:
+                is_over.set()
 
     def test_a_large_proposal_that_is_accepted_after_a_loss_is_kept(self) -> None:
         patched(self, mock.patch("GeminiCompanion.companion.ide.diffs.LARGE", 3))
