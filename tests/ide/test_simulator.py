@@ -8,7 +8,7 @@ import sys
 import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-SEEDS = 120
+SEEDS = 200
 # Seconds; a seed takes a hundredth of one.
 PATIENCE = 300
 # Makes each fault in what keeps notes, and prints what is noticed first. The first seeds
@@ -70,6 +70,10 @@ class Simulator(unittest.TestCase):
             "nobody reads a hook",
             "taken back",
             "names",
+            "asked by Claude Code",
+            "decided in the editor",
+            "terminal of Claude Code",
+            "socket cut",
         ):
             self.assertRegex(output, rf"\b[1-9]\d* {what}\b")
 

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from companion.ide.stateless import is_asker
 
+from .claude_checks import ClaudeLedger
 from .hook_checks import HookLedger
 from .sentences import Sentences
 
 if TYPE_CHECKING:
+    from .claude import ClaudeCli
     from .cli import Cli
     from .editor import Diff
     from .world import World
@@ -32,7 +34,7 @@ class Proposal:
     user's, `decisions` those of the user in the editor: a text, or None for a rejection."""
 
     number: int
-    cli: Cli
+    cli: Cli | ClaudeCli
     path: str
     text: str
     at: float
@@ -49,6 +51,7 @@ class Proposal:
     shown: float = float("inf")
     given_up: bool = False
     in_terminal: bool = False
+    by_claude: bool = False
     notified: bool = False
 
 
@@ -65,6 +68,7 @@ class Ledger:
         self.counts: Counter[str] = Counter()
         self.hooks = HookLedger(world)
         self.sentences = Sentences(world)
+        self.claude = ClaudeLedger(world)
         # Moments of kills, and those from which on the disk took nothing until it did again.
         self.kills: list[float] = []
         self.full: list[list[float]] = []
@@ -81,13 +85,14 @@ class Ledger:
 
     # ----- what happens
 
-    def propose(self, cli: Cli, path: str) -> Proposal:
+    def propose(self, cli: Cli | ClaudeCli, path: str) -> Proposal:
         number = len(self.proposals) + 1
         text = f"proposal {number} of {cli}\n"
         client = cli.client
         proposal = Proposal(
             *(number, cli, path, text, self.world.loop.now),
             *((client.session_id, client.token) if client is not None else ("", "")),
+            by_claude=cli.is_claude,
         )
         self.proposals.append(proposal)
         self.origin[text] = proposal
@@ -111,7 +116,8 @@ class Ledger:
         proposal = self.origin[diff.text]
         text = diff.text if accepted else None
         proposal.decisions.append((self.world.loop.now, text))
-        self.sentences.decided(proposal, text)
+        if not proposal.by_claude:
+            self.sentences.decided(proposal, text)
         self.world.note(
             "diff {} {}: {!r}", diff.number, "accepted" if accepted else "rejected", diff.text
         )
@@ -272,6 +278,7 @@ class Ledger:
     def check_missing(self) -> None:
         """Whoever is connected and waits can be decided on, or was told."""
         self.sentences.check()
+        self.claude.check()
         for cli in self.world.clis:
             for waiter in list(cli.awaiting.values()) if cli.is_connected else []:
                 self._check_waiter(cli, waiter.proposal)

@@ -138,6 +138,8 @@ def decode_event(event: Any) -> Any:
 class Cli:
     """A process. `awaiting` is the map of the real one: from path to who waits for the decision."""
 
+    is_claude = False
+
     def __init__(self, world: World, number: int, folder: str) -> None:
         self.world = world
         self.number = number
@@ -172,6 +174,10 @@ class Cli:
     @property
     def is_connected(self) -> bool:
         return not self.is_dead and self.client is not None and self.client.is_streaming
+
+    def waiter(self, proposal: Proposal) -> Waiter | None:
+        """Who waits for the decision on its path."""
+        return self.awaiting.get(proposal.path)
 
     # ----- the connection
 

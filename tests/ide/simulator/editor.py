@@ -54,6 +54,7 @@ class Diff:
     first_edit: float = 0.0
     edits: int = 0
     number: int = 0
+    is_orphaned: bool = False
 
     @property
     def is_edited(self) -> bool:
@@ -119,7 +120,7 @@ class Port(Editor):
         )
 
     def set_orphaned(self, window_id: int, session_id: str, orphaned: bool) -> None:
-        pass
+        self._scene.set_orphaned(window_id, session_id, orphaned)
 
     async def return_text(self, window_id: int, path: str, text: str, remark: str = YOURS) -> None:
         self._world.note("return_text {} {!r}", path, text)
@@ -199,6 +200,11 @@ class Scene:
     def save_session(self) -> None:
         self.session = copy.deepcopy(self.windows)
 
+    def is_served_by(self, process: int) -> bool:
+        """Whether that companion runs and nobody has asked it to stop."""
+        companion = None if self.is_gone else self.companion
+        return companion is not None and companion.process == process
+
     # ----- windows
 
     def open_window(self, folders: tuple[str, ...]) -> Window:
@@ -270,6 +276,7 @@ class Scene:
         for older in list(window.diffs):
             is_gone = older.session_id not in proposal.live_sessions
             if older.path == proposal.path and (older.session_id == proposal.session_id or is_gone):
+                self.world.ledger.claude.replaced(older)
                 self._put_away(self._take(older))
         proposed = None if proposal.may_be_edited else proposal.content
         diff = Diff(
@@ -300,6 +307,7 @@ class Scene:
         diff = self._find(window_id, session_id, path)
         if diff is None:
             return None
+        self.world.ledger.claude.closed(diff)
         self._take(diff)
         self.world.note("diff {} closed for its CLI: {!r}", diff.number, diff.text)
         if not decided:
@@ -323,6 +331,11 @@ class Scene:
         if diff.is_edited:
             diff.told = diff.text
         return diff.text
+
+    def set_orphaned(self, window_id: int, session_id: str, orphaned: bool) -> None:
+        for diff in self.windows[window_id].diffs if window_id in self.windows else ():
+            if diff.session_id == session_id:
+                diff.is_orphaned = orphaned
 
     # ----- what the user does
 
@@ -398,7 +411,8 @@ class Companion:
         self.is_ready = False
         # When the last of what crossed from the editor's thread arrives.
         self._crossed = 0.0
-        before, world.last_companion = world.last_companion, self
+        before = world.companions[-1] if world.companions else None
+        world.companions.append(self)
         self._scene = scene
         world.note("companion {} starts", self.process)
         self.task = world.loop.start(self.process, self._run(before))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...virtual_loop import Killed
+from .claude_network import Socket
 from .network import Wire
 
 if TYPE_CHECKING:
@@ -60,11 +61,11 @@ class Faults:
 
     def point(self, name: str, what: Any) -> None:
         """A moment at which it matters most who fails."""
-        if isinstance(what, Wire) and self.happens("cut at an event"):
+        if isinstance(what, (Wire, Socket)) and self.happens("cut at an event"):
             what.cut()
         if self.happens("CLI dies at a point"):
-            process = what.client if isinstance(what, Wire) else what.process
-            self._soon(next(cli for cli in self.world.clis if cli.process == process).die)
+            process = what.client if isinstance(what, (Wire, Socket)) else what.process
+            self._soon(next(cli for cli in self.world.every_cli if cli.process == process).die)
         if self.happens("killed at a point"):
             self._soon(self.world.crash)
 

@@ -21,6 +21,7 @@ from companion.ide.claude import lock_file
 from companion.ide.hooks import open_questions
 
 from ...virtual_loop import VirtualTime
+from .claude_network import ClaudeEndpoint, LockFile
 from .disk import Lock, VirtualOs
 from .network import Endpoint
 from .world import World
@@ -79,7 +80,7 @@ class Harness:
         world = self.world = World(seed, trace)
         self._time.loop = world.loop
         self._log.world = world
-        Endpoint.world = world
+        Endpoint.world = ClaudeEndpoint.world = LockFile.world = world
         world.run()
         return world
 
@@ -98,6 +99,8 @@ class Harness:
             ),
             "Endpoint": lambda _genuine: Endpoint,
             "Publication": lambda _genuine: _Publication,
+            "ClaudeEndpoint": lambda _genuine: ClaudeEndpoint,
+            "LockFile": lambda _genuine: LockFile,
             "uuid": lambda _genuine: SimpleNamespace(
                 uuid4=lambda: SimpleNamespace(hex=self._token(16))
             ),
@@ -108,7 +111,8 @@ class Harness:
         here = (context._now_in_milliseconds, os_here.path.isfile, str)
         patches: list[Any] = [
             mock.patch.object(discovery, "sweep_files", lambda pid, extra: []),
-            mock.patch.object(lock_file, "lock_folders", list),
+            mock.patch.object(lock_file, "lock_folders", self._lock_folders),
+            mock.patch.object(lock_file, "sweep_locks", list),
             mock.patch.object(
                 system_processes, "ports_to", lambda *of: self.world.network.ports_to(*of)
             ),
@@ -142,7 +146,11 @@ class Harness:
         return companion.pid if companion is not None else 1
 
     def _runs(self, pid: int) -> bool:
-        return any(cli.process == pid and not cli.is_dead for cli in self.world.clis)
+        return any(cli.process == pid and not cli.is_dead for cli in self.world.every_cli)
+
+    def _lock_folders(self) -> list[str]:
+        """Where nobody has the CLI, there is no server for it."""
+        return ["/home/ann/.claude/ide"] if self.world.has_claude else []
 
     def _token(self, size: int = 16) -> str:
         return f"{self.world.random.getrandbits(8 * size):0{2 * size}x}"

@@ -22,6 +22,7 @@ from ...virtual_loop import PROCESS, VirtualLoop
 from .hook_checks import Begin, limit
 
 if TYPE_CHECKING:
+    from .claude_network import ClaudeEndpoint, Socket
     from .world import World
 
 VERSION = "2025-06-18"
@@ -270,16 +271,18 @@ class Network:
     def __init__(self, world: World, loop: VirtualLoop) -> None:
         self.world = world
         self.loop = loop
-        self.listeners: dict[int, Endpoint] = {}
+        self.listeners: dict[int, Endpoint | ClaudeEndpoint] = {}
         # The ports that nobody serves and that go on listening; done as soon as that is over.
         self.kept: dict[int, asyncio.Future[None]] = {}
         self.wires: list[Wire] = []
+        # The connections of Claude Code that it has.
+        self.sockets: list[Socket] = []
         self.ports = itertools.count(50000)
         # The ids of events that have none of their own.
         self.events = itertools.count(1)
         self._next_port = 40000
 
-    def listen(self, endpoint: Endpoint, port: int) -> int:
+    def listen(self, endpoint: Endpoint | ClaudeEndpoint, port: int) -> int:
         if port and port not in self.kept:
             if port in self.listeners or self.world.faults.happens("port taken"):
                 raise OSError(98, "Address already in use")
@@ -310,9 +313,9 @@ class Network:
             self._let_go(self.kept.pop(port))
         for port in [number for number, each in self.listeners.items() if each.process == process]:
             del self.listeners[port]
-        for wire in list(self.wires):
-            if process in (wire.client, wire.endpoint.process):
-                wire.cut()
+        for link in [*self.wires, *self.sockets]:
+            if process in (link.client, link.endpoint.process):
+                link.cut()
 
     async def post(
         self, client: int, port: int, token: str, session_id: str | None, message: Any
@@ -373,6 +376,13 @@ class Network:
         return wire
 
     async def _endpoint(self, port: int, token: str) -> Endpoint:
+        found = await self.listener(port, token)
+        if not isinstance(found, Endpoint):
+            raise Broken("refused")
+        return found
+
+    async def listener(self, port: int, token: str) -> Any:
+        """Who serves there, for one that has the token. Raises Broken."""
         if port in self.kept:
             # Whoever gives up waiting does so alone.
             await asyncio.shield(self.kept[port])

@@ -7,12 +7,14 @@ from random import Random
 from typing import Any, Iterable, Mapping
 
 from companion.ide import events
+from companion.ide.claude.lock_file import Lock
 from companion.ide.hooks.words_for_model import RETURN
 from companion.ide.questions import WordsForCli
 from companion.ide.windows import Windows
 
 from ...virtual_loop import Endless, VirtualLoop
 from .checks import Ledger
+from .claude import ClaudeCli
 from .cli import Cli
 from .disk import Disk, File
 from .editor import Companion, Diff, Scene
@@ -38,8 +40,11 @@ class World:
         self.network = Network(self, self.loop)
         self.scene = Scene(self)
         self.clis: list[Cli] = []
+        self.claudes: list[ClaudeCli] = []
+        # What leads Claude Code to the editor.
+        self.lock: Lock | None = None
         self.environments: Mapping[int, Mapping[str, str]] = {}
-        self.last_companion: Companion | None = None
+        self.companions: list[Companion] = []
         self.process = 0
         self.resumes = self.random.choice((0.0, 0.5, 1.0))
         self.exits = self.random.choice((0.0, 0.05))
@@ -53,10 +58,18 @@ class World:
         # How often all waits for a busy processor, and how often a CLI dies as the user decides.
         self.haste = Random(f"{seed} haste")
         self.holds = self.haste.choice((0.0, 0.5))
+        # Some have Claude Code, beside the others or alone. The rest of a seed stays as it is.
+        self.claude = Random(f"{seed} claude")
+        kind = self.claude.choice(("without", "without", "beside", "alone"))
+        self.has_claude, self.has_others = kind != "without", kind != "alone"
         self._is_coming_back = False
         self._typed = 0
 
     # ----- what everybody uses
+
+    @property
+    def every_cli(self) -> list[Any]:
+        return [*self.clis, *self.claudes]
 
     def new_process(self) -> int:
         self.process += 1
@@ -117,13 +130,15 @@ class World:
         self.scene.save_session()
         self.scene.start()
         folders = [window.folders[0] for window in self.scene.windows.values()]
-        for number in range(1, self.random.choice((1, 1, 2, 3, 4)) + 1):
+        for number in range(1, self.random.choice((1, 1, 2, 3, 4)) * self.has_others + 1):
             self.clis.append(Cli(self, number, self.random.choice(folders)))
+        for number in range(1, self.claude.choice((1, 1, 2)) * self.has_claude + 1):
+            self.claudes.append(ClaudeCli(self, 100 + number, self.claude.choice(folders)))
         self.faults.is_active = True
         await self._act(self.random.choice((5, 15, 40)))
         self.faults.is_active = False
         self.note("FAULTS END")
-        for cli in self.clis:
+        for cli in self.every_cli:
             cli.is_settling = True
         await self._rest()
         self.ledger.check_missing()
@@ -163,7 +178,7 @@ class World:
     async def _open_all(self) -> None:
         """The user opens every folder: whatever was kept can be seen now."""
         self.scene.stop_companion()
-        while self.last_companion is not None and not self.last_companion.is_over:
+        while not all(each.is_over for each in self.companions):
             await asyncio.sleep(0.1)
         opened = {folder for window in self.scene.windows.values() for folder in window.folders}
         for folder in (*FOLDERS, MORE):
@@ -198,7 +213,7 @@ class World:
             how = self.random.choice(("accept", "accept", "reject", "close"))
             diff = self.random.choice(diffs)
             proposal = self.ledger.origin[diff.text]
-            waiter = proposal.cli.awaiting.get(proposal.path)
+            waiter = proposal.cli.waiter(proposal)
             if waiter is not None and self.random.random() < 0.2:
                 # The terminal decides at the same moment.
                 self.loop.later(0, self.random.random() * 0.005, waiter.hurry.set)
@@ -217,6 +232,9 @@ class World:
     def say(self, diff: Diff, is_accepted: bool | None) -> None:
         """The user has words for the CLI, which go along with what it does next, or stay theirs."""
         companion = self.scene.companion
+        if self.ledger.origin[diff.text].by_claude:
+            # It has no hooks here that could carry them.
+            return
         if companion is None or self.random.random() < 0.1:
             return
         process = self.ledger.origin[diff.text].cli.process
@@ -258,12 +276,13 @@ class World:
             self.scene.save_session()
 
     async def _cut(self) -> None:
-        if self.network.wires:
+        links = [*self.network.wires, *self.network.sockets]
+        if links:
             self.note("a connection is cut")
-            self.random.choice(self.network.wires).cut()
+            self.random.choice(links).cut()
 
     async def _die(self) -> None:
-        self.random.choice(self.clis).die()
+        self.random.choice(self.every_cli).die()
 
     async def _new_cli(self) -> None:
         if len(self.clis) < 6 and self.scene.windows:
@@ -272,8 +291,8 @@ class World:
 
     async def _enable(self) -> None:
         """Somebody types /ide enable though all is well: the old session lives on."""
-        cli = self.random.choice(self.clis)
-        if cli.is_connected:
+        cli = self.random.choice(self.clis) if self.clis else None
+        if cli is not None and cli.is_connected:
             self.note("{}: /ide enable", cli)
             self.loop.start(cli.process, cli.enable())
 
@@ -324,6 +343,7 @@ class World:
             self.count("window closed")
             environment = self.environments.get(window_id, {})
             self.ledger.closed.add(environment.get("GEMINI_CLI_IDE_AUTH_TOKEN", ""))
+            self.ledger.claude.window_closed()
             self.scene.close_window(window_id, with_events)
             self._look_soon()
 
@@ -341,7 +361,11 @@ class World:
             self._look_soon()
 
     def _look_soon(self) -> None:
-        self.loop.later(0, self.random.random(), self.scene.look_at_windows)
+        seconds = self.random.random()
+        if self.has_claude and self.claude.random() < 0.5:
+            # Together with what was decided just now.
+            seconds = 0.0
+        self.loop.later(0, seconds, self.scene.look_at_windows)
 
     async def _kept(self) -> None:
         """The user looks at what was kept, and applies or discards one of the texts."""
@@ -377,11 +401,11 @@ class World:
 
     def _kill_companion(self) -> None:
         self.ledger.kills.append(self.loop.now)
-        companion, self.scene.companion = self.scene.companion, None
-        # One that was still ending dies, too.
-        for each in {companion, self.last_companion} - {None}:
-            self.loop.kill(each.process)  # type: ignore[union-attr]
-            self.network.process_died(each.process)  # type: ignore[union-attr]
+        self.scene.companion = None
+        # Those that were still ending die, too.
+        for each in [each for each in self.companions if not each.is_over]:
+            self.loop.kill(each.process)
+            self.network.process_died(each.process)
         self.environments = {}
 
     async def _come_back(self) -> None:
