@@ -470,10 +470,10 @@ class InTab(unittest.TestCase):
             raise unittest.SkipTest(f"{self.row.name} is not installed: {self.row.setup}") from None
         self.root = os.path.realpath(tempfile.mkdtemp(prefix="own login-"))
         self.addCleanup(shutil.rmtree, self.root, True)
-        self.folder, self.temp, self.data, home = (
+        self.folder, self.temp, self.data, self.home = (
             os.path.join(self.root, name) for name in ("work", "tmp", "data", "home")
         )
-        for folder in (self.folder, self.temp, self.data, home):
+        for folder in (self.folder, self.temp, self.data, self.home):
             os.mkdir(folder)
         self.model = self.row.server()
         self.model.__enter__()
@@ -481,7 +481,7 @@ class InTab(unittest.TestCase):
         proxy = Proxy()
         self.addCleanup(proxy.server_close)
         self.addCleanup(proxy.shutdown)
-        patch = make_home(self.row, home, self.model.url, proxy)
+        patch = make_home(self.row, self.home, self.model.url, proxy)
         patch.start()
         self.addCleanup(patch.stop)
         agents = {self.row.id: {"command": command}}
@@ -501,7 +501,7 @@ class InTab(unittest.TestCase):
     def test_a_session_of_the_terminal_goes_on_in_a_tab_and_remembers(self) -> None:
         self.model.will_play("the word is plum", ["I see."])
         asyncio.run(in_terminal(self.launch, self.root, self.folder, "the word is plum"))
-        self.editor = Editor(self.folder, self.data, self.temp)
+        self.editor = Editor(self.folder, self.data, self.temp, home=self.home)
         self.addCleanup(self.editor.close)
         self.choose_command("New Chat")
         until(lambda: "with your own login" in str(self.editor.do("chat_state")))
