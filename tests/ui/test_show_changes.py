@@ -19,7 +19,7 @@ from GeminiCompanion.companion.edits import edit_store
 from GeminiCompanion.companion.edits.edit import Edit, EditState
 from GeminiCompanion.companion.ide.windows import Windows
 from GeminiCompanion.companion.ui.changes import deciding, undoing
-from GeminiCompanion.companion.ui.changes.sheet import ASIDE, NOT_HERE, ChangeSheet
+from GeminiCompanion.companion.ui.changes.sheet import ASIDE, NOT_HERE, TYPED_BEFORE, ChangeSheet
 from GeminiCompanion.companion.ui.changes.sheet_files import NOTHING
 from GeminiCompanion.companion.ui.changes.typed_edits import YOURS
 from GeminiCompanion.companion.ui.changes.unasked_edit_source import PREFIX
@@ -632,6 +632,23 @@ class Lasting(UnaskedCase):
         plugin._host.start()
         yield lambda: plugin._host.is_running
         yield from self.until_equal(lambda: text_of(view), before)
+        self.assertNotIn(NOT_HERE, " ".join(sentences))
+
+    def test_what_is_typed_early_stays_where_a_heading_says_something_else_by_then(self) -> Steps:
+        (right,) = yield from self.propose_files((OLD, "added\n" + OLD))
+        view = yield from self.show()
+        sentences = self.told()
+        plugin._host.stop()
+        self.type(view, "\nadded", " early")
+        found = waiting_record(right)
+        assert found is not None
+        update_record(right, found, client="Another CLI")
+        plugin._host.start()
+        yield lambda: plugin._host.is_running
+        yield from self.until_equal(lambda: text_of(right), "added early\n" + OLD)
+        yield from self.until_in("proposed by Another CLI\n", lambda: text_of(view))
+        yield from self.until_in("\nadded early\n", lambda: text_of(view))
+        self.assertNotIn(TYPED_BEFORE, " ".join(sentences))
         self.assertNotIn(NOT_HERE, " ".join(sentences))
 
     def test_the_caret_stays_while_the_saved_edits_are_loaded(self) -> Steps:

@@ -2,7 +2,8 @@
 UI thread only.
 
 The editor brings the text back before the package is there, and the files' reviews come later
-still. A digest in the view says whether something was typed; that waits for the same changes.
+still. A digest in the view says whether something was typed; that waits for the same changes. What
+the heading of a file says may be another by then: its agent may have ended with the editor.
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ from typing import Sequence
 
 import sublime
 
-from ...base.change_sheet import Section
+from ...base.change_sheet import Part, Section
 from ...base.text_digest import text_digest
 from .. import texts
 
 # In the settings of the view: the digest of what the package has drawn below the head.
 SIGNATURE = "gemini_companion_changes_drawn"
+# And the headings of the files in it.
+HEADINGS = "gemini_companion_changes_headings"
 # Rows of the head.
 HEAD = 2
 # Seconds that the files' changes may take to be what they were.
@@ -29,6 +32,8 @@ class EarlierText:
 
     def __init__(self, view: sublime.View) -> None:
         self._signature = view.settings().get(SIGNATURE)
+        stored = view.settings().get(HEADINGS)
+        self._headings = [str(each) for each in stored] if isinstance(stored, list) else []
         self._deadline = time.monotonic() + PATIENCE
 
     def typed_text(self, view: sublime.View) -> str | None:
@@ -42,8 +47,24 @@ class EarlierText:
         return view.text_point(HEAD, 0)
 
     def fits_sections(self, sections: Sequence[Section]) -> bool:
-        """Whether these are the changes among which it was typed."""
-        return _sections_signature(sections) == self._signature
+        """Whether these are the changes among which it was typed, whatever their headings say."""
+        rows = [section.rows for section in sections[1:]]
+        if len(rows) == len(self._headings):
+            rows = [(heading, *each[1:]) for heading, each in zip(self._headings, rows)]
+        return _rows_digest(rows) == self._signature
+
+    def parts_toward(self, text: str, sections: Sequence[Section]) -> list[Part] | None:
+        """What makes the headings in the text those of the sections, whose changes fit; None if one
+        is not there any more."""
+        parts: list[Part] = []
+        at = 0
+        for heading, section in zip(self._headings, sections[1:]):
+            begin = f"\n{text}".find(f"\n{heading}", at)
+            if begin < 0:
+                return None
+            at = begin + len(heading)
+            parts += [(begin, at, section.rows[0])] if heading != section.rows[0] else []
+        return parts
 
     def may_begin(
         self,
@@ -62,11 +83,13 @@ class EarlierText:
 
 def write_signature(view: sublime.View, sections: Sequence[Section]) -> None:
     """The view shows these."""
-    view.settings().set(SIGNATURE, _sections_signature(sections))
+    files = [section.rows for section in sections[1:]]
+    view.settings().set(SIGNATURE, _rows_digest(files))
+    view.settings().set(HEADINGS, [rows[0] for rows in files])
 
 
-def _sections_signature(sections: Sequence[Section]) -> str:
-    return text_digest("".join(section.text for section in sections[1:]))
+def _rows_digest(files: Sequence[Sequence[str]]) -> str:
+    return text_digest("".join(row for rows in files for row in rows))
 
 
 def _below_head(text: str) -> str:

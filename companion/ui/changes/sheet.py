@@ -13,7 +13,7 @@ from typing import Callable, Sequence
 import sublime
 
 from ...base.answer import Answer
-from ...base.change_sheet import ChangeStart, Section, Sheet, plain_section, section_of
+from ...base.change_sheet import ChangeStart, Part, Section, Sheet, plain_section, section_of
 from ...base.sheet_typing import equal_ends, typed_edits
 from .. import queues, texts
 from ..review.record import waiting_record
@@ -188,11 +188,12 @@ class ChangeSheet:
         # The command that replaces the text has what is typed taken first: that is no such text.
         self._change_count = view.change_count()
         self.edits.show_anew(counts)
-        if earlier.fits_sections(wanted) and _is_typed_in_rows(self.model, mine):
+        parts = self._parts_below(earlier, view, mine) if earlier.fits_sections(wanted) else None
+        if parts is not None:
             # What is below the head stays as it is, with the carets in it.
-            self._replace_parts(
-                [(0, earlier.head_size(view), self.model.text[: self.model.points[1]])]
-            )
+            size = earlier.head_size(view)
+            head = (0, size, self.model.text[: self.model.points[1]])
+            self._replace_parts([head, *((size + a, size + b, text) for a, b, text in parts)])
             if mine is not None:
                 self._change_count = -1
             return True
@@ -201,6 +202,20 @@ class ChangeSheet:
         if mine is not None:
             self._give_back(mine, view)
         return True
+
+    def _parts_below(
+        self, earlier: EarlierText, view: sublime.View, mine: str | None
+    ) -> list[Part] | None:
+        """What is to be replaced below the head; None if not all that the user has typed there can
+        be passed on to the files."""
+        text = texts.text_of(view)[earlier.head_size(view) :]
+        parts = earlier.parts_toward(text, self.model.sections)
+        if mine is None or parts is None:
+            return parts
+        for start, end, new in reversed(parts):
+            text = text[:start] + new + text[end:]
+        text = self.model.text[: self.model.points[1]] + text
+        return parts if typed_edits(self.model, text, None).sheet.text == text else None
 
     def _give_back(self, mine: str, view: sublime.View) -> None:
         texts.return_text(view.window() or sublime.active_window(), NAME, mine, YOURS)
@@ -333,11 +348,3 @@ def _text_difference(old: str, new: str) -> tuple[int, int, str]:
     """One part that makes the new text of the old one."""
     start, after = equal_ends(old, new)
     return start, len(old) - after, new[start : len(new) - after]
-
-
-def _is_typed_in_rows(model: Sheet, mine: str | None) -> bool:
-    """Whether all that the user has typed below the head can be passed on to the files."""
-    if mine is None:
-        return True
-    text = model.text[: model.points[1]] + mine
-    return typed_edits(model, text, None).sheet.text == text
