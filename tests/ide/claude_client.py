@@ -111,7 +111,7 @@ class ClaudeClient:
     def begin_call(self, tool: str, **arguments: Any) -> int:
         return self.begin("tools/call", name=tool, arguments=arguments)
 
-    def answer(self, id: int) -> dict[str, Any]:
+    def answer(self, id: int | None) -> dict[str, Any]:
         """The answer to the request."""
         return self._take(lambda message: message.get("id") == id and "method" not in message)
 

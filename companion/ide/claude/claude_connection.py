@@ -9,6 +9,7 @@ from typing import Any, Awaitable, Callable, Iterable, Mapping, Sequence
 
 from ...base.jsonrpc import (
     INTERNAL_ERROR,
+    INVALID_REQUEST,
     Id,
     Message,
     Notification,
@@ -38,6 +39,9 @@ from .window_seats import WindowSeats
 # The most calls of one CLI that are under way at a time; it asks about a few files at once.
 MAX_CALLS = 256
 TOO_MANY = "Expected fewer calls at a time."
+# The most characters of the id of a request, which is kept for the answer.
+MAX_ID = 1024
+LONG_ID = f"Expected an id of at most {MAX_ID} characters."
 FAILED = "The companion failed; its log says why."
 BLANK = re.compile(r"\s")
 # The id of our one request.
@@ -87,7 +91,9 @@ class ClaudeConnection:
         except RpcError as error:
             await self._send_safely(error.encode())
             return
-        if isinstance(message, Request) and message.method == "tools/call":
+        if isinstance(message, Request) and len(str(message.id)) > MAX_ID:
+            await self._send_safely(RpcError(INVALID_REQUEST, LONG_ID).encode())
+        elif isinstance(message, Request) and message.method == "tools/call":
             if len(self._tasks) >= MAX_CALLS:
                 await self._send_safely(RpcError(INTERNAL_ERROR, TOO_MANY, message.id).encode())
             else:

@@ -87,13 +87,21 @@ class ClaudeEndpoint:
         try:
             self._check_head(request)
             self._server.admit_request(request)
-            if not _is_web_socket(request):
+            # Without permessage-deflate no small frame becomes a large message.
+            socket = WebSocketResponse(
+                protocols=(PROTOCOL,), compress=False, max_msg_size=MAX_MESSAGE, timeout=CLOSING
+            )
+            if not _may_begin(socket, request):
                 return small_answer(404, TEXT, _NOT_HERE)
             if len(self._sockets) >= MAX_CLIS:
                 return small_answer(503, TEXT, _CROWDED)
-            return await self._serve(request)
+            await self._serve(socket, request)
+            return socket
         except Refused as refused:
             return _refusal(refused)
+        except ConnectionError:
+            # Nobody reads an answer.
+            return small_answer(400, TEXT)
         except Exception:
             logger.exception("a connection of Claude Code failed")
             return small_answer(500, TEXT)
@@ -108,11 +116,7 @@ class ClaudeEndpoint:
         if not hmac.compare_digest(given, self._token.encode("ascii")):
             raise Refused(http_server.BAD_TOKEN)
 
-    async def _serve(self, request: BaseRequest) -> StreamResponse:
-        # Without permessage-deflate no small frame becomes a large message.
-        socket = WebSocketResponse(
-            protocols=(PROTOCOL,), compress=False, max_msg_size=MAX_MESSAGE, timeout=CLOSING
-        )
+    async def _serve(self, socket: WebSocketResponse, request: BaseRequest) -> None:
         await socket.prepare(request)
 
         async def send(message: bytes) -> None:
@@ -126,7 +130,6 @@ class ClaudeEndpoint:
             pings.cancel()
             del self._sockets[socket]
             connection.lose()
-        return socket
 
 
 async def _receive_all(socket: WebSocketResponse, connection: ClaudeConnection) -> None:
@@ -168,15 +171,14 @@ async def _close(socket: WebSocketResponse, code: int) -> None:
         await socket.close(code=code)
 
 
-def _is_web_socket(request: BaseRequest) -> bool:
-    headers = request.headers
-    offered = headers.get("Sec-WebSocket-Protocol", "").split(",")
+def _may_begin(socket: WebSocketResponse, request: BaseRequest) -> bool:
+    """Whether the request asks for our web socket, and each header of it is good."""
+    offered = request.headers.get("Sec-WebSocket-Protocol", "").split(",")
     return (
         request.method == "GET"
         and request.path == PATH
-        and headers.get("Upgrade", "").strip().lower() == "websocket"
-        and headers.get("Sec-WebSocket-Version", "") == "13"
         and PROTOCOL in map(str.strip, offered)
+        and socket.can_prepare(request).ok
     )
 
 

@@ -28,6 +28,8 @@ PATIENCE = 0.4
 MAX_PROBLEMS = 200
 SEVERITIES = {"error": "Error", "warning": "Warning", "info": "Info", "hint": "Hint"}
 NO_WINDOW = "No window of the editor has this file."
+# The most characters of the name of a tab; the CLI's own have the name of the file.
+MAX_TAB = 32768
 
 
 class ClaudeCall(NamedTuple):
@@ -42,6 +44,8 @@ class ClaudeCall(NamedTuple):
 async def _open_diff(call: ClaudeCall, arguments: Mapping[str, Any]) -> bytes:
     sent: str = arguments["new_file_path"]
     content, tab = arguments["new_file_contents"], arguments["tab_name"]
+    if len(tab) > MAX_TAB:
+        raise EditorError(f"Expected a tab_name of at most {MAX_TAB} characters; got {len(tab)}.")
     call.diffs.check_room(tab, content)
     found = call.seats.seat_for(sent)
     if found is None:
