@@ -224,6 +224,14 @@ class Sheet:
                     found[-1] = found[-1]._replace(caret=row)
         return found
 
+    def change_of(self, id: str, key: str) -> ChangeStart | None:
+        """Where the change of the file begins; None if the sheet does not show it."""
+        for start in self.change_starts:
+            file = self.sections[start.section].file
+            if file.id == id and file.comparison and file.comparison.keys[start.change] == key:
+                return start
+        return None
+
     def place_of(self, row: int) -> RowPlace:
         """The place of the row; behind the last row, that of the last one."""
         number = bisect_right(self.rows, min(max(row, 0), self.rows[-1] - 1)) - 1

@@ -13,7 +13,8 @@ from typing import Sequence
 
 import sublime
 
-from ...base.change_sheet import Part, Section
+from ...base.change_sheet import Part, Section, Sheet
+from ...base.sheet_typing import typed_edits
 from ...base.text_digest import text_digest
 from .. import texts
 
@@ -42,10 +43,6 @@ class EarlierText:
         is_typed = self._signature and text_digest(text) != self._signature
         return text if is_typed else None
 
-    def head_size(self, view: sublime.View) -> int:
-        """Where the text below the head begins."""
-        return view.text_point(HEAD, 0)
-
     def fits_sections(self, sections: Sequence[Section]) -> bool:
         """Whether these are the changes among which it was typed, whatever their headings say."""
         rows = [section.rows for section in sections[1:]]
@@ -53,17 +50,25 @@ class EarlierText:
             rows = [(heading, *each[1:]) for heading, each in zip(self._headings, rows)]
         return _rows_digest(rows) == self._signature
 
-    def parts_toward(self, text: str, sections: Sequence[Section]) -> list[Part] | None:
-        """What makes the headings in the text those of the sections, whose changes fit; None if one
-        is not there any more."""
-        parts: list[Part] = []
-        at = 0
-        for heading, section in zip(self._headings, sections[1:]):
+    def parts_toward(self, view: sublime.View, sheet: Sheet) -> list[Part] | None:
+        """What makes the head and the headings those of the sheet; None if its changes are not the
+        ones among which it was typed, or not all that was typed can be passed on to them."""
+        if not self.fits_sections(sheet.sections):
+            return None
+        text, head = texts.text_of(view), sheet.text[: sheet.points[1]]
+        parts: list[Part] = [(0, view.text_point(HEAD, 0), head)]
+        at = parts[0][1]
+        for heading, section in zip(self._headings, sheet.sections[1:]):
             begin = f"\n{text}".find(f"\n{heading}", at)
             if begin < 0:
                 return None
             at = begin + len(heading)
             parts += [(begin, at, section.rows[0])] if heading != section.rows[0] else []
+        if self.typed_text(view) is not None:
+            for start, end, new in reversed(parts):
+                text = text[:start] + new + text[end:]
+            if typed_edits(sheet, text, None).sheet.text != text:
+                return None
         return parts
 
     def may_begin(

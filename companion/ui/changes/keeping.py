@@ -51,7 +51,7 @@ class Keeping:
         async with self._reviews.presses.take_place(sheet.line):
             now, at, source = (
                 sheet.find_section(id),
-                sheet.change_of(id, key),
+                sheet.model.change_of(id, key),
                 sheet.find_source(id),
             )
             if shown is None or now is None or source is None:

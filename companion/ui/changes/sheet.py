@@ -13,7 +13,7 @@ from typing import Callable, Sequence
 import sublime
 
 from ...base.answer import Answer
-from ...base.change_sheet import ChangeStart, Part, Section, Sheet, plain_section, section_of
+from ...base.change_sheet import ChangeStart, Section, Sheet, plain_section, section_of
 from ...base.sheet_typing import equal_ends, typed_edits
 from .. import queues, texts
 from ..review.record import waiting_record
@@ -22,6 +22,7 @@ from ..stories import Stories, run_in_thread, sleep
 from .earlier_text import EarlierText, write_signature
 from .marking import Marking
 from .sheet_files import SheetFiles
+from .sheet_text import SheetText
 from .sources import SheetEntry, Source
 from .typed_edits import YOURS, TypedEdits
 
@@ -53,17 +54,15 @@ class ChangeSheet:
         look_at: Callable[[sublime.View], None],
     ) -> None:
         self.buffer_id = view.buffer_id()
+        self._text = SheetText(view)
         # The line in which presses in it wait.
         self.line = f"sheet {self.buffer_id}"
         self.model = Sheet((plain_section(HEAD, ()),))
         self._files = SheetFiles(sources)
         self.marking = Marking(view.buffer_id(), self._files.kept_changes, look_at)
-        self._view = view
         self._stories = stories
         self._tell = tell
         self.edits = TypedEdits(self._files.source_of, stories, self._end_typing, self.find_section)
-        # That of the view when its text was the model's.
-        self._change_count = -1
         self._refreshing: Answer[None] | None = None
         self._is_old = False
         # What the view shows from before, until the files' changes are there.
@@ -72,7 +71,7 @@ class ChangeSheet:
     @property
     def views(self) -> list[sublime.View]:
         """The view and its clones."""
-        return [view for view in sublime.Buffer(self.buffer_id).views() if view.is_valid()]
+        return self._text.views
 
     @property
     def window(self) -> sublime.Window | None:
@@ -98,14 +97,6 @@ class ChangeSheet:
                 if file.comparison.keys[start.change] not in decided[start.section]:
                     found.append(start)
         return found
-
-    def change_of(self, id: str, key: str) -> ChangeStart | None:
-        """Where the change of the file begins; None if the sheet does not show it."""
-        for start in self.model.change_starts:
-            file = self.model.sections[start.section].file
-            if file.id == id and file.comparison and file.comparison.keys[start.change] == key:
-                return start
-        return None
 
     def find_section(self, id: str) -> Section | None:
         number = self.model.numbers.get(id)
@@ -175,7 +166,7 @@ class ChangeSheet:
 
     def _is_begun(self, wanted: Sequence[Section], counts: dict[str, int | None]) -> bool:
         """Whether the sheet is drawn from now on: what was typed before waits for its files."""
-        view, earlier = self._view_of_text(), self._earlier
+        view, earlier = self._text.view, self._earlier
         if view is None or earlier is None:
             return True
         is_restoring = self._files.are_restoring(wanted)
@@ -186,36 +177,20 @@ class ChangeSheet:
         mine = earlier.typed_text(view)
         self.model = Sheet(tuple(wanted))
         # The command that replaces the text has what is typed taken first: that is no such text.
-        self._change_count = view.change_count()
+        self._text.mark_known(view)
         self.edits.show_anew(counts)
-        parts = self._parts_below(earlier, view, mine) if earlier.fits_sections(wanted) else None
+        parts = earlier.parts_toward(view, self.model)
         if parts is not None:
-            # What is below the head stays as it is, with the carets in it.
-            size = earlier.head_size(view)
-            head = (0, size, self.model.text[: self.model.points[1]])
-            self._replace_parts([head, *((size + a, size + b, text) for a, b, text in parts)])
+            # The rest stays as it is, with the carets in it.
+            self._text.replace_parts(parts)
             if mine is not None:
-                self._change_count = -1
+                self._text.mark_known(view, False)
             return True
-        self._replace_parts([(0, view.size(), self.model.text)])
+        self._text.replace_parts([(0, view.size(), self.model.text)])
         texts.select_ranges(view, [(0, 0)])
         if mine is not None:
             self._give_back(mine, view)
         return True
-
-    def _parts_below(
-        self, earlier: EarlierText, view: sublime.View, mine: str | None
-    ) -> list[Part] | None:
-        """What is to be replaced below the head; None if not all that the user has typed there can
-        be passed on to the files."""
-        text = texts.text_of(view)[earlier.head_size(view) :]
-        parts = earlier.parts_toward(text, self.model.sections)
-        if mine is None or parts is None:
-            return parts
-        for start, end, new in reversed(parts):
-            text = text[:start] + new + text[end:]
-        text = self.model.text[: self.model.points[1]] + text
-        return parts if typed_edits(self.model, text, None).sheet.text == text else None
 
     def _give_back(self, mine: str, view: sublime.View) -> None:
         texts.return_text(view.window() or sublime.active_window(), NAME, mine, YOURS)
@@ -238,7 +213,7 @@ class ChangeSheet:
         if not self._is_begun(wanted, counts):
             return
         while True:
-            view = self._view_of_text()
+            view = self._text.view
             if view is None:
                 return
             self.take_typed()
@@ -251,7 +226,7 @@ class ChangeSheet:
             if update is None:
                 break
             before = {id(section) for section in self.model.sections}
-            self._replace_parts(update.parts)
+            self._text.replace_parts(update.parts)
             self.model = update.sheet
             drawn = [
                 section.file.id for section in self.model.sections if id(section) not in before
@@ -261,32 +236,15 @@ class ChangeSheet:
         self._sign_views()
         self.marking.draw_sections(self.model)
 
-    def _replace_parts(self, parts: Sequence[tuple[int, int, str]]) -> None:
-        view = self._view_of_text()
-        if view is not None and parts:
-            regions = [(sublime.Region(start, end), text) for start, end, text in parts]
-            texts.replace_parts(view, regions)
-            if int(sublime.version()) >= 4114:
-                # The user takes back what they typed, and not what the sheet has drawn.
-                view.clear_undo_stack()
-            self._change_count = view.change_count()
-
-    def _view_of_text(self) -> sublime.View | None:
-        if self._view.is_valid():
-            return self._view
-        views = self.views
-        if views:
-            self._view = views[0]
-        return views[0] if views else None
-
     # ----- typing
 
     def take_typed(self) -> None:
         """Pass on what was typed since the sheet was looked at last."""
-        view = self._view_of_text()
-        if view is None or self._earlier or view.change_count() == self._change_count:
+        view = self._text.view
+        if view is None or self._earlier or self._text.is_known(view):
             return
-        self._change_count, text = view.change_count(), texts.text_of(view)
+        self._text.mark_known(view)
+        text = texts.text_of(view)
         if text == self.model.text:
             return
         carets = view.sel()
@@ -304,7 +262,7 @@ class ChangeSheet:
         if self.model.text != text:
             if not refused:
                 self._tell(NOT_HERE)
-            self._replace_parts([_text_difference(text, self.model.text)])
+            self._text.replace_parts([_text_difference(text, self.model.text)])
             self.refresh()
         self.marking.model = self.model
         self._sign_views()
