@@ -73,9 +73,9 @@ def main() -> int:
         try:
             rows.extend(section.measure())
         except (OSError, RuntimeError, subprocess.SubprocessError) as error:
-            rows.append(table.missing(name, str(error)))
+            rows.append(table.missing_row(name, str(error)))
     seconds = time.monotonic() - began
-    print(table.render(rows))
+    print(table.format_rows(rows))
     print(f"\nPython {platform.python_version()}, {platform.machine()}, {seconds:.0f} s")
     return int(any(row.measured is None for row in rows))
 

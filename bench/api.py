@@ -26,7 +26,16 @@ from companion.agent.agents.gemini_cli import GeminiCli
 from companion.agent.credentials import API_KEY, Credentials
 
 from . import peers
-from .table import Aim, Row, median_row, millisecond_row, missing, quantile, render, spread
+from .table import (
+    Aim,
+    Row,
+    format_rows,
+    format_spread,
+    median_row,
+    millisecond_row,
+    missing_row,
+    quantile,
+)
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TESTS = os.path.join(ROOT, "tests", "e2e")
@@ -83,7 +92,7 @@ class Cli:
 
     def ask(self, method: str, params: Dict[str, Any]) -> Dict[str, Any]:
         """The result, once all that comes before it has come. Raises RuntimeError."""
-        for message in self._answers(method, params):
+        for message in self._read_answers(method, params):
             if "result" in message:
                 result: Dict[str, Any] = message["result"]
                 return result
@@ -94,7 +103,7 @@ class Cli:
         first, count = 0.0, 0
         prompt = [{"type": "text", "text": text}]
         params = {"sessionId": self._session, "prompt": prompt}
-        for message in self._answers("session/prompt", params):
+        for message in self._read_answers("session/prompt", params):
             # Told at the begin of a turn, and not by the model.
             if message.get("method") == "session/update" and "_chunk" in json.dumps(message):
                 count += 1
@@ -105,7 +114,7 @@ class Cli:
         self.process.kill()
         self.process.communicate(timeout=PATIENCE)
 
-    def _answers(self, method: str, params: Dict[str, Any]) -> Iterator[Dict[str, Any]]:
+    def _read_answers(self, method: str, params: Dict[str, Any]) -> Iterator[Dict[str, Any]]:
         """What it says up to the answer. Raises RuntimeError."""
         self._id += 1
         message = {"jsonrpc": "2.0", "id": self._id, "method": method, "params": params}
@@ -146,7 +155,7 @@ class Api:
         with open(os.path.join(folder, "state", "token"), encoding="ascii") as file:
             token = file.read().strip()
         self._port = int(found[1])
-        self._http = self._connection()
+        self._http = self._open_connection()
         self._headers = {
             "Authorization": "Bearer " + token,
             "Content-Type": "application/json",
@@ -156,24 +165,24 @@ class Api:
 
     def post(self, path: str, body: Dict[str, Any]) -> Dict[str, Any]:
         """Raises RuntimeError for anything but success."""
-        answer: Dict[str, Any] = json.load(self._sent("POST", path, body))
+        answer: Dict[str, Any] = json.load(self._send_request("POST", path, body))
         if not answer["success"]:
             raise RuntimeError(f"{path}: {answer['message']}")
         return answer
 
     def agents(self) -> List[int]:
         """The process ids of the server's CLI."""
-        told = json.load(self._sent("GET", "/agents", None))["agents"][0]
+        told = json.load(self._send_request("GET", "/agents", None))["agents"][0]
         return [int(process["pid"]) for process in told["processes"]]
 
     def begin(self, _number: int) -> str:
         """A conversation, on a connection of its own."""
-        return str(self._alone("/sessions", {})["sessionId"])
+        return str(self._post_alone("/sessions", {})["sessionId"])
 
     def talk(self, session: str) -> float:
         """Seconds to the end of a turn, on a connection of its own."""
         began = time.perf_counter()
-        self._alone("/chat", {"message": "hello", "sessionId": session})
+        self._post_alone("/chat", {"message": "hello", "sessionId": session})
         return time.perf_counter() - began
 
     def turn(self, text: str, is_new: bool = False) -> Timing:
@@ -181,7 +190,7 @@ class Api:
         began = time.perf_counter()
         first, count = 0.0, 0
         body = {"message": text, "stream": True, "newSession": is_new}
-        for line in self._sent("POST", "/chat", body):
+        for line in self._send_request("POST", "/chat", body):
             if line.startswith(b'data: {"type":"content"') and b'"isPartial":true' in line:
                 count += 1
                 first = first or time.perf_counter() - began
@@ -198,7 +207,7 @@ class Api:
         RuntimeError."""
         began = time.perf_counter()
         body = {"model": "gemini", "messages": messages}
-        answer: Dict[str, Any] = json.load(self._sent("POST", "/v1/chat/completions", body))
+        answer: Dict[str, Any] = json.load(self._send_request("POST", "/v1/chat/completions", body))
         if "choices" not in answer:
             raise RuntimeError(f"/v1: {answer['error']['message']}")
         return time.perf_counter() - began, str(answer["choices"][0]["message"]["content"])
@@ -208,18 +217,18 @@ class Api:
         self.process.terminate()
         self.process.communicate(timeout=PATIENCE)
 
-    def _alone(self, path: str, body: Dict[str, Any]) -> Dict[str, Any]:
-        with closing(self._connection()) as connection:
+    def _post_alone(self, path: str, body: Dict[str, Any]) -> Dict[str, Any]:
+        with closing(self._open_connection()) as connection:
             connection.request("POST", path, json.dumps(body), self._headers)
             answer: Dict[str, Any] = json.load(connection.getresponse())
         if not answer["success"]:
             raise RuntimeError(f"{path}: {answer['message']}")
         return answer
 
-    def _connection(self) -> http.client.HTTPConnection:
+    def _open_connection(self) -> http.client.HTTPConnection:
         return http.client.HTTPConnection("127.0.0.1", self._port, timeout=PATIENCE)
 
-    def _sent(self, method: str, path: str, body: Any) -> http.client.HTTPResponse:
+    def _send_request(self, method: str, path: str, body: Any) -> http.client.HTTPResponse:
         data = None if body is None else json.dumps(body)
         self._http.request(method, path, data, self._headers)
         return self._http.getresponse()
@@ -238,7 +247,7 @@ def measure() -> Iterator[Row]:
 
 
 def _warm_rows(model: ModelServer) -> Iterator[Row]:
-    with _both(model) as (direct, api):
+    with start_both(model) as (direct, api):
         # No two alike, for the CLI ends a model that repeats itself.
         words = random.Random(1)
         model.will_play("long", [f"{words.getrandbits(40):x} " for _ in range(PIECES)])
@@ -252,7 +261,7 @@ def _warm_rows(model: ModelServer) -> Iterator[Row]:
 
 
 @contextmanager
-def _both(model: ModelServer) -> Iterator[Tuple[Cli, Api]]:
+def start_both(model: ModelServer) -> Iterator[Tuple[Cli, Api]]:
     with tempfile.TemporaryDirectory() as folder:
         workspaces = [os.path.join(folder, name) for name in ("alone", "served")]
         for each in workspaces:
@@ -272,9 +281,9 @@ def _turn_rows(direct: Cli, api: Api) -> Iterator[Row]:
     alone, served, whole, busy = [], [], [], 0.0
     for _ in range(TURNS):
         alone.append(direct.turn("hello"))
-        before = peers.busy(api.process.pid)
+        before = peers.busy_seconds(api.process.pid)
         served.append(api.turn("hello"))
-        busy += peers.busy(api.process.pid) - before
+        busy += peers.busy_seconds(api.process.pid) - before
         whole.append(1e3 * api.whole("hello"))
     for name, at in ("to the first event", 0), ("to the end", 1):
         those = [[1e3 * turn[at] for turn in turns] for turns in (alone, served)]
@@ -315,9 +324,9 @@ def _rate_rows(direct: Cli, api: Api) -> Iterator[Row]:
     """Pieces per second, from the first one on."""
     longs = [direct.turn("long") for _ in range(ROUNDS)]
     yield _rate_row("pieces of an answer: CLI alone", longs)
-    before = peers.busy(api.process.pid)
+    before = peers.busy_seconds(api.process.pid)
     longs = [api.turn("long") for _ in range(ROUNDS)]
-    busy = peers.busy(api.process.pid) - before
+    busy = peers.busy_seconds(api.process.pid) - before
     yield _rate_row("pieces of an answer: API, as SSE", longs)
     if busy:
         most = sum(count for _, _, count in longs) / busy
@@ -328,7 +337,7 @@ def _rate_row(name: str, turns: List[Timing]) -> Row:
     rates = [count / (end - first) for first, end, count in turns]
     least = min(count for _, _, count in turns)
     middle = statistics.median(rates)
-    detail = f"{spread(rates, '/s')}; {least:,} of {PIECES:,} came"
+    detail = f"{format_spread(rates, '/s')}; {least:,} of {PIECES:,} came"
     return Row(name, middle, f"{middle:,.0f}/s", detail)
 
 
@@ -336,15 +345,15 @@ def _memory_rows(api: Api) -> Iterator[Row]:
     """The memory in mebibytes; of the conversations, what each one more takes."""
     yield from _flat_rows(api)
     named = (("the server", api.process.pid), ("its CLI", api.agents()[0]))
-    before = [_memory(pid) for _, pid in named]
+    before = [read_memory(pid) for _, pid in named]
     if not all(before):
-        yield missing("memory of server and CLI", "this system does not tell it")
+        yield missing_row("memory of server and CLI", "this system does not tell it")
         return
     for _ in range(CONVERSATIONS):
         session = api.post("/sessions", {})["sessionId"]
         api.post("/chat", {"message": "hello", "sessionId": session})
     for (name, pid), was in zip(named, before):
-        now = _memory(pid)
+        now = read_memory(pid)
         yield Row(f"memory of {name}", was, f"{was:,.0f} MiB", "after these turns")
         each = (now - was) / CONVERSATIONS
         detail = f"{CONVERSATIONS} of them, one turn each: {now:,.0f} MiB"
@@ -357,10 +366,10 @@ def _flat_rows(api: Api) -> Iterator[Row]:
     for number in range(1, LAST + 1):
         api.turn("hello")
         if number in (SETTLED, LAST):
-            held.append(_memory(api.process.pid))
+            held.append(read_memory(api.process.pid))
     name = f"the server's memory, turn {SETTLED} to {LAST}"
     if not all(held):
-        yield missing(name, "this system does not tell it")
+        yield missing_row(name, "this system does not tell it")
         return
     more = held[1] - held[0]
     detail = f"{held[0]:,.1f} to {held[1]:,.1f} MiB"
@@ -383,7 +392,7 @@ def _cold_rows(model: ModelServer) -> Iterator[Row]:
                 alone.append(ready + direct.turn("hello")[0])
                 direct.stop()
                 served.append(api.turn("hello", True)[0])
-                _kill(api)
+                kill_cli(api)
         finally:
             api.stop()
     yield median_row("a cold start to the first event: CLI alone", alone, " s", 2)
@@ -392,7 +401,7 @@ def _cold_rows(model: ModelServer) -> Iterator[Row]:
     yield median_row("  in times of the CLI alone", ratios, "", 2, COLD_AIM)
 
 
-def _kill(api: Api) -> None:
+def kill_cli(api: Api) -> None:
     """The CLI, not the server, which notices it."""
     for pid in api.agents():
         os.kill(pid, signal.SIGKILL)
@@ -419,7 +428,7 @@ def _many_rows(model: ModelServer, processes: int) -> Iterator[Row]:
                     began = time.perf_counter()
                     each += [1e3 * seconds for seconds in pool.map(api.talk, sessions)]
                     whole.append(1e3 * (time.perf_counter() - began))
-            memory = sum(map(_memory, api.agents()))
+            memory = sum(map(read_memory, api.agents()))
         finally:
             api.stop()
     name = f"{AT_ONCE} conversations, {processes} of the CLI"
@@ -429,7 +438,7 @@ def _many_rows(model: ModelServer, processes: int) -> Iterator[Row]:
     yield Row("  memory of the CLI", memory, f"{memory:,.0f} MiB")
 
 
-def _memory(pid: int) -> float:
+def read_memory(pid: int) -> float:
     """Mebibytes that the process holds; 0 where the system does not tell."""
     try:
         with open(f"/proc/{pid}/statm") as file:
@@ -439,4 +448,4 @@ def _memory(pid: int) -> float:
 
 
 if __name__ == "__main__":
-    print(render(list(measure())))
+    print(format_rows(list(measure())))

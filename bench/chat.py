@@ -21,7 +21,7 @@ from typing import Any, Dict, Iterator, List
 from companion.agent.agents.gemini_cli import GeminiCli
 
 from .api import TESTS, Cli
-from .table import Aim, Row, median_row, millisecond_row, missing, render
+from .table import Aim, Row, format_rows, median_row, millisecond_row, missing_row
 
 sys.path.insert(0, TESTS)
 
@@ -94,27 +94,29 @@ class Home:
 
 def measure() -> Iterator[Row]:
     """Raises OSError, RuntimeError, subprocess.SubprocessError."""
-    yield from _streaming_rows([_alone("streaming", STREAM) for _ in range(ROUNDS)])
+    yield from _streaming_rows([_report_alone("streaming", STREAM) for _ in range(ROUNDS)])
     shorts, longs = (
-        [_alone("growing", str(length)) for _ in range(ROUNDS)] for length in (SHORT, LONG)
+        [_report_alone("growing", str(length)) for _ in range(ROUNDS)] for length in (SHORT, LONG)
     )
     yield from _growing_rows(shorts, longs)
-    few, many = ([_alone("asking", str(count)) for _ in range(ROUNDS)] for count in (FEW, MANY))
+    few, many = (
+        [_report_alone("asking", str(count)) for _ in range(ROUNDS)] for count in (FEW, MANY)
+    )
     yield from _asking_rows(few, many)
-    yield from _turn_rows([_alone("turns", str(TURNS))])
-    starts = [_alone("starting") for _ in range(STARTS)]
+    yield from _turn_rows([_report_alone("turns", str(TURNS))])
+    starts = [_report_alone("starting") for _ in range(STARTS)]
     told = [each["told"] for each in starts]
     yield _seconds_row('a new chat: "starting" is shown', told, TOLD_AIM)
     first = [each["first"] for each in starts]
     yield median_row("a cold start to the first event in a chat", first, " s", 2, COLD_AIM)
     yield from _genuine_rows()
-    held = _alone("memory", TENTH)
+    held = _report_alone("memory", TENTH)
     mebibytes, shown = held["bytes"] / (1 << 20), held["characters"]
     detail = f"{shown:,} characters"
     yield Row("memory of ten chats", mebibytes, f"{mebibytes:,.1f} MiB", detail, MEMORY_AIM)
 
 
-def _alone(*arguments: str) -> Any:
+def _report_alone(*arguments: str) -> Any:
     """What is reported from an editor with our agent that has never seen a chat."""
     with tempfile.TemporaryDirectory() as folder:
         agents = {"bench": {"command": AGENT}}
@@ -135,7 +137,7 @@ def _streaming_rows(runs: List[Dict[str, Any]]) -> Iterator[Row]:
 def _growing_rows(shorts: List[Dict[str, Any]], longs: List[Dict[str, Any]]) -> Iterator[Row]:
     name = f"one more line in a chat of {LONG:,} lines"
     for key, what in (("patches", "editor's thread"), ("added", "engine's thread")):
-        own = [[_own(each, key) for each in runs] for runs in (shorts, longs)]
+        own = [[_own_seconds(each, key) for each in runs] for runs in (shorts, longs)]
         yield _seconds_row(f"{name}: {what}", own[1])
         ratios = [late / early for early, late in zip(*own)]
         yield median_row(f"  in times of one of {SHORT}", ratios, "", 2, GROWTH_AIM)
@@ -171,7 +173,7 @@ def _asking_rows(few: List[Dict[str, Any]], many: List[Dict[str, Any]]) -> Itera
         yield median_row("  in times of one alone", ratios, "", 2, GROWTH_AIM)
 
 
-def _own(run: Dict[str, Any], key: str) -> float:
+def _own_seconds(run: Dict[str, Any], key: str) -> float:
     """Seconds without those of the editor's API."""
     seconds: List[float] = [
         measured[1] if isinstance(measured, list) else measured for measured in run[key]
@@ -183,13 +185,13 @@ def _genuine_rows() -> Iterator[Row]:
     """The seconds from nothing to the first event, by turns."""
     name = "a cold start to the first event, Gemini CLI: "
     if not os.path.isdir(os.path.join(TESTS, "node_modules")):
-        yield missing(name + "chat", "the CLI is not installed: make setup")
+        yield missing_row(name + "chat", "the CLI is not installed: make setup")
         return
     alone, chat = [], []
     with ModelServer() as model, tempfile.TemporaryDirectory() as folder:
         model.will_play("hello", ["An answer."])
         command = list(GeminiCli.program.find_command(TESTS))[-1:]
-        home = Home(folder, {"cli_command": command}, _led(folder, model.url))
+        home = Home(folder, {"cli_command": command}, _lead_node(folder, model.url))
         home.report("login")
         for _ in range(STARTS):
             began = time.perf_counter()
@@ -204,7 +206,7 @@ def _genuine_rows() -> Iterator[Row]:
     yield median_row("  in times of the CLI alone", ratios, "", 2, RATIO_AIM)
 
 
-def _led(folder: str, model_url: str) -> str:
+def _lead_node(folder: str, model_url: str) -> str:
     """A folder with a `node` that leads the CLI to the tests' model, past the environment, which
     the chat keeps from it."""
     programs, node = os.path.join(folder, "programs"), shutil.which("node")
@@ -226,4 +228,4 @@ def _seconds_row(name: str, seconds: List[float], aim: Any = None) -> Row:
 
 
 if __name__ == "__main__":
-    print(render(list(measure())))
+    print(format_rows(list(measure())))

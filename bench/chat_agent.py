@@ -21,35 +21,39 @@ def main() -> None:
     for line in sys.stdin:
         message = json.loads(line)
         if "method" in message and "id" in message:
-            _send(id=message["id"], result=_result(message["method"], message.get("params", {})))
+            _send_message(
+                id=message["id"], result=_make_result(message["method"], message.get("params", {}))
+            )
 
 
-def _result(method: str, params: Dict[str, Any]) -> Dict[str, Any]:
+def _make_result(method: str, params: Dict[str, Any]) -> Dict[str, Any]:
     if method == "initialize":
         return {"protocolVersion": 1, "agentCapabilities": {}}
     if method == "session/new":
         return {"sessionId": "the-session-%d" % time.monotonic_ns()}
     if method == "session/prompt":
-        _answer(params["sessionId"], "".join(block.get("text", "") for block in params["prompt"]))
+        _answer_message(
+            params["sessionId"], "".join(block.get("text", "") for block in params["prompt"])
+        )
         return {"stopReason": "end_turn"}
     return {}
 
 
-def _answer(session: str, message: str) -> None:
+def _answer_message(session: str, message: str) -> None:
     numbers = message.split()
     if len(numbers) != 3 or not all(word.isdigit() for word in numbers):
-        _say(session, "An answer.")
+        _say_text(session, "An answer.")
         return
     count, size, rate = map(int, numbers)
     began = time.monotonic()
-    for number, piece in enumerate(_pieces(count, size)):
+    for number, piece in enumerate(_make_pieces(count, size)):
         late = time.monotonic() - began - number / rate if rate else 0.0
         if late < 0:
             time.sleep(-late)
-        _say(session, piece)
+        _say_text(session, piece)
 
 
-def _pieces(count: int, size: int) -> Iterator[str]:
+def _make_pieces(count: int, size: int) -> Iterator[str]:
     text = WORDS * (size // len(WORDS) + 2)
     for number in range(count):
         at = number % len(WORDS)
@@ -57,12 +61,12 @@ def _pieces(count: int, size: int) -> Iterator[str]:
         yield text[at : at + size - len(end)] + end
 
 
-def _say(session: str, text: str) -> None:
+def _say_text(session: str, text: str) -> None:
     update = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}}
-    _send(method="session/update", params={"sessionId": session, "update": update})
+    _send_message(method="session/update", params={"sessionId": session, "update": update})
 
 
-def _send(**message: Any) -> None:
+def _send_message(**message: Any) -> None:
     sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}, separators=(",", ":")) + "\n")
     sys.stdout.flush()
 

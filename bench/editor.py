@@ -24,7 +24,7 @@ from tools.package import (
     zip_files,
 )
 
-from .table import Aim, Row, median_row, millisecond_row, missing, quantile
+from .table import Aim, Row, median_row, millisecond_row, missing_row, quantile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LOADS = 5
@@ -51,23 +51,23 @@ LIBRARIES = "asyncio,aiohttp,aiohttp.web_server"
 
 
 def measure() -> Iterator[Row]:
-    for name, seconds in _report("events.py", []):
+    for name, seconds in _read_report("events.py", []):
         yield _event_row(f"selection event, {name}", seconds)
-    yield from _held_rows([_report("held.py", []) for _ in range(HOLDS)])
-    yield from _review_rows([_report("review.py", []) for _ in range(REVIEWS)])
-    yield from _sheet_rows([_report("changes.py", []) for _ in range(SHEETS)])
-    yield from _proposal_rows(_report("proposals.py", []))
+    yield from _held_rows([_read_report("held.py", []) for _ in range(HOLDS)])
+    yield from _review_rows([_read_report("review.py", []) for _ in range(REVIEWS)])
+    yield from _sheet_rows([_read_report("changes.py", []) for _ in range(SHEETS)])
+    yield from _proposal_rows(_read_report("proposals.py", []))
     with tempfile.TemporaryDirectory() as folder:
-        yield from _loading(folder)
+        yield from _measure_loading(folder)
 
 
-def _loading(folder: str) -> Iterator[Row]:
+def _measure_loading(folder: str) -> Iterator[Row]:
     """The package with all that it carries: from a folder with its compiled modules, which the
     first load writes and is not counted, and from the file that users have."""
     try:
         files = whole_package(export_files(), download_libraries())
     except (NoCheckout, libraries.Unavailable) as error:
-        yield missing(MEMORY, f"the package cannot be built: {error}")
+        yield missing_row(MEMORY, f"the package cannot be built: {error}")
         return
     unpacked, file = os.path.join(folder, "GeminiCompanion"), os.path.join(folder, WHOLE)
     for path, data in files.items():
@@ -78,9 +78,9 @@ def _loading(folder: str) -> Iterator[Row]:
         out.write(zip_files(files))
     package = ["--package", os.path.join(folder, "empty")]
     os.mkdir(package[1])
-    runs = [_report("load.py", package, unpacked, "") for _ in range(LOADS + 1)][1:]
-    from_file = [_report("load.py", package, file, "") for _ in range(LOADS)]
-    beside = [_report("load.py", package, ROOT, LIBRARIES) for _ in range(LOADS)]
+    runs = [_read_report("load.py", package, unpacked, "") for _ in range(LOADS + 1)][1:]
+    from_file = [_read_report("load.py", package, file, "") for _ in range(LOADS)]
+    beside = [_read_report("load.py", package, ROOT, LIBRARIES) for _ in range(LOADS)]
     yield from _load_rows(runs)
     yield _round_row(
         "  from its file, compiled at each start", [run["in all"] for run in from_file], None
@@ -88,7 +88,7 @@ def _loading(folder: str) -> Iterator[Row]:
     yield from _memory_rows(runs, from_file, beside)
 
 
-def _report(script: str, options: List[str], *arguments: str) -> Any:
+def _read_report(script: str, options: List[str], *arguments: str) -> Any:
     """What a script of bench/inside reports from a new editor with one folder.
 
     Raises subprocess.SubprocessError."""
@@ -204,7 +204,7 @@ def _memory_rows(
 ) -> Iterator[Row]:
     """The package with its libraries, and beside a package that has them already."""
     if runs[0]["memory"] is None:
-        yield missing(MEMORY, "needs /proc")
+        yield missing_row(MEMORY, "needs /proc")
         return
     for name, some, aim in (
         (MEMORY, runs, MEMORY_AIM),

@@ -20,8 +20,8 @@ from companion.ide.live_clis import Activity
 from companion.ide.status import Status
 
 from .fake_editor import FakeEditor
-from .serve_companion import started
-from .table import Aim, Row, median_row, missing
+from .serve_companion import start_companion
+from .table import Aim, Row, median_row, missing_row
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ROUNDS = 15
@@ -55,16 +55,16 @@ class _Editor(FakeEditor):
 def measure() -> Iterator[Row]:
     node, shell = shutil.which("node"), shutil.which("bash")
     if node is None or shell is None:
-        yield missing("a hook of the extension", "needs node and bash")
+        yield missing_row("a hook of the extension", "needs node and bash")
         return
     with tempfile.TemporaryDirectory() as home:
         place = extension.extension_folder(GEMINI_CLI, {}, home)
         with open(os.path.join(ROOT, "extension", extension.PROGRAM), "rb") as file:
             extension.install_extension(GEMINI_CLI, place, file.read())
-        yield from _rows(place, home, [node, "-e", "0"], [shell, "-c"])
+        yield from _measure_rows(place, home, [node, "-e", "0"], [shell, "-c"])
 
 
-def _rows(place: str, home: str, node: List[str], shell: List[str]) -> Iterator[Row]:
+def _measure_rows(place: str, home: str, node: List[str], shell: List[str]) -> Iterator[Row]:
     with open(os.path.join(place, extension.HOOKS), encoding="utf-8") as file:
         hooks = json.load(file)["hooks"]
     commands = {
@@ -73,14 +73,17 @@ def _rows(place: str, home: str, node: List[str], shell: List[str]) -> Iterator[
     }
     environment = {**os.environ, "TMPDIR": home}
     told = {"hook_event_name": "BeforeTool", "session_id": "bench", "cwd": home}
-    alone = [_seconds(commands["BeforeTool"], told, environment) for _ in range(ROUNDS)]
+    alone = [_count_seconds(commands["BeforeTool"], told, environment) for _ in range(ROUNDS)]
     share = [HOOKS_OF_AN_EDIT * each / MODEL * 100 for each in alone]
     yield median_row("a hook without an editor", [each * 1e3 for each in alone], " ms", 1)
     name = f"the hooks of an edit without an editor, of the model's {MODEL:.0f} s"
     yield median_row(name, share, " %", 1, Aim(10, False, "at most 10 %"))
-    with mock.patch.dict(os.environ, TMPDIR=home), _companion(home) as editor:
+    with mock.patch.dict(os.environ, TMPDIR=home), _start_companion(home) as editor:
         pairs = [
-            (_seconds(commands["BeforeTool"], told, environment), _seconds(node, {}, environment))
+            (
+                _count_seconds(commands["BeforeTool"], told, environment),
+                _count_seconds(node, {}, environment),
+            )
             for _ in range(ROUNDS)
         ]
         heard = [_until_heard(editor, commands, home, environment) for _ in range(ROUNDS)]
@@ -92,10 +95,10 @@ def _rows(place: str, home: str, node: List[str], shell: List[str]) -> Iterator[
 
 
 @contextmanager
-def _companion(folder: str) -> Iterator[_Editor]:
+def _start_companion(folder: str) -> Iterator[_Editor]:
     editor = _Editor()
     companion = Companion(os.getpid())
-    started(companion, editor, folder)
+    start_companion(companion, editor, folder)
     try:
         _wait_until(lambda: bool(os.listdir(os.path.join(folder, "gemini", "ide"))))
         yield editor
@@ -103,7 +106,9 @@ def _companion(folder: str) -> Iterator[_Editor]:
         companion.stop()
 
 
-def _seconds(command: Sequence[str], told: Mapping[str, object], env: Mapping[str, str]) -> float:
+def _count_seconds(
+    command: Sequence[str], told: Mapping[str, object], env: Mapping[str, str]
+) -> float:
     """Until the process ends. With a time limit of its own, `subprocess` would look for that every
     fifty milliseconds only."""
     began = time.perf_counter()
@@ -125,12 +130,12 @@ def _until_heard(
 ) -> float:
     """Milliseconds from the start of the hook to the status that says so."""
     began = time.perf_counter()
-    _seconds(commands["Notification"], {**ASKS, "cwd": home}, env)
+    _count_seconds(commands["Notification"], {**ASKS, "cwd": home}, env)
     if not editor.asked.wait(PATIENCE):
         raise TimeoutError("the editor heard of no question")
     found = (time.perf_counter() - began) * 1e3
     told = {"hook_event_name": "AfterAgent", "session_id": "bench", "cwd": home}
-    _seconds(commands["AfterAgent"], told, env)
+    _count_seconds(commands["AfterAgent"], told, env)
     _wait_until(lambda: not editor.asked.is_set())
     return found
 

@@ -20,7 +20,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Any, Dict, Iterator, List, Tuple
 from urllib.parse import quote
 
-from .table import Aim, Row, median_row, millisecond_row, render
+from .table import Aim, Row, format_rows, median_row, millisecond_row
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MANY, FEW = 10_000, 100
@@ -94,7 +94,7 @@ class Kept:
         self._process.communicate(timeout=PATIENCE)
 
 
-def make(folder: str, count: int) -> None:
+def make_conversations(folder: str, count: int) -> None:
     """Write as many conversations into a server's folder, one used after the other."""
     kept = os.path.join(folder, "state", "agent", "conversations")
     os.makedirs(kept, mode=0o700)
@@ -106,31 +106,33 @@ def make(folder: str, count: int) -> None:
         at = BEGIN + timedelta(minutes=number)
         path = os.path.join(kept, f"{number:032x}.jsonl")
         with open(path, "w", encoding="utf-8") as file:
-            file.writelines(_lines(f"{number:032x}", at, chance, words))
+            file.writelines(_make_lines(f"{number:032x}", at, chance, words))
         os.utime(path, (at.timestamp(), at.timestamp()))
 
 
-def _lines(id: str, at: datetime, chance: random.Random, words: List[str]) -> Iterator[str]:
+def _make_lines(id: str, at: datetime, chance: random.Random, words: List[str]) -> Iterator[str]:
     time_ = at.isoformat()
     head = {"type": "conversation", "version": 1, "id": id, "workspace": "/work", "created": time_}
-    yield _line(head)
-    yield _line({"type": "change", "session": id, "agent": "gemini", "owned": "yes"})
+    yield _encode_line(head)
+    yield _encode_line({"type": "change", "session": id, "agent": "gemini", "owned": "yes"})
     for turn in range(chance.choice(TURNS)):
         said = {"type": "message", "turn": f"{turn:032x}", "time": time_, "files": []}
-        yield _line({**said, "text": _text(chance, words), "attachments": []})
+        yield _encode_line({**said, "text": _make_text(chance, words), "attachments": []})
         event = {"type": "event", "turn": f"{turn:032x}", "number": 1, "time": time_}
         for _ in range(chance.randint(*PIECES)):
-            body = {"type": "content", "text": _text(chance, words) + " ", "is_partial": True}
-            yield _line({**event, "body": body})
+            body = {"type": "content", "text": _make_text(chance, words) + " ", "is_partial": True}
+            yield _encode_line({**event, "body": body})
         usage = {"input_tokens": 1200, "output_tokens": 300, "by_model": {"a-model": [1200, 300]}}
-        yield _line({**event, "body": {"type": "complete", "reason": "end_turn", "usage": usage}})
+        yield _encode_line(
+            {**event, "body": {"type": "complete", "reason": "end_turn", "usage": usage}}
+        )
 
 
-def _line(value: Any) -> str:
+def _encode_line(value: Any) -> str:
     return json.dumps(value, separators=(",", ":")) + "\n"
 
 
-def _text(chance: random.Random, words: List[str]) -> str:
+def _make_text(chance: random.Random, words: List[str]) -> str:
     return " ".join(chance.choices(words, k=chance.randint(*WORDS)))
 
 
@@ -139,7 +141,7 @@ def measure() -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as folder:
         folders = {count: os.path.join(folder, str(count)) for count in (FEW, MANY)}
         for count in folders:
-            make(folders[count], count)
+            make_conversations(folders[count], count)
         yield from _start_rows(folders)
         with ExitStack() as stopping:
             servers = {}
@@ -151,8 +153,8 @@ def measure() -> Iterator[Row]:
 
 
 def _start_rows(folders: Dict[int, str]) -> Iterator[Row]:
-    anew = _started(folders[MANY])[0]
-    rounds = [(_started(folders[FEW]), _started(folders[MANY])) for _ in range(STARTS)]
+    anew = _measure_start(folders[MANY])[0]
+    rounds = [(_measure_start(folders[FEW]), _measure_start(folders[MANY])) for _ in range(STARTS)]
     pages = [many[0] - few[0] for few, many in rounds]
     name = f"{MANY:,} kept conversations: start to the first page, more than {FEW}"
     detail = f"without the list of an earlier start {1e3 * (anew - rounds[0][0][0]):,.0f} ms"
@@ -161,7 +163,7 @@ def _start_rows(folders: Dict[int, str]) -> Iterator[Row]:
     yield median_row("  memory, more than that", memory, " MiB", 1, MEMORY_AIM)
 
 
-def _started(folder: str) -> Tuple[float, float]:
+def _measure_start(folder: str) -> Tuple[float, float]:
     server = Kept(folder)
     try:
         return server.first_page, server.memory()
@@ -205,4 +207,4 @@ def _search_rows(server: Kept, folder: str) -> Iterator[Row]:
 
 
 if __name__ == "__main__":
-    print(render(list(measure())))
+    print(format_rows(list(measure())))

@@ -25,8 +25,8 @@ from companion.api.server import Server, ServerSettings
 from companion.ide.companion import Companion
 
 from .fake_editor import FakeEditor
-from .serve_companion import started
-from .table import Aim, Row, median_row, missing
+from .serve_companion import start_companion
+from .table import Aim, Row, median_row, missing_row
 
 ROUNDS = 3
 TICK = 0.001
@@ -85,14 +85,14 @@ def measure() -> Iterator[Row]:
         )
     peak, after = found["memory"]
     if peak is None:
-        yield missing("128 clients that do not read 10 MB: memory", "needs /proc")
+        yield missing_row("128 clients that do not read 10 MB: memory", "needs /proc")
         return
     yield median_row("128 clients that do not read 10 MB: memory", [peak], " MiB", 0, MEMORY_AIM)
     yield median_row("  of that kept when they are gone", [after], " MiB", 0, BACK_AIM)
 
 
 @contextmanager
-def _servers(folder: str) -> Iterator[Dict[str, Any]]:
+def _start_servers(folder: str) -> Iterator[Dict[str, Any]]:
     """Where both servers are, for the clients."""
     workspace, state = os.path.join(folder, "workspace"), os.path.join(folder, "state")
     os.mkdir(workspace)
@@ -108,7 +108,7 @@ def _servers(folder: str) -> Iterator[Dict[str, Any]]:
     )
     asyncio.run_coroutine_threadsafe(server.start(), loop).result(PATIENCE)
     companion = Companion(os.getpid())
-    variables = started(companion, FakeEditor(), workspace)
+    variables = start_companion(companion, FakeEditor(), workspace)
     try:
         yield {
             "file": file,
@@ -125,7 +125,7 @@ def _servers(folder: str) -> Iterator[Dict[str, Any]]:
         thread.join()
 
 
-def _clients(where: Dict[str, Any], case: str) -> "subprocess.Popen[bytes]":
+def _start_clients(where: Dict[str, Any], case: str) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(
         [sys.executable, "-m", "bench.large_clients", json.dumps(where), case],
         stdin=subprocess.PIPE,
@@ -133,11 +133,11 @@ def _clients(where: Dict[str, Any], case: str) -> "subprocess.Popen[bytes]":
     )
 
 
-def _body(where: Dict[str, Any], case: str) -> List[List[float]]:
+def _measure_body(where: Dict[str, Any], case: str) -> List[List[float]]:
     """The longest gaps and waits of some rounds, in milliseconds."""
     gaps, waits = [], []
     for _ in range(ROUNDS):
-        clients = _clients(where, case)
+        clients = _start_clients(where, case)
         if clients.stdout is None:
             raise RuntimeError("the clients have no output")
         # They are ready; what they need to start is none of the server's work.
@@ -150,13 +150,13 @@ def _body(where: Dict[str, Any], case: str) -> List[List[float]]:
     return [gaps, waits]
 
 
-def _memory(where: Dict[str, Any]) -> List[Optional[float]]:
+def _measure_memory(where: Dict[str, Any]) -> List[Optional[float]]:
     """Mebibytes that the clients cost: at most, and once they are gone."""
     gc.collect()
-    before, peak = resident(), 0.0
+    before, peak = resident_memory(), 0.0
     if not before:
         return [None, None]
-    clients = _clients(where, "stalled")
+    clients = _start_clients(where, "stalled")
     if clients.stdout is None:
         raise RuntimeError("the clients have no output")
     asked = threading.Event()
@@ -164,16 +164,16 @@ def _memory(where: Dict[str, Any]) -> List[Optional[float]]:
     threading.Thread(target=lambda: (lines.readline(), asked.set()), daemon=True).start()
     calm = 0.0
     while calm < CALM:
-        peak = max(peak, resident())
+        peak = max(peak, resident_memory())
         time.sleep(0.01)
         calm += 0.01 if asked.is_set() else 0
     clients.communicate(b"\n", PATIENCE)
     time.sleep(CALM)
     gc.collect()
-    return [peak - before, resident() - before]
+    return [peak - before, resident_memory() - before]
 
 
-def resident() -> float:
+def resident_memory() -> float:
     """Mebibytes of this process in memory, 0 where the system does not tell."""
     try:
         with open("/proc/self/statm") as file:
@@ -185,11 +185,11 @@ def resident() -> float:
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["TMPDIR"] = folder
-        with _servers(folder) as where:
+        with _start_servers(folder) as where:
             # First, for what comes later leaves its traces in memory.
-            found: Dict[str, Any] = {"memory": _memory(where)}
+            found: Dict[str, Any] = {"memory": _measure_memory(where)}
             for name, case in BODIES.items():
-                found[name] = _body(where, case)
+                found[name] = _measure_body(where, case)
     json.dump(found, sys.stdout)
 
 

@@ -19,7 +19,7 @@ TEXT = 10 << 20
 PATIENCE = 60.0
 
 
-def _body(case: str, where: Dict[str, Any]) -> bytes:
+def _make_body(case: str, where: Dict[str, Any]) -> bytes:
     if case.startswith("objects"):
         return b'{"path":[' + b'{"a":1},' * (SIZE // 8) + b"0]}"
     if case == "text to the API":
@@ -32,20 +32,20 @@ def _body(case: str, where: Dict[str, Any]) -> bytes:
     )
 
 
-def _target(case: str, where: Dict[str, Any]) -> Tuple[int, str, str]:
+def _read_target(case: str, where: Dict[str, Any]) -> Tuple[int, str, str]:
     """Port, token and path."""
     if case.endswith("API"):
         return (*where["api"], "/write-file")
     return (*where["companion"], "/mcp")
 
 
-def _head(port: int, token: str, path: str, length: int, *more: str) -> bytes:
+def _make_head(port: int, token: str, path: str, length: int, *more: str) -> bytes:
     lines = [f"POST {path} HTTP/1.1", f"Host: 127.0.0.1:{port}", f"Authorization: Bearer {token}"]
     lines += ["Content-Type: application/json", f"Content-Length: {length}", *more, "", ""]
     return "\r\n".join(lines).encode()
 
 
-def _send(port: int, head: bytes, body: bytes) -> None:
+def _send_body(port: int, head: bytes, body: bytes) -> None:
     """Send all of it where that is wanted, and read the answer to its end."""
     client = socket.create_connection(("127.0.0.1", port), PATIENCE)
     try:
@@ -83,7 +83,7 @@ class Other(threading.Thread):
             time.sleep(0.001)
 
 
-def _session(port: int, token: str) -> str:
+def _open_session(port: int, token: str) -> str:
     params = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {}}
     message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
@@ -93,19 +93,19 @@ def _session(port: int, token: str) -> str:
 
 
 def large(where: Dict[str, Any], case: str) -> None:
-    port, token, path = _target(case, where)
+    port, token, path = _read_target(case, where)
     other = Other(port, token, "/mcp" if path == "/mcp" else "/sessions")
     other.ask()
-    body = b"" if case == "nothing" else _body(case, where)
+    body = b"" if case == "nothing" else _make_body(case, where)
     more = ["Connection: close"]
     if path == "/mcp":
-        more.append(f"Mcp-Session-Id: {_session(port, token)}")
-    head = _head(port, token, path, len(body), *more)
+        more.append(f"Mcp-Session-Id: {_open_session(port, token)}")
+    head = _make_head(port, token, path, len(body), *more)
     print("ready", flush=True)
     sys.stdin.readline()
     other.start()
     if body:
-        _send(port, head, body)
+        _send_body(port, head, body)
     else:
         time.sleep(1)
     other.over = True
@@ -123,7 +123,7 @@ def stalled(where: Dict[str, Any]) -> None:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         client.settimeout(PATIENCE)
         client.connect(("127.0.0.1", port))
-        client.sendall(_head(port, token, "/read-file", len(body)) + body)
+        client.sendall(_make_head(port, token, "/read-file", len(body)) + body)
         clients.append(client)
     print("asked", flush=True)
     sys.stdin.readline()

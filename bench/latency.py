@@ -15,8 +15,8 @@ from companion.ide.context import DEBOUNCE, Cursor, OpenFile
 from companion.ide.events import FileFocused, SelectionChanged
 
 from .fake_editor import FakeEditor
-from .peers import Peer, initialized
-from .serve_companion import WINDOW, started
+from .peers import Peer, open_peer
+from .serve_companion import WINDOW, start_companion
 from .table import Row, millisecond_row, quantile
 
 EVENTS = 200
@@ -26,55 +26,57 @@ PATIENCE = 5.0
 
 def measure() -> Iterator[Row]:
     """The median and the 99th percentile, in milliseconds."""
-    late = _delays()
+    late = _measure_delays()
     detail = f"{min(late) * 1e3:.2f} to {max(late) * 1e3:.2f} ms"
     name = "selection to SSE byte, beyond the debounce"
     yield millisecond_row(f"{name}: p50", quantile(late, 50), detail)
     yield millisecond_row(f"{name}: p99", quantile(late, 99), detail)
 
 
-def _delays() -> List[float]:
+def _measure_delays() -> List[float]:
     """Seconds beyond the debounce, one number for each selection."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "file.py")
         with open(path, "w"):
             pass
-        with _companion(folder) as (companion, peer):
+        with _start_companion(folder) as (companion, peer):
             companion.post(FileFocused(WINDOW, OpenFile(1, path, Cursor(1, 1))))
-            with _stream(peer) as stream:
-                return [_delay(companion, stream, path, line) for line in range(2, EVENTS + 2)]
+            with _open_stream(peer) as stream:
+                return [
+                    _measure_delay(companion, stream, path, line) for line in range(2, EVENTS + 2)
+                ]
 
 
 @contextmanager
-def _companion(folder: str) -> Iterator[Tuple[Companion, Peer]]:
+def _start_companion(folder: str) -> Iterator[Tuple[Companion, Peer]]:
     """A companion of this process and a session with it; its discovery file is in the folder."""
     companion = Companion(os.getpid())
     with mock.patch.dict(os.environ, TMPDIR=folder):
-        variables = started(companion, FakeEditor(), folder)
+        variables = start_companion(companion, FakeEditor(), folder)
     try:
         port = int(variables["GEMINI_CLI_IDE_SERVER_PORT"])
-        yield companion, initialized(port, variables["GEMINI_CLI_IDE_AUTH_TOKEN"])
+        yield companion, open_peer(port, variables["GEMINI_CLI_IDE_AUTH_TOKEN"])
     finally:
         companion.stop()
 
 
-def _delay(companion: Companion, stream: socket.socket, path: str, line: int) -> float:
+def _measure_delay(companion: Companion, stream: socket.socket, path: str, line: int) -> float:
     file = OpenFile(1, path, Cursor(line, 1), "selected text")
     began = time.perf_counter()
     companion.post(SelectionChanged(WINDOW, file))
-    _receive(stream, b'"line":%d,' % line)
+    _receive_until(stream, b'"line":%d,' % line)
     return time.perf_counter() - began - DEBOUNCE
 
 
-def _stream(peer: Peer) -> socket.socket:
+def _open_stream(peer: Peer) -> socket.socket:
     """The session's event stream, after the context of now has come."""
     stream = socket.create_connection(("127.0.0.1", peer.port), PATIENCE)
     stream.sendall(peer.stream_request())
-    _receive(stream, b'"line":1,')
+    _receive_until(stream, b'"line":1,')
     return stream
 
 
-def _receive(stream: socket.socket, wanted: bytes) -> None:
+def _receive_until(stream: socket.socket, wanted: bytes) -> None:
     """Read until the wanted bytes came. Raises ConnectionError, socket.timeout."""
     received = b""
     while wanted not in received:

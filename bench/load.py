@@ -90,7 +90,7 @@ def is_whole(data: bytes) -> bool:
     return _CHUNKED.search(data, 0, head) is not None and data.endswith(b"\r\n0\r\n\r\n")
 
 
-def run(port: int, scripts: List[List[bytes]], seconds: float) -> Count:
+def load_server(port: int, scripts: List[List[bytes]], seconds: float) -> Count:
     """Load a server with one connection for each script. Raises ConnectionError, OSError."""
     selector = selectors.DefaultSelector()
     connections = [Connection(port, script) for script in scripts]
@@ -129,10 +129,10 @@ def run_apart(port: int, scripts: List[List[bytes]], seconds: float) -> Count:
     return Count(**json.loads(done.stdout))
 
 
-def _plan(text: str) -> Tuple[int, List[List[bytes]], float]:
+def _read_plan(text: str) -> Tuple[int, List[List[bytes]], float]:
     port, texts, seconds = json.loads(text)
     return port, [[request.encode("latin-1") for request in script] for script in texts], seconds
 
 
 if __name__ == "__main__":
-    json.dump(asdict(run(*_plan(sys.stdin.read()))), sys.stdout)
+    json.dump(asdict(load_server(*_read_plan(sys.stdin.read()))), sys.stdout)

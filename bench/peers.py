@@ -26,22 +26,22 @@ COMPILED = ("AIOHTTP", "FROZENLIST", "MULTIDICT", "PROPCACHE", "YARL")
 _CONTENT = "def add(a, b):\n    return a + b\n" * 16
 
 
-def _call(tool: str, **arguments: str) -> Dict[str, Any]:
+def _make_call(tool: str, **arguments: str) -> Dict[str, Any]:
     params = {"name": tool, "arguments": arguments}
     return {"method": "tools/call", "params": params, "jsonrpc": "2.0", "id": 7}
 
 
-def _pair(path: str) -> List[Dict[str, Any]]:
-    opened = _call("openDiff", filePath=path, newContent=_CONTENT)
-    return [opened, _call("closeDiff", filePath=path)]
+def _make_pair(path: str) -> List[Dict[str, Any]]:
+    opened = _make_call("openDiff", filePath=path, newContent=_CONTENT)
+    return [opened, _make_call("closeDiff", filePath=path)]
 
 
 LIST = {"method": "tools/list", "params": {}, "jsonrpc": "2.0", "id": 7}
 # What each connection says over and over, by the name of the measurement.
 DIALOGUES: Dict[str, List[List[Dict[str, Any]]]] = {
     "tools/list": [[LIST]] * CONNECTIONS,
-    "closeDiff, none open": [[_call("closeDiff", filePath="/no/diff.py")]] * CONNECTIONS,
-    "openDiff + closeDiff": [_pair("/a/file%d.py" % n) for n in range(CONNECTIONS)],
+    "closeDiff, none open": [[_make_call("closeDiff", filePath="/no/diff.py")]] * CONNECTIONS,
+    "openDiff + closeDiff": [_make_pair("/a/file%d.py" % n) for n in range(CONNECTIONS)],
 }
 
 
@@ -58,13 +58,13 @@ class Peer:
         """The bytes of one POST, with the headers that Gemini CLI sends (wire recordings)."""
         body = json.dumps(message, separators=(",", ":")).encode("ascii")
         lines = ["POST /mcp HTTP/1.1"] + [
-            "%s: %s" % header for header in self._headers(len(body)).items()
+            "%s: %s" % header for header in self._make_headers(len(body)).items()
         ]
         return "\r\n".join(lines + ["", ""]).encode("ascii") + body
 
     def stream_request(self) -> bytes:
         """The bytes of the GET that opens the session's event stream."""
-        headers = {**self._headers(0), "accept": "text/event-stream"}
+        headers = {**self._make_headers(0), "accept": "text/event-stream"}
         lines = ["GET /mcp HTTP/1.1"] + ["%s: %s" % header for header in headers.items()]
         return "\r\n".join(lines + ["", ""]).encode("ascii")
 
@@ -75,12 +75,12 @@ class Peer:
         """POST one message; the session's id, if the answer names one, and the body."""
         body = json.dumps(message).encode("ascii")
         url = "http://127.0.0.1:%d/mcp" % self.port
-        headers = self._headers(len(body))
+        headers = self._make_headers(len(body))
         del headers["connection"]
         with urllib.request.urlopen(urllib.request.Request(url, body, headers)) as answer:
             return answer.headers.get("mcp-session-id") or "", answer.read()
 
-    def _headers(self, length: int) -> Dict[str, str]:
+    def _make_headers(self, length: int) -> Dict[str, str]:
         headers = {
             "host": "127.0.0.1:%d" % self.port,
             "connection": "keep-alive",
@@ -98,7 +98,7 @@ class Peer:
         return {name: value for name, value in headers.items() if value}
 
 
-def busy(pid: int) -> float:
+def busy_seconds(pid: int) -> float:
     """Seconds that the process has had a processor; 0 where the system does not tell."""
     try:
         with open(f"/proc/{pid}/stat") as file:
@@ -109,7 +109,7 @@ def busy(pid: int) -> float:
     return (int(fields[14 - 3]) + int(fields[15 - 3])) / os.sysconf("SC_CLK_TCK")
 
 
-def initialized(port: int, token: str) -> Peer:
+def open_peer(port: int, token: str) -> Peer:
     """The server with a session for all connections, as the CLI has it."""
     params = {
         "protocolVersion": "2025-06-18",
@@ -124,44 +124,44 @@ def initialized(port: int, token: str) -> Peer:
 
 
 @contextmanager
-def companion(is_pure: bool = False) -> Iterator[Peer]:
+def start_companion(is_pure: bool = False) -> Iterator[Peer]:
     """Ours; where it `is_pure`, with the libraries in Python alone, as the package that carries
     them has them."""
     switches = {f"{name}_NO_EXTENSIONS": "1" for name in COMPILED} if is_pure else {}
     command = [sys.executable, "-m", "bench.serve_companion"]
     with tempfile.TemporaryDirectory() as folder:
-        with _process(command, TMPDIR=folder, **switches) as (line, pid):
-            yield replace(initialized(int(line.split()[0]), line.split()[1]), pid=pid)
+        with _start_process(command, TMPDIR=folder, **switches) as (line, pid):
+            yield replace(open_peer(int(line.split()[0]), line.split()[1]), pid=pid)
 
 
 @contextmanager
-def api(limit: int) -> Iterator[Tuple[int, List[str]]]:
+def start_api(limit: int) -> Iterator[Tuple[int, List[str]]]:
     """The API's port, its token and the one that only reads; with as many requests a minute as the
     `limit` for each of them, 0 for any number."""
-    with _process([sys.executable, "-m", "bench.serve_api", str(limit)]) as (line, _pid):
+    with _start_process([sys.executable, "-m", "bench.serve_api", str(limit)]) as (line, _pid):
         port, *tokens = line.split()
         yield int(port), tokens
 
 
 @contextmanager
-def sdk(*options: str) -> Iterator[Peer]:
+def start_sdk(*options: str) -> Iterator[Peer]:
     """The SDK's server. Raises FileNotFoundError where there is no node."""
     token = secrets.token_urlsafe(32)
     command = ["node", os.path.join(SDK_SERVER, "server.mjs"), *options]
-    with _process(command, BENCH_TOKEN=token, NODE_ENV="production") as (line, pid):
-        yield replace(initialized(int(line), token), pid=pid)
+    with _start_process(command, BENCH_TOKEN=token, NODE_ENV="production") as (line, pid):
+        yield replace(open_peer(int(line), token), pid=pid)
 
 
 @contextmanager
-def bare(sizes: List[int], like: Peer) -> Iterator[Peer]:
+def start_bare(sizes: List[int], like: Peer) -> Iterator[Peer]:
     """The bare aiohttp handler, which is asked in the same words as the other."""
     command = [sys.executable, "-m", "bench.serve_bare"] + [str(size) for size in sizes]
-    with _process(command) as (line, pid):
+    with _start_process(command) as (line, pid):
         yield replace(like, port=int(line), pid=pid)
 
 
 @contextmanager
-def _process(command: List[str], **environment: str) -> Iterator[Tuple[str, int]]:
+def _start_process(command: List[str], **environment: str) -> Iterator[Tuple[str, int]]:
     """A server that says one line when it is ready and leaves when its input ends; the line, and
     the id of the process."""
     process = subprocess.Popen(

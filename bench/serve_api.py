@@ -17,7 +17,7 @@ from companion.api.server import Server, ServerSettings
 from companion.api.serving.access import Access
 
 
-async def _serve(folder: str, limit: int) -> None:
+async def _serve_api(folder: str, limit: int) -> None:
     state, workspace = os.path.join(folder, "state"), os.path.join(folder, "workspace")
     os.makedirs(workspace, exist_ok=True)
     access = Access(has_read_only_token=True, rate_limit=limit)
@@ -33,4 +33,4 @@ async def _serve(folder: str, limit: int) -> None:
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as _folder:
-        asyncio.run(_serve((sys.argv[2:] or [_folder])[0], int(sys.argv[1])))
+        asyncio.run(_serve_api((sys.argv[2:] or [_folder])[0], int(sys.argv[1])))

@@ -11,12 +11,12 @@ import sys
 from aiohttp import web
 
 
-def _body(size: int) -> bytes:
+def _make_body(size: int) -> bytes:
     return b'{"result":"%b"}' % (b"x" * (size - len(b'{"result":""}')))
 
 
-def _application(sizes: "list[int]") -> web.Application:
-    bodies = {"/%d" % size: _body(size) for size in sizes}
+def _make_application(sizes: "list[int]") -> web.Application:
+    bodies = {"/%d" % size: _make_body(size) for size in sizes}
 
     async def answer(request: web.Request) -> web.Response:
         await request.json()
@@ -28,9 +28,9 @@ def _application(sizes: "list[int]") -> web.Application:
     return application
 
 
-async def _serve() -> None:
+async def _serve_bare() -> None:
     runner = web.AppRunner(
-        _application([int(argument) for argument in sys.argv[1:]]), access_log=None
+        _make_application([int(argument) for argument in sys.argv[1:]]), access_log=None
     )
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
@@ -40,4 +40,4 @@ async def _serve() -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(_serve())
+    asyncio.run(_serve_bare())

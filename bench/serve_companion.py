@@ -18,7 +18,7 @@ PATIENCE = 60.0
 LOOK = 0.005
 
 
-def started(companion: Companion, editor: Editor, folder: str) -> "dict[str, str]":
+def start_companion(companion: Companion, editor: Editor, folder: str) -> "dict[str, str]":
     """Start it for the editor with one window on the folder; the variables that lead to its server.
 
     Raises TimeoutError."""
@@ -34,7 +34,7 @@ def started(companion: Companion, editor: Editor, folder: str) -> "dict[str, str
 
 if __name__ == "__main__":
     _companion = Companion(os.getpid())
-    _variables = started(_companion, FakeEditor(), os.getcwd())
+    _variables = start_companion(_companion, FakeEditor(), os.getcwd())
     print(_variables["GEMINI_CLI_IDE_SERVER_PORT"], _variables["GEMINI_CLI_IDE_AUTH_TOKEN"])
     sys.stdout.flush()
     sys.stdin.read()

@@ -35,20 +35,20 @@ Series = Dict[str, List[float]]
 
 
 def main(minutes: str = "1") -> None:
-    samples = run(float(minutes) * 60)
+    samples = run_soak(float(minutes) * 60)
     series = {
         name: [sample[name] / unit for sample in samples if sample[name] is not None]
         for name, _, unit in MEASURES
     }
-    print(table(series, [sample["second"] for sample in samples]))
+    print(format_table(series, [sample["second"] for sample in samples]))
     os.makedirs(os.path.dirname(PICTURE), exist_ok=True)
     with open(PICTURE, "w") as file:
-        file.write(picture(series))
+        file.write(draw_picture(series))
     decisions = sum(sample["decisions"] for sample in samples)
     print(f"\n{len(samples)} samples, {decisions:.0f} decisions; drawn in dist/soak.svg")
 
 
-def run(seconds: float) -> List[Dict[str, float]]:
+def run_soak(seconds: float) -> List[Dict[str, float]]:
     """What bench/inside/soak.py reports. Raises subprocess.SubprocessError."""
     with tempfile.TemporaryDirectory() as folder:
         workspace, report = os.path.join(folder, "workspace"), os.path.join(folder, "report.json")
@@ -68,7 +68,7 @@ def run(seconds: float) -> List[Dict[str, float]]:
             return samples
 
 
-def table(series: Series, seconds: List[float]) -> str:
+def format_table(series: Series, seconds: List[float]) -> str:
     lines = [
         "%-22s %9s %9s %9s %9s %9s %12s"
         % ("", "first", "least", "median", "most", "last", "per hour")
@@ -79,11 +79,11 @@ def table(series: Series, seconds: List[float]) -> str:
             shown = (values[0], min(values), statistics.median(values), max(values), values[-1])
             label = f"{name} ({unit})" if unit else name
             numbers = " ".join("%9.1f" % value for value in shown)
-            lines.append("%-22s %s %+12.1f" % (label, numbers, slope(values, seconds) * 3600))
+            lines.append("%-22s %s %+12.1f" % (label, numbers, find_slope(values, seconds) * 3600))
     return "\n".join(lines)
 
 
-def slope(values: List[float], seconds: List[float]) -> float:
+def find_slope(values: List[float], seconds: List[float]) -> float:
     """Change per second by least squares, of the second half: the first one warms up."""
     half = len(values) // 2
     ys, xs = values[half:], seconds[len(seconds) - len(values) + half :]
@@ -95,7 +95,7 @@ def slope(values: List[float], seconds: List[float]) -> float:
 
 
 # By hand: what draws plots, with all that it needs, is larger than the project.
-def picture(series: Series, width: int = 900, height: int = 90) -> str:
+def draw_picture(series: Series, width: int = 900, height: int = 90) -> str:
     """One strip for each measure, from nothing to the most there was."""
     strips = []
     for index, (name, unit, _) in enumerate(MEASURES):

@@ -21,13 +21,13 @@ PATIENCE = 20.0
 TEXT = "def add(a, b): return a + b  # a line of an ordinary file\n" * 200
 
 
-def connected() -> FakeCli:
+def connect_cli() -> FakeCli:
     cli = FakeCli(os.environ)
-    wait(cli.connected)
+    wait_until(cli.connected)
     return cli
 
 
-def wait(condition: Callable[[], object]) -> None:
+def wait_until(condition: Callable[[], object]) -> None:
     pause = threading.Event()
     deadline = time.monotonic() + PATIENCE
     while not condition():
@@ -36,27 +36,27 @@ def wait(condition: Callable[[], object]) -> None:
         pause.wait(0.001)
 
 
-def say(what: str, seconds: float) -> None:
+def say_seconds(what: str, seconds: float) -> None:
     sys.stdout.write(f"{what} {seconds:.6f}\n")
     sys.stdout.flush()
 
 
 def pairs(folder: str) -> None:
-    cli, path = connected(), os.path.join(folder, "pair.py")
+    cli, path = connect_cli(), os.path.join(folder, "pair.py")
     while True:
         began = time.monotonic()
         cli.call("openDiff", filePath=path, newContent=TEXT).result(PATIENCE)
         cli.call("closeDiff", filePath=path).result(PATIENCE)
-        say("pair", time.monotonic() - began)
+        say_seconds("pair", time.monotonic() - began)
         time.sleep(PAUSE)
 
 
 def decisions(folder: str) -> None:
-    cli, path = connected(), os.path.join(folder, "decision.py")
+    cli, path = connect_cli(), os.path.join(folder, "decision.py")
     while True:
         cli.notifications.clear()
         cli.call("openDiff", filePath=path, newContent=TEXT).result(PATIENCE)
-        wait(lambda: cli.received("ide/diffAccepted") or cli.received("ide/diffRejected"))
+        wait_until(lambda: cli.received("ide/diffAccepted") or cli.received("ide/diffRejected"))
         now = time.monotonic()
         for params in cli.received("ide/diffAccepted"):
             with open(path, "w") as file:
@@ -64,13 +64,13 @@ def decisions(folder: str) -> None:
             stamp = params["content"].rpartition("# ")[2]
             # Without one, the user meant another diff, and this one came before it.
             if stamp.replace(".", "").isdigit():
-                say("decision", now - float(stamp))
+                say_seconds("decision", now - float(stamp))
 
 
 def slow(folder: str) -> None:
     """Reads its stream a little at a time."""
     while True:
-        cli = connected()
+        cli = connect_cli()
         stream = cli._stream
         if stream is not None and stream.sock is not None:
             stream.sock.settimeout(None)
@@ -80,25 +80,25 @@ def slow(folder: str) -> None:
 
 def unsteady(folder: str) -> None:
     """Loses its stream and comes back, with a diff open."""
-    cli, path = connected(), os.path.join(folder, "unsteady.py")
+    cli, path = connect_cli(), os.path.join(folder, "unsteady.py")
     while True:
         cli.call("openDiff", filePath=path, newContent=TEXT).result(PATIENCE)
         for _ in range(5):
             stream = cli._stream
             if stream is not None and stream.sock is not None:
                 stream.sock.shutdown(2)
-            wait(cli.stream_ended.is_set)
+            wait_until(cli.stream_ended.is_set)
             time.sleep(PAUSE)
             cli.notifications.clear()
             cli.resume()
-            wait(cli.connected)
+            wait_until(cli.connected)
 
 
 def vanishing(folder: str) -> None:
     """Leaves a diff behind each time."""
     path = os.path.join(folder, "vanishing.py")
     while True:
-        cli = connected()
+        cli = connect_cli()
         cli.call("openDiff", filePath=path, newContent=TEXT).result(PATIENCE)
         cli.close()
         time.sleep(0.5)

@@ -34,15 +34,21 @@ class Row:
     aim: Optional[Aim] = None
 
     def cells(self) -> List[str]:
-        return [self.name, self.value, self.detail, self.aim.text if self.aim else "", self._word()]
+        return [
+            self.name,
+            self.value,
+            self.detail,
+            self.aim.text if self.aim else "",
+            self._aim_word(),
+        ]
 
-    def _word(self) -> str:
+    def _aim_word(self) -> str:
         if self.aim is None or self.measured is None:
             return ""
         return "met" if self.aim.met(self.measured) else "MISSED"
 
 
-def spread(values: Sequence[float], unit: str, digits: int = 0) -> str:
+def format_spread(values: Sequence[float], unit: str, digits: int = 0) -> str:
     """The smallest and the largest of some rounds."""
     return f"{min(values):,.{digits}f} to {max(values):,.{digits}f}{unit}"
 
@@ -58,7 +64,9 @@ def median_row(
 ) -> Row:
     """The median of some rounds, with its spread."""
     median = statistics.median(values)
-    return Row(name, median, f"{median:,.{digits}f}{unit}", spread(values, unit, digits), aim)
+    return Row(
+        name, median, f"{median:,.{digits}f}{unit}", format_spread(values, unit, digits), aim
+    )
 
 
 def millisecond_row(name: str, seconds: float, detail: str, aim: Optional[Aim] = None) -> Row:
@@ -66,20 +74,20 @@ def millisecond_row(name: str, seconds: float, detail: str, aim: Optional[Aim] =
     return Row(name, seconds * 1e3, f"{seconds * 1e3:,.2f} ms", detail, aim)
 
 
-def missing(name: str, why: str) -> Row:
+def missing_row(name: str, why: str) -> Row:
     return Row(name, None, "not measured", why if len(why) <= LONGEST else f"... {why[-LONGEST:]}")
 
 
-def render(rows: Sequence[Row]) -> str:
+def format_rows(rows: Sequence[Row]) -> str:
     """The rows in columns, under a headline."""
     head = ["measurement", "measured", "spread", "aim", ""]
     lines = [head] + [row.cells() for row in rows]
     widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
     rule = ["-" * width for width in widths]
-    return "\n".join(_line(line, widths) for line in [head, rule] + lines[1:])
+    return "\n".join(_format_line(line, widths) for line in [head, rule] + lines[1:])
 
 
-def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+def _format_line(cells: Sequence[str], widths: Sequence[int]) -> str:
     name = cells[0].ljust(widths[0])
     value = cells[1].rjust(widths[1])
     rest = [cell.ljust(width) for cell, width in zip(cells[2:], widths[2:])]

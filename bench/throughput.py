@@ -11,7 +11,7 @@ from typing import Callable, Dict, Iterator, List
 from . import peers
 from .load import Count, run_apart
 from .peers import DIALOGUES, Peer
-from .table import Aim, Row, median_row, missing
+from .table import Aim, Row, median_row, missing_row
 
 ROUNDS = 5
 # Seconds of load on one server in one round, and before the first: V8 compiles what is hot.
@@ -38,57 +38,59 @@ Load = Callable[[str, float], Count]
 def measure() -> Iterator[Row]:
     """The rows, as soon as each dialogue is measured."""
     with ExitStack() as stack:
-        loads = _start(stack)
+        loads = _start_loads(stack)
         if SDK not in loads:
-            yield missing("against the SDK server", "needs node and bench/sdk_server/node_modules")
+            yield missing_row(
+                "against the SDK server", "needs node and bench/sdk_server/node_modules"
+            )
         for dialogue in DIALOGUES:
-            counts = _counts(dialogue, loads)
-            yield from _rows(dialogue, counts)
+            counts = _measure_counts(dialogue, loads)
+            yield from _make_rows(dialogue, counts)
             yield from _served_rows(dialogue, counts)
 
 
-def _start(stack: ExitStack) -> Dict[str, Load]:
-    ours = stack.enter_context(peers.companion())
-    loads: Dict[str, Load] = {OURS: _mcp(ours)}
-    loads[PURE] = _mcp(stack.enter_context(peers.companion(is_pure=True)))
+def _start_loads(stack: ExitStack) -> Dict[str, Load]:
+    ours = stack.enter_context(peers.start_companion())
+    loads: Dict[str, Load] = {OURS: _load_mcp(ours)}
+    loads[PURE] = _load_mcp(stack.enter_context(peers.start_companion(is_pure=True)))
     if shutil.which("node") and os.path.isdir(os.path.join(peers.SDK_SERVER, "node_modules")):
-        loads[SDK] = _mcp(stack.enter_context(peers.sdk()))
-        loads[SDK_JSON] = _mcp(stack.enter_context(peers.sdk("--json")))
-    sizes = {dialogue: _size(ours, dialogue) for dialogue in DIALOGUES}
-    bare = stack.enter_context(peers.bare(sorted(set(sizes.values())), ours))
-    loads[BARE] = _bare(bare, sizes)
+        loads[SDK] = _load_mcp(stack.enter_context(peers.start_sdk()))
+        loads[SDK_JSON] = _load_mcp(stack.enter_context(peers.start_sdk("--json")))
+    sizes = {dialogue: _answer_size(ours, dialogue) for dialogue in DIALOGUES}
+    bare = stack.enter_context(peers.start_bare(sorted(set(sizes.values())), ours))
+    loads[BARE] = _load_bare(bare, sizes)
     return loads
 
 
-def _size(ours: Peer, dialogue: str) -> int:
+def _answer_size(ours: Peer, dialogue: str) -> int:
     """Bytes of one answer of ours, the mean where a dialogue has several."""
     bodies = [ours.ask(message)[1] for message in DIALOGUES[dialogue][0]]
     return sum(map(len, bodies)) // len(bodies)
 
 
-def _mcp(peer: Peer) -> Load:
-    return lambda dialogue, seconds: _run(peer, peer.scripts(dialogue), seconds)
+def _load_mcp(peer: Peer) -> Load:
+    return lambda dialogue, seconds: _run_load(peer, peer.scripts(dialogue), seconds)
 
 
-def _run(peer: Peer, scripts: List[List[bytes]], seconds: float) -> Count:
-    before = peers.busy(peer.pid)
+def _run_load(peer: Peer, scripts: List[List[bytes]], seconds: float) -> Count:
+    before = peers.busy_seconds(peer.pid)
     count = run_apart(peer.port, scripts, seconds)
-    return replace(count, served=peers.busy(peer.pid) - before)
+    return replace(count, served=peers.busy_seconds(peer.pid) - before)
 
 
-def _bare(peer: Peer, sizes: Dict[str, int]) -> Load:
+def _load_bare(peer: Peer, sizes: Dict[str, int]) -> Load:
     def load(dialogue: str, seconds: float) -> Count:
         path = b"POST /%d " % sizes[dialogue]
         scripts = [
             [request.replace(b"POST /mcp ", path) for request in script]
             for script in peer.scripts(dialogue)
         ]
-        return _run(peer, scripts, seconds)
+        return _run_load(peer, scripts, seconds)
 
     return load
 
 
-def _counts(dialogue: str, loads: Dict[str, Load]) -> Dict[str, List[Count]]:
+def _measure_counts(dialogue: str, loads: Dict[str, Load]) -> Dict[str, List[Count]]:
     """What each server answered, one count a round. Every round visits all servers, so that
     whatever else the machine does meets them alike. Raises RuntimeError for a wrong answer."""
     counts: Dict[str, List[Count]] = {name: [] for name in loads}
@@ -105,7 +107,7 @@ def _counts(dialogue: str, loads: Dict[str, Load]) -> Dict[str, List[Count]]:
     return counts
 
 
-def _rows(dialogue: str, counts: Dict[str, List[Count]]) -> Iterator[Row]:
+def _make_rows(dialogue: str, counts: Dict[str, List[Count]]) -> Iterator[Row]:
     rates = {name: [each.rate for each in some] for name, some in counts.items()}
     for name, values in rates.items():
         yield median_row(f"{dialogue}: {name}", values, "/s")

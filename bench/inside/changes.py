@@ -32,7 +32,7 @@ from headless import running
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from load import Costs, timed, watched  # noqa: E402
+from load import Costs, time_run, watch_queue  # noqa: E402
 
 FILES, CHANGES, LINES, EVERY = 300, 11, 3, 30
 LINE = "def add_%06d(a, b): return a + b  # one more line of an ordinary source file\n"
@@ -66,11 +66,11 @@ class ManyFiles:
         ids = [f"{number}.py" for number in range(FILES)]
         count = self._review.change_count()
         return [
-            SheetEntry(entry_id, entry_id, partial(self._changes, entry_id), change_count=count)
+            SheetEntry(entry_id, entry_id, partial(self._changes_of, entry_id), change_count=count)
             for entry_id in ids
         ]
 
-    def _changes(self, id: str) -> FileChanges:
+    def _changes_of(self, id: str) -> FileChanges:
         return FileChanges(id, id, compare_rows(*self.texts), made_of=id)
 
     def review_view(self, id: str) -> sublime.View:
@@ -93,39 +93,39 @@ class ManyFiles:
 
 def main(report: str) -> None:
     window = sublime.active_window()
-    wait(lambda: bool(plugin._host.environment_of(window)))
+    wait_until(lambda: bool(plugin._host.environment_of(window)))
     review = window.new_file()
     source = ManyFiles(review)
     # Sublime has read its colour scheme before it shows the first text.
     review.style_for_scope("")
     review.run_command("append", {"characters": source.texts[1]})
-    sheets = ready().changes.sheets
+    sheets = ready_package().changes.sheets
     sources, sheets._sources = sheets._sources, (source,)
-    held = watched(running.current().queues.ui)
-    found, view = _opened(window, held)
+    held = watch_queue(running.current().queues.ui)
+    found, view = _open_sheet(window, held)
     sheet = sheets.sheet_of(view)
     if sheet is None:
         raise RuntimeError("no sheet is shown")
-    keystrokes = _keystrokes(sheet, view)
-    timed(view.close)
+    keystrokes = _measure_keystrokes(sheet, view)
+    time_run(view.close)
     sheets._sources = sources
-    timed(lambda: _gather(window, *source.texts))
-    unasked, _view = _opened(window, held)
+    time_run(lambda: _gather_edits(window, *source.texts))
+    unasked, _view = _open_sheet(window, held)
     with open(report, "w") as file:
         json.dump({**found, "keystroke": keystrokes, "unasked": unasked}, file)
 
 
-def _opened(window: sublime.Window, held: Costs) -> Tuple[Dict[str, float], sublime.View]:
+def _open_sheet(window: sublime.Window, held: Costs) -> Tuple[Dict[str, float], sublime.View]:
     """What the sheet of all changes of the window costs, and its view."""
     held.clear()
     began = time.perf_counter()
-    timed(lambda: window.run_command("gemini_companion_show_changes", {"show": "tab"}))
+    time_run(lambda: window.run_command("gemini_companion_show_changes", {"show": "tab"}))
     view = window.active_view()
     if view is None:
         raise RuntimeError("no sheet is shown")
     shown: sublime.View = view
     keys = [f"{REGIONS}_{number}" for number in range(FILES)]
-    wait(lambda: sum(len(shown.get_regions(key)) for key in keys) == FILES * CHANGES)
+    wait_until(lambda: sum(len(shown.get_regions(key)) for key in keys) == FILES * CHANGES)
     found = {
         "open": time.perf_counter() - began,
         "held": max(cost.wall for cost in held),
@@ -134,17 +134,17 @@ def _opened(window: sublime.Window, held: Costs) -> Tuple[Dict[str, float], subl
     return found, shown
 
 
-def _gather(window: sublime.Window, before: str, after: str) -> None:
+def _gather_edits(window: sublime.Window, before: str, after: str) -> None:
     """A CLI has made edits of so many files without asking."""
     folder = window.folders()[0]
     for number in range(FILES):
         path = os.path.join(folder, f"{number}.py")
         originals = Original(before, exists=True), Original(after, exists=True)
         edit = UnaskedEdit(path, *originals, GEMINI_CLI.name, "turn", "Do it.", time.time())
-        ready().review.unasked.gather_edit(window.id(), edit)
+        ready_package().review.unasked.gather_edit(window.id(), edit)
 
 
-def _keystrokes(sheet: ChangeSheet, view: sublime.View) -> List[float]:
+def _measure_keystrokes(sheet: ChangeSheet, view: sublime.View) -> List[float]:
     found: List[float] = []
     point = view.get_regions(REGIONS + "_0")[0].begin() + 4
 
@@ -157,19 +157,19 @@ def _keystrokes(sheet: ChangeSheet, view: sublime.View) -> List[float]:
     view.sel().clear()
     view.sel().add(sublime.Region(point))
     for _ in range(KEYSTROKES):
-        timed(keystroke)
+        time_run(keystroke)
     if "x" * KEYSTROKES not in sheet.model.text:
         raise RuntimeError("what was typed is not in the sheet")
     return found
 
 
-def ready() -> Running:
+def ready_package() -> Running:
     if plugin._host.running is None:
         raise RuntimeError("the package is not loaded")
     return plugin._host.running
 
 
-def wait(is_done: Callable[[], bool]) -> None:
+def wait_until(is_done: Callable[[], bool]) -> None:
     deadline = time.monotonic() + PATIENCE
     while not is_done():
         if time.monotonic() > deadline:

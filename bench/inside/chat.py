@@ -69,7 +69,7 @@ from headless.queues import Queue
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from load import collections, timed, watched  # noqa: E402
+from load import collections, time_run, watch_queue  # noqa: E402
 
 # Seconds for an answer.
 PATIENCE = 90.0
@@ -91,7 +91,7 @@ LINE = "one more line of an answer, with `code` in it, and as long as such lines
 
 def main(case: str, *arguments: str) -> None:
     *given, report = arguments
-    _wait(lambda: plugin._host.running is not None)
+    _wait_until(lambda: plugin._host.running is not None)
     found = CASES[case](*given)
     with open(report, "w") as file:
         json.dump(found, file)
@@ -99,13 +99,13 @@ def main(case: str, *arguments: str) -> None:
 
 def streaming(message: str) -> Dict[str, Any]:
     view = _new_chat()
-    _say(view, "hello")
-    _wait(lambda: _is_ready(view))
+    _say_words(view, "hello")
+    _wait_until(lambda: _is_ready(view))
     own = OwnTime()
-    held = watched(running.current().queues.ui)
+    held = watch_queue(running.current().queues.ui)
     own.watch(running.current().queues.ui)
     sizes = [(view.size(), time.perf_counter())]
-    _say(view, message)
+    _say_words(view, message)
     while len(sizes) < 2 or not _is_ready(view):
         if view.size() != sizes[-1][0]:
             sizes.append((view.size(), time.perf_counter()))
@@ -123,22 +123,22 @@ def streaming(message: str) -> Dict[str, Any]:
 def starting() -> Dict[str, Any]:
     window = sublime.active_window()
     began = time.perf_counter()
-    window.run_command("gemini_companion_new_chat", {"agent": _agent()})
-    view = _front(window)
-    _wait(lambda: SAYS_STARTING in _state(view))
+    window.run_command("gemini_companion_new_chat", {"agent": _chosen_agent()})
+    view = _front_view(window)
+    _wait_until(lambda: SAYS_STARTING in _state_text(view))
     told = time.perf_counter() - began
-    _say(view, "hello")
-    _wait(lambda: _has(view, ANSWER))
+    _say_words(view, "hello")
+    _wait_until(lambda: _has_words(view, ANSWER))
     return {"told": told, "first": time.perf_counter() - began}
 
 
 def login() -> Dict[str, Any]:
     """The agent keeps the key for editors to come."""
-    sublime.active_window().run_command("gemini_companion_new_chat", {"agent": _agent()})
-    _wait(lambda: _chats().access.service is not None)
-    service = cast(ChatService, _chats().access.service)
+    sublime.active_window().run_command("gemini_companion_new_chat", {"agent": _chosen_agent()})
+    _wait_until(lambda: _chat_actions().access.service is not None)
+    service = cast(ChatService, _chat_actions().access.service)
     answer = service.ask(Configure("gemini", Credentials(API_KEY, "the-key")))
-    _wait(lambda: answer.is_there)
+    _wait_until(lambda: answer.is_there)
     answer.result()
     return {}
 
@@ -146,7 +146,7 @@ def login() -> Dict[str, Any]:
 def growing(lines: str) -> Dict[str, Any]:
     view, document, events = sublime.active_window().new_file(), Transcript(), Events()
     chats: List[ChatView] = []
-    timed(lambda: chats.append(ChatView(view, "", None, lambda _chat: None)))
+    time_run(lambda: chats.append(ChatView(view, "", None, lambda _chat: None)))
     for _ in range(int(lines) // TURN):
         events.add_turn(document)
     # Nobody keeps an update that is drawn.
@@ -193,8 +193,8 @@ def turns(count: str) -> Dict[str, Any]:
     costs: List[float] = []
     for _ in range(int(count)):
         began = time.process_time()
-        _say(view, "hello")
-        _wait(lambda: _is_ready(view))
+        _say_words(view, "hello")
+        _wait_until(lambda: _is_ready(view))
         costs.append(time.process_time() - began)
     # The very first ones import what they need.
     return {"early": costs[FEW : 2 * FEW], "late": costs[-FEW:]}
@@ -220,8 +220,8 @@ def _said_often(message: str) -> int:
     """The characters of a new chat in which the message was sent some times."""
     view = _new_chat()
     for _ in range(TURNS):
-        _say(view, message)
-        _wait(lambda: _is_ready(view))
+        _say_words(view, message)
+        _wait_until(lambda: _is_ready(view))
     return view.size()
 
 
@@ -234,28 +234,28 @@ class OwnTime:
     def __init__(self) -> None:
         self._outside = 0.0
         self._is_outside = False
-        # Of each callback, where a queue is watched.
+        # Of each callback, where a queue is watch_queue.
         self.costs: List[float] = []
         for kind in self.CLASSES:
             for name, function in list(vars(kind).items()):
                 if callable(function) and not name.startswith("__"):
-                    setattr(kind, name, self._timed(function))
+                    setattr(kind, name, self._time_function(function))
 
     def of(self, run: Callable[[], object]) -> Tuple[float, float]:
         """Seconds with it, and without."""
         costs: List[Tuple[float, float]] = []
-        timed(lambda: costs.append(self._cost(run)))
+        time_run(lambda: costs.append(self._measure_cost(run)))
         return costs[0]
 
     def watch(self, queue: Queue) -> None:
         run_one = queue.run_one
 
         def measured(callback: Callable[[], object]) -> None:
-            self.costs.append(self._cost(lambda: run_one(callback))[1])
+            self.costs.append(self._measure_cost(lambda: run_one(callback))[1])
 
         queue.run_one = measured  # type: ignore[method-assign]
 
-    def _cost(self, run: Callable[[], object]) -> Tuple[float, float]:
+    def _measure_cost(self, run: Callable[[], object]) -> Tuple[float, float]:
         self._outside, began, own = 0.0, time.perf_counter(), self._now()
         run()
         return time.perf_counter() - began, self._now() - own - self._outside
@@ -264,7 +264,7 @@ class OwnTime:
     def _now() -> float:
         return time.perf_counter() - float(collections.seconds)
 
-    def _timed(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def _time_function(self, function: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:
             if self._is_outside or not running.current().queues.ui.is_here():
                 return function(*args, **kwargs)
@@ -304,31 +304,31 @@ class Waiting:
     OPTIONS = (Option(ONCE, "Yes"), Option(CANCEL, "No"))
 
     def __init__(self, view: sublime.View, count: int) -> None:
-        chat, window = _chats().tabs.chat_of(view), view.window()
+        chat, window = _chat_actions().tabs.chat_of(view), view.window()
         if chat is None or window is None:
             raise RuntimeError("no chat is in front")
         # Its own conversation says nothing more.
-        _chats().leave_chat(chat)
+        _chat_actions().leave_chat(chat)
         self._chat, self._window = chat, window
         self._document, self._events, self._own = Transcript(), Events(), OwnTime()
         self._asked = self._answered = 0
         self._events.add_turn(self._document)
         self._events.add(self._document, Message("Run all of these."))
         for _ in range(count):
-            self._ask()
+            self._ask_more()
         self._show(True)
         while not chat.is_whole:
-            timed(chat.go_on)
+            time_run(chat.go_on)
 
     def ask_one(self) -> None:
-        self._ask()
+        self._ask_more()
         self._show()
 
     def answer_first(self) -> Tuple[float, float, float]:
         """Seconds for finding the question that a command is about, for the engine's thread, and
         for the editor's."""
         _use_caches()
-        find = partial(_chats().questions.current_question, self._window)
+        find = partial(_chat_actions().questions.current_question, self._window)
         _all, meant = self._own.of(find)
         _use_caches()
         began = time.perf_counter()
@@ -338,18 +338,18 @@ class Waiting:
         answered = time.perf_counter() - began
         self._answered += 1
         _use_caches()
-        return meant, answered, self._draw(patches)
+        return meant, answered, self._draw_patches(patches)
 
-    def _ask(self) -> None:
+    def _ask_more(self) -> None:
         call, command = str(self._asked), f"make part-{self._asked}"
         self._asked += 1
         body = ToolConfirmation(call, "shell", "Shell", "", command, {}, self.OPTIONS)
         self._events.add(self._document, body)
 
     def _show(self, is_anew: bool = False) -> None:
-        self._draw(self._document.take_patches(), is_anew)
+        self._draw_patches(self._document.take_patches(), is_anew)
 
-    def _draw(self, patches: Tuple[Patch, ...], is_anew: bool = False) -> float:
+    def _draw_patches(self, patches: Tuple[Patch, ...], is_anew: bool = False) -> float:
         update = ChatUpdate(
             self._chat.conversation,
             WORKING,
@@ -360,7 +360,7 @@ class Waiting:
 
         def show() -> None:
             self._chat.show_update(update)
-            _chats().answering.follow_update(self._chat)
+            _chat_actions().answering.follow_update(self._chat)
 
         return self._own.of(show)[1]
 
@@ -384,63 +384,63 @@ def _use_caches() -> None:
 
 def _new_chat() -> sublime.View:
     window = sublime.active_window()
-    window.run_command("gemini_companion_new_chat", {"agent": _agent()})
-    view = _front(window)
-    _wait(lambda: _is_ready(view))
+    window.run_command("gemini_companion_new_chat", {"agent": _chosen_agent()})
+    view = _front_view(window)
+    _wait_until(lambda: _is_ready(view))
     return view
 
 
-def _agent() -> str:
+def _chosen_agent() -> str:
     """The one of the settings; without it, the command may ask."""
     return str(sublime.load_settings("GeminiCompanion.sublime-settings").get("usual_agent"))
 
 
-def _front(window: sublime.Window) -> sublime.View:
+def _front_view(window: sublime.Window) -> sublime.View:
     view = window.active_view()
     if view is None or not view.settings().get(CONVERSATION):
         raise RuntimeError("no chat is in front")
     return view
 
 
-def _say(view: sublime.View, words: str) -> None:
+def _say_words(view: sublime.View, words: str) -> None:
     """Returns once they stand in the tab."""
-    count, window = _messages(view), view.window()
+    count, window = _count_messages(view), view.window()
     conversation = str(view.settings().get("gemini_companion_chat"))
-    _wait(lambda: not _chats()._sending.is_under_way(conversation))
+    _wait_until(lambda: not _chat_actions()._sending.is_under_way(conversation))
     if window is not None:
         window.focus_view(view)
         window.run_command("gemini_companion_send", {"text": words})
-    _wait(lambda: _messages(view) > count)
+    _wait_until(lambda: _count_messages(view) > count)
 
 
-def _messages(view: sublime.View) -> int:
+def _count_messages(view: sublime.View) -> int:
     return view.substr(sublime.Region(0, view.size())).count(MESSAGE)
 
 
-def _has(view: sublime.View, words: str) -> bool:
+def _has_words(view: sublime.View, words: str) -> bool:
     return words in view.substr(sublime.Region(0, view.size()))
 
 
 def _is_ready(view: sublime.View) -> bool:
-    chat = _chats().tabs.chat_of(view)
+    chat = _chat_actions().tabs.chat_of(view)
     told = chat.told if chat is not None else None
     if told is not None and told.state == FAILED:
         raise RuntimeError(told.problem)
     return told is not None and told.state == READY
 
 
-def _chats() -> ChatActions:
+def _chat_actions() -> ChatActions:
     if plugin._host.running is None:
         raise RuntimeError("the package is not loaded")
     return plugin._host.running.chat.actions
 
 
-def _state(view: sublime.View) -> str:
+def _state_text(view: sublime.View) -> str:
     found = running.current().view(view.id()).phantoms
     return " ".join(phantom.content for phantom in found if phantom.key == STATE)
 
 
-def _wait(condition: Callable[[], bool]) -> None:
+def _wait_until(condition: Callable[[], bool]) -> None:
     deadline = time.monotonic() + PATIENCE
     while not condition():
         if time.monotonic() > deadline:

@@ -35,29 +35,29 @@ def main(report: str) -> None:
     window = sublime.active_window()
     folder = window.folders()[0]
     rows: List[Tuple[str, List[float]]] = []
-    large = _opened(window, [_written(folder, "large.txt", LARGE)])[0]
+    large = _open_files(window, [_write_file(folder, "large.txt", LARGE)])[0]
     for name, size in SELECTIONS.items():
-        rows.append((f"{name} of 100 MiB selected", _events(large, size)))
+        rows.append((f"{name} of 100 MiB selected", _measure_events(large, size)))
     large.close()
     views: List[sublime.View] = []
     for tabs in TABS:
         names = ["file%d.txt" % number for number in range(len(views), tabs)]
-        views += _opened(window, [_written(folder, name, 1024) for name in names])
-        rows.append((f"{tabs:,} tabs" if tabs > 1 else "1 tab", _events(views[-1], 0)))
+        views += _open_files(window, [_write_file(folder, name, 1024) for name in names])
+        rows.append((f"{tabs:,} tabs" if tabs > 1 else "1 tab", _measure_events(views[-1], 0)))
     with open(report, "w") as file:
         json.dump(rows, file)
 
 
-def _written(folder: str, name: str, size: int) -> str:
+def _write_file(folder: str, name: str, size: int) -> str:
     path = os.path.join(folder, name)
     with open(path, "w") as file:
         file.write((LINE * (size // len(LINE) + 1))[:size])
     return path
 
 
-def _opened(window: sublime.Window, paths: List[str]) -> List[sublime.View]:
+def _open_files(window: sublime.Window, paths: List[str]) -> List[sublime.View]:
     views = [window.open_file(path) for path in paths]
-    _wait(lambda: not any(view.is_loading() for view in views))
+    _wait_until(lambda: not any(view.is_loading() for view in views))
     # Both threads still have to tell the listeners of every tab.
     for later in (sublime.set_timeout, sublime.set_timeout_async):
         told = threading.Event()
@@ -66,7 +66,7 @@ def _opened(window: sublime.Window, paths: List[str]) -> List[sublime.View]:
     return views
 
 
-def _wait(condition: Callable[[], bool]) -> None:
+def _wait_until(condition: Callable[[], bool]) -> None:
     deadline = time.monotonic() + PATIENCE
     while not condition():
         if time.monotonic() > deadline:
@@ -74,7 +74,7 @@ def _wait(condition: Callable[[], bool]) -> None:
         time.sleep(LOOK)
 
 
-def _events(view: sublime.View, size: int) -> List[float]:
+def _measure_events(view: sublime.View, size: int) -> List[float]:
     """Seconds of each of EVENTS calls of the plugin's own handler, on the editor's thread."""
     listener = plugin.GeminiCompanionListener()
     view.sel().clear()

@@ -22,7 +22,7 @@ from headless import running
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from load import Costs, Ticker, watched  # noqa: E402
+from load import Costs, Ticker, watch_queue  # noqa: E402
 
 MIB = 1024 * 1024
 LINE = "def add(a, b): return a + b  # one more line of an ordinary source file, this one\n"
@@ -31,21 +31,25 @@ PATIENCE = 60.0
 CLIENT = os.path.join("bench", "client.py")
 
 
-def text(size: int, line: str = LINE) -> bytes:
+def make_text(size: int, line: str = LINE) -> bytes:
     data = line.encode()
     return (data * (size // len(data) + 1))[:size]
 
 
 # What the file is, and what is proposed for it.
 CASES: List[Tuple[str, bytes, bytes]] = [
-    ("a file of 10 KiB", text(10 * 1024), text(10 * 1024, LINE.upper())),
-    ("a file of 1 MiB", text(MIB), text(MIB, LINE.upper())),
+    ("a file of 10 KiB", make_text(10 * 1024), make_text(10 * 1024, LINE.upper())),
+    ("a file of 1 MiB", make_text(MIB), make_text(MIB, LINE.upper())),
     ("a file of 200,000 lines", b"a line\n" * 200_000, b"a LINE\n" * 200_000),
-    ("a file of just under 2 MiB", text(2 * MIB - 99), text(2 * MIB - 100_000, LINE.upper())),
+    (
+        "a file of just under 2 MiB",
+        make_text(2 * MIB - 99),
+        make_text(2 * MIB - 100_000, LINE.upper()),
+    ),
     ("one line of 1 MiB", b"x = 1\n", b"x" * MIB),
     ("one line of 10 MiB", b"x" * 10 * MIB, b"y" * 10 * MIB),
-    ("a file of 50 MiB", text(50 * MIB), text(50 * MIB, LINE.upper())),
-    ("a binary file of 50 MiB", b"\xff\0" * 25 * MIB, text(10 * 1024)),
+    ("a file of 50 MiB", make_text(50 * MIB), make_text(50 * MIB, LINE.upper())),
+    ("a binary file of 50 MiB", b"\xff\0" * 25 * MIB, make_text(10 * 1024)),
 ]
 
 
@@ -53,21 +57,21 @@ def main(report: str) -> None:
     folder = sublime.active_window().folders()[0]
     # Sublime has read its syntaxes before it shows the first text.
     sublime.find_syntax_for_file("present.txt")
-    held = watched(running.current().queues.ui)
+    held = watch_queue(running.current().queues.ui)
     rows = []
     for name, present, proposed in CASES:
         path, proposal = os.path.join(folder, "present.txt"), os.path.join(folder, "proposed.txt")
         for file, data in ((path, present), (proposal, proposed)):
             with open(file, "wb") as target:
                 target.write(data)
-        rows.append((name, *_measure(held, path, proposal)))
+        rows.append((name, *_measure_diff(held, path, proposal)))
     with open(report, "w") as output:
         json.dump(rows, output)
 
 
-def _measure(held: Costs, path: str, proposal: str) -> Tuple[float, float, float]:
+def _measure_diff(held: Costs, path: str, proposal: str) -> Tuple[float, float, float]:
     window = sublime.active_window()
-    _wait(lambda: bool(plugin._host.environment_of(window)))
+    _wait_until(lambda: bool(plugin._host.environment_of(window)))
     environment = plugin._host.environment_of(window)
     port = environment["GEMINI_CLI_IDE_SERVER_PORT"]
     token = environment["GEMINI_CLI_IDE_AUTH_TOKEN"]
@@ -81,17 +85,17 @@ def _measure(held: Costs, path: str, proposal: str) -> Tuple[float, float, float
 
 def _propose_and_accept(window: sublime.Window, arguments: List[str]) -> None:
     with subprocess.Popen([sys.executable, CLIENT, *arguments], stdout=subprocess.PIPE) as client:
-        _expect(client, b"open\n")
+        _expect_line(client, b"open\n")
         window.run_command("gemini_companion_accept_diff")
-        _answer(window)
-        _expect(client, b"decided\n")
-    _wait(lambda: len(window.views()) == 0)
+        _answer_question(window)
+        _expect_line(client, b"decided\n")
+    _wait_until(lambda: len(window.views()) == 0)
 
 
-def _answer(window: sublime.Window) -> None:
+def _answer_question(window: sublime.Window) -> None:
     """Accept anyway if that is asked."""
     editor = running.current()
-    _wait(lambda: not _has_diff(window) or editor.active_window.question is not None)
+    _wait_until(lambda: not _has_diff(window) or editor.active_window.question is not None)
     if editor.active_window.question is not None:
         editor.ui(editor.active_window.answer, 1)
 
@@ -100,12 +104,12 @@ def _has_diff(window: sublime.Window) -> bool:
     return any(view.settings().get("gemini_companion_diff") for view in window.views())
 
 
-def _expect(client: subprocess.Popen[bytes], line: bytes) -> None:
+def _expect_line(client: subprocess.Popen[bytes], line: bytes) -> None:
     if client.stdout is None or client.stdout.readline() != line:
         raise RuntimeError(f"the client did not say {line!r}")
 
 
-def _wait(condition: Callable[[], bool]) -> None:
+def _wait_until(condition: Callable[[], bool]) -> None:
     pause = threading.Event()
     for _ in range(int(PATIENCE / 0.05)):
         if condition():

@@ -69,9 +69,9 @@ class Collections:
 
     def __init__(self) -> None:
         self.seconds = self.longest = self._began = 0.0
-        gc.callbacks.append(self._collecting)
+        gc.callbacks.append(self._note_collection)
 
-    def _collecting(self, phase: str, info: Dict[str, int]) -> None:
+    def _note_collection(self, phase: str, info: Dict[str, int]) -> None:
         if info["generation"] != self.OLDEST_GENERATION:
             return
         if phase == "start":
@@ -110,15 +110,15 @@ def main(repository: str, libraries: str, report: str) -> None:
     editor.packages.add(package)
     for name in filter(None, libraries.split(",")):
         importlib.import_module(name)
-    before = resident()
+    before = resident_bytes()
     # Apart from the rest of the load, which finds the module imported.
-    imported = timed(lambda: importlib.import_module("GeminiCompanion.plugin"))
+    imported = time_run(lambda: importlib.import_module("GeminiCompanion.plugin"))
     ticker = Ticker()
     editor.queues.ui.reset_statistics()
-    held = watched(editor.queues.ui, ticker.tick)
+    held = watch_queue(editor.queues.ui, ticker.tick)
     began = time.perf_counter()
     editor.queues.ui.post(editor.plugins.follow)
-    published = _published() - began
+    published = _wait_published() - began
     time.sleep(CALM)
     ticker.stop()
     result: Dict[str, Optional[float]] = {
@@ -128,13 +128,13 @@ def main(repository: str, libraries: str, report: str) -> None:
         "gap": ticker.longest,
         "in all": imported.wall + sum(each.wall for each in held),
         "busy": imported.busy + sum(each.busy for each in held),
-        "memory": None if before is None else (resident() or 0) - before,
+        "memory": None if before is None else (resident_bytes() or 0) - before,
     }
     with open(report, "w") as file:
         json.dump(result, file)
 
 
-def watched(queue: Queue, but: Optional[Callable[[], object]] = None) -> Costs:
+def watch_queue(queue: Queue, but: Optional[Callable[[], object]] = None) -> Costs:
     """Gets what each callback costs from now on, `but` for one."""
     held = Costs()
     run_one = queue.run_one
@@ -143,26 +143,26 @@ def watched(queue: Queue, but: Optional[Callable[[], object]] = None) -> Costs:
         if callback == but:
             run_one(callback)
         else:
-            held.append(_cost(lambda: run_one(callback)))
+            held.append(_measure_cost(lambda: run_one(callback)))
 
     queue.run_one = measured  # type: ignore[method-assign]
     return held
 
 
-def _cost(run: Callable[[], object]) -> Held:
+def _measure_cost(run: Callable[[], object]) -> Held:
     wall, busy, collected = time.perf_counter(), time.thread_time(), collections.seconds
     run()
     collected = collections.seconds - collected
     return Held(time.perf_counter() - wall, time.thread_time() - busy, collected)
 
 
-def timed(run: Callable[[], object]) -> Held:
+def time_run(run: Callable[[], object]) -> Held:
     """What it costs the editor's thread."""
     costs: List[Held] = []
     done = threading.Event()
 
     def held() -> None:
-        costs.append(_cost(run))
+        costs.append(_measure_cost(run))
         done.set()
 
     sublime.set_timeout(held, 0)
@@ -171,7 +171,7 @@ def timed(run: Callable[[], object]) -> Held:
     return costs[0]
 
 
-def _published() -> float:
+def _wait_published() -> float:
     """The moment at which the discovery file is there. Raises TimeoutError."""
     folder = os.path.join(os.environ["TMPDIR"], "gemini", "ide")
     deadline = time.monotonic() + PATIENCE
@@ -182,7 +182,7 @@ def _published() -> float:
     raise TimeoutError("no discovery file")
 
 
-def resident() -> Optional[int]:
+def resident_bytes() -> Optional[int]:
     """Bytes of this process in memory, None where the system has no /proc."""
     try:
         with open("/proc/self/statm") as file:

@@ -27,8 +27,8 @@ from headless import running
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from changes import CHANGES, REGIONS, changed_text, ready, wait  # noqa: E402
-from load import Costs, collections, timed, watched  # noqa: E402
+from changes import CHANGES, REGIONS, changed_text, ready_package, wait_until  # noqa: E402
+from load import Costs, collections, time_run, watch_queue  # noqa: E402
 
 CLIENT = "bench.proposals_client"
 # How many of the first and of the last answers are told.
@@ -37,7 +37,7 @@ SOME = 20
 
 def main(report: str) -> None:
     window = sublime.active_window()
-    wait(lambda: bool(plugin._host.environment_of(window)))
+    wait_until(lambda: bool(plugin._host.environment_of(window)))
     folder = window.folders()[0]
     for number in range(MAX_WINDOW_DIFFS):
         for ending, text in zip(("py", "new"), changed_text()):
@@ -47,52 +47,57 @@ def main(report: str) -> None:
     window.new_file().style_for_scope("")
     environment = plugin._host.environment_of(window)
     address = [environment[f"GEMINI_CLI_IDE_{name}"] for name in ("SERVER_PORT", "AUTH_TOKEN")]
-    found = _measured(window, [*address, folder, str(MAX_WINDOW_DIFFS), str(MAX_OPEN_DIFFS)])
+    found = _measure_proposals(
+        window, [*address, folder, str(MAX_WINDOW_DIFFS), str(MAX_OPEN_DIFFS)]
+    )
     with open(report, "w") as output:
         json.dump(found, output)
 
 
-def _measured(window: sublime.Window, arguments: List[str]) -> Dict[str, Any]:
-    held = watched(running.current().queues.ui)
+def _measure_proposals(window: sublime.Window, arguments: List[str]) -> Dict[str, Any]:
+    held = watch_queue(running.current().queues.ui)
     command = [sys.executable, "-m", CLIENT, *arguments]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as client:
         if client.stdin is None or client.stdout is None:
             raise RuntimeError("the client has no pipes")
         answered = [float(client.stdout.readline()) for _ in range(MAX_WINDOW_DIFFS)]
-        wait(lambda: _are_compared(window))
-        opened = _longest(held)
-        sheet = _sheet(window, held)
+        wait_until(lambda: _are_compared(window))
+        opened = _longest_costs(held)
+        sheet = _measure_sheet(window, held)
         client.stdin.close()
     answers = {"first": answered[:SOME], "last": answered[-SOME:]}
     collected = {"collected": collections.longest, "objects": len(gc.get_objects())}
     return {**answers, **opened, **sheet, **collected}
 
 
-def _longest(held: Costs) -> Dict[str, float]:
+def _longest_costs(held: Costs) -> Dict[str, float]:
     own = [cost for cost in held if not cost.collected]
     return {"held": max(cost.wall for cost in own), "busy": max(cost.busy for cost in own)}
 
 
 def _are_compared(window: sublime.Window) -> bool:
-    reviews = ready().diffs.reviews
-    found = [reviews.of(view) for view, _record in open_diffs.undecided_diffs(window)]
+    reviews = ready_package().diffs.reviews
+    found = [reviews.review_of(view) for view, _record in open_diffs.undecided_diffs(window)]
     known = [review for review in found if review is not None and review.comparison is not None]
     return len(known) == MAX_WINDOW_DIFFS
 
 
-def _sheet(window: sublime.Window, held: Costs) -> Dict[str, float]:
+def _measure_sheet(window: sublime.Window, held: Costs) -> Dict[str, float]:
     held.clear()
     began = time.perf_counter()
-    timed(lambda: window.run_command("gemini_companion_show_changes", {"show": "tab"}))
+    time_run(lambda: window.run_command("gemini_companion_show_changes", {"show": "tab"}))
     view = window.active_view()
     if view is None:
         raise RuntimeError("no sheet is shown")
     shown: sublime.View = view
     keys = [f"{REGIONS}_{number}" for number in range(MAX_WINDOW_DIFFS)]
     all_changes = MAX_WINDOW_DIFFS * CHANGES
-    wait(lambda: sum(len(shown.get_regions(key)) for key in keys) == all_changes)
+    wait_until(lambda: sum(len(shown.get_regions(key)) for key in keys) == all_changes)
     lasted = time.perf_counter() - began
-    return {"open": lasted, **{f"sheet {key}": longest for key, longest in _longest(held).items()}}
+    return {
+        "open": lasted,
+        **{f"sheet {key}": longest for key, longest in _longest_costs(held).items()},
+    }
 
 
 if __name__ == "__main__":

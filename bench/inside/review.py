@@ -29,7 +29,7 @@ from headless.views import View
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from load import PATIENCE, Costs, timed, watched  # noqa: E402
+from load import PATIENCE, Costs, time_run, watch_queue  # noqa: E402
 
 MIB = 1024 * 1024
 CASES = {"1 MiB, 1,000 changes": MIB, "2 MiB, 1,000 changes": 2 * MIB - 64 * 1024}
@@ -43,7 +43,7 @@ STEPS = 30
 STEP = 0.05
 
 
-def texts(size: int, changes: int) -> Tuple[str, str]:
+def make_texts(size: int, changes: int) -> Tuple[str, str]:
     """A text of numbered lines, and one in which every so-manieth line is another: some are
     altered, some doubled, some gone."""
     count = size // len(LINE % 0)
@@ -59,64 +59,64 @@ def texts(size: int, changes: int) -> Tuple[str, str]:
 
 def main(report: str) -> None:
     window = sublime.active_window()
-    _wait(lambda: bool(plugin._host.environment_of(window)))
+    _wait_until(lambda: bool(plugin._host.environment_of(window)))
     # Sublime has read its colour scheme before it shows the first text.
     window.new_file().style_for_scope("")
     found: Dict[str, Any] = {"cases": {}}
-    held = watched(running.current().queues.ui)
+    held = watch_queue(running.current().queues.ui)
     for name, size in CASES.items():
-        found["cases"][name] = _opened(window, held, *texts(size, CHANGES))
-    view = _diff(window)
-    found["keystroke"] = _keystrokes(view)
-    found["scrolling"], found["layout"] = _scrolled(window, view)
-    found["computed"] = _computed()
+        found["cases"][name] = _measure_opening(window, held, *make_texts(size, CHANGES))
+    view = _find_diff(window)
+    found["keystroke"] = _measure_keystrokes(view)
+    found["scrolling"], found["layout"] = _measure_scrolling(window, view)
+    found["computed"] = _wait_computed()
     with open(report, "w") as file:
         json.dump(found, file)
 
 
-def _opened(window: sublime.Window, held: Costs, old: str, new: str) -> Dict[str, float]:
+def _measure_opening(window: sublime.Window, held: Costs, old: str, new: str) -> Dict[str, float]:
     """Open a diff; one of the case before makes way for it. `held` gets what callbacks cost."""
     path = os.path.join(window.folders()[0], "reviewed.py")
     with open(path, "w") as file:
         file.write(old)
     original = file_content.read_original(path)
     proposal = Proposal(SESSION, path, new, frozenset([SESSION]))
-    reviews = _running().diffs.reviews
+    reviews = _running_package().diffs.reviews
 
     def show() -> None:
         right, _note = opening.open_diff(window, proposal, original, None, True)
         reviews.begin_review(right, original.text)
 
-    paint, began = timed(show).wall, time.perf_counter()
+    paint, began = time_run(show).wall, time.perf_counter()
     held.clear()
-    view = _diff(window)
+    view = _find_diff(window)
     review = reviews.review_of(view)
     if review is None:
         raise RuntimeError("the proposal is not reviewed")
     begun: Review = review
-    _wait(lambda: begun.comparison is not None)
+    _wait_until(lambda: begun.comparison is not None)
     computed = time.perf_counter() - began
     # What is drawn part by part is in the queue by now, at the latest behind the first of these.
     for _ in range(3):
-        timed(lambda: None)
+        time_run(lambda: None)
     longest, busy = max(each.wall for each in held), max(each.busy for each in held)
     return {"paint": paint, "held": longest, "busy": busy, "computed": computed}
 
 
-def _running() -> Running:
+def _running_package() -> Running:
     if plugin._host.running is None:
         raise RuntimeError("the package is not loaded")
     return plugin._host.running
 
 
-def _diff(window: sublime.Window) -> sublime.View:
+def _find_diff(window: sublime.Window) -> sublime.View:
     for view in window.views():
         if "(proposed" in view.name():
             return view
     raise RuntimeError("the editor shows no proposal")
 
 
-def _keystrokes(view: sublime.View) -> List[float]:
+def _measure_keystrokes(view: sublime.View) -> List[float]:
     """Seconds of all of the plugin's handlers of one."""
     listener = plugin.GeminiCompanionListener()
 
@@ -125,13 +125,15 @@ def _keystrokes(view: sublime.View) -> List[float]:
         listener.on_modified_async(view)
         listener.on_selection_modified_async(view)
 
-    return [timed(keystroke).wall for _ in range(KEYSTROKES)]
+    return [time_run(keystroke).wall for _ in range(KEYSTROKES)]
 
 
-def _scrolled(window: sublime.Window, right: sublime.View) -> Tuple[List[float], List[float]]:
+def _measure_scrolling(
+    window: sublime.Window, right: sublime.View
+) -> Tuple[List[float], List[float]]:
     """Seconds of each look of the companion that had to move the other side, and in how many of
     them the headless editor found out where everything stands."""
-    scrolling, layout = _running().diffs.scrolling, View.layout
+    scrolling, layout = _running_package().diffs.scrolling, View.layout
     looks: List[Tuple[float, float]] = []
     placing: List[float] = []
     look = scrolling._look_at_pair
@@ -151,18 +153,18 @@ def _scrolled(window: sublime.Window, right: sublime.View) -> Tuple[List[float],
 
     scrolling._look_at_pair = timed_look  # type: ignore[method-assign]
     View.layout = timed_layout  # type: ignore[method-assign, assignment]
-    timed(lambda: scrolling.follow_pair(right))
+    time_run(lambda: scrolling.follow_pair(right))
     moved: List[Tuple[float, float]] = []
     for step in range(1, STEPS + 1):
         looks.clear()
-        timed(lambda at=step: right.set_viewport_position((0.0, at * 400.0), animate=False))
+        time_run(lambda at=step: right.set_viewport_position((0.0, at * 400.0), animate=False))
         time.sleep(STEP)
-        _wait(lambda: bool(looks))
+        _wait_until(lambda: bool(looks))
         moved.append(max(looks))
     return [each for each, _placing in moved], [each for _look, each in moved]
 
 
-def _computed() -> float:
+def _wait_computed() -> float:
     old = [LINE % number for number in range(2 * CHANGED_LINES)]
     new = [line.replace("a + b", "b - a") if at % 2 else line for at, line in enumerate(old)]
     began = time.perf_counter()
@@ -173,7 +175,7 @@ def _computed() -> float:
     return seconds
 
 
-def _wait(condition: Callable[[], bool]) -> None:
+def _wait_until(condition: Callable[[], bool]) -> None:
     pause = threading.Event()
     deadline = time.monotonic() + PATIENCE
     while not condition():

@@ -35,7 +35,7 @@ class Latencies:
     def __init__(self, clients: subprocess.Popen[bytes]) -> None:
         self._clients = clients
         self._lines: List[Tuple[str, float]] = []
-        threading.Thread(target=self._read, daemon=True).start()
+        threading.Thread(target=self._read_lines, daemon=True).start()
 
     def take(self) -> Dict[str, List[float]]:
         lines, self._lines = self._lines, []
@@ -44,7 +44,7 @@ class Latencies:
             for kind in ("pair", "decision")
         }
 
-    def _read(self) -> None:
+    def _read_lines(self) -> None:
         for line in self._clients.stdout or ():
             kind, _, seconds = line.decode().partition(" ")
             self._lines.append((kind, float(seconds)))
@@ -65,7 +65,7 @@ def main(seconds: str, report: str) -> None:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     ) as clients:
-        samples = _samples(window, view, Latencies(clients), float(seconds))
+        samples = _take_samples(window, view, Latencies(clients), float(seconds))
         if clients.poll() is not None:
             raise RuntimeError("the CLIs did not last")
         clients.terminate()
@@ -73,14 +73,14 @@ def main(seconds: str, report: str) -> None:
         json.dump(samples, file)
 
 
-def _samples(
+def _take_samples(
     window: sublime.Window, view: sublime.View, latencies: Latencies, seconds: float
 ) -> List[Dict[str, Optional[float]]]:
     samples: List[Dict[str, Optional[float]]] = []
     began = next_sample = time.monotonic()
     ui = running.current().queues.ui
     while time.monotonic() - began < seconds:
-        _act(window, view)
+        _act_once(window, view)
         time.sleep(ACT)
         if time.monotonic() >= next_sample + SAMPLE:
             next_sample = time.monotonic()
@@ -90,17 +90,17 @@ def _samples(
                     "second": next_sample - began,
                     "longest callback": ui.longest,
                     "decisions": len(measured["decision"]),
-                    **_process(),
-                    **_companion(),
-                    **_quantiles("open and close", measured["pair"]),
-                    **_quantiles("decision", measured["decision"]),
+                    **_measure_process(),
+                    **_measure_companion(),
+                    **_make_quantiles("open and close", measured["pair"]),
+                    **_make_quantiles("decision", measured["decision"]),
                 }
             )
             ui.reset_statistics()
     return samples
 
 
-def _act(window: sublime.Window, view: sublime.View) -> None:
+def _act_once(window: sublime.Window, view: sublime.View) -> None:
     """Something that a user does."""
     point = random.randrange(view.size())
     view.sel().clear()
@@ -122,7 +122,7 @@ def _act(window: sublime.Window, view: sublime.View) -> None:
         editor.ui(editor.active_window.answer, 1)
 
 
-def _process() -> Dict[str, Optional[float]]:
+def _measure_process() -> Dict[str, Optional[float]]:
     """What this process uses; None where the system has no /proc."""
     found: Dict[str, Optional[float]] = {"memory": None, "descriptors": None}
     if os.path.isdir("/proc/self/fd"):
@@ -140,7 +140,7 @@ class Tasks(Question[Tuple[int, int]]):
         return len(asyncio.all_tasks()), connected
 
 
-def _companion() -> Dict[str, Optional[float]]:
+def _measure_companion() -> Dict[str, Optional[float]]:
     """What goes on on the companion's own thread."""
     if plugin._host.companion is None:
         raise RuntimeError("the package is not loaded")
@@ -151,7 +151,7 @@ def _companion() -> Dict[str, Optional[float]]:
     return {"tasks": tasks, "connected": connected}
 
 
-def _quantiles(name: str, values: List[float]) -> Dict[str, Optional[float]]:
+def _make_quantiles(name: str, values: List[float]) -> Dict[str, Optional[float]]:
     ordered = sorted(values)
     if not ordered:
         return {name + ", p50": None, name + ", p99": None}
