@@ -7,6 +7,7 @@ import json
 import os
 import socket
 import struct
+from contextlib import suppress
 from typing import Any, Mapping
 
 from ..support import PATIENCE, read_head
@@ -44,6 +45,12 @@ class ClaudeClient:
         self._waiting: list[dict[str, Any]] = []
 
     def close(self) -> None:
+        self._socket.close()
+
+    def close_both_ways(self) -> None:
+        """Also where another thread reads: that ends."""
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
 
     def send_frame(self, opcode: int, data: bytes, first: int = 0x80) -> None:

@@ -185,6 +185,8 @@ class Access(ClaudeCase):
             (404, {"Sec-WebSocket-Protocol": "chat"}),
             (404, {"Sec-WebSocket-Protocol": None}),
             (404, {"Upgrade": None}),
+            (404, {"Sec-WebSocket-Key": "short"}),
+            (404, {"Sec-WebSocket-Key": "\xff"}),
             (101, {"Host": f"localhost:{port}"}),
         )
         for status, headers in rows:

@@ -178,6 +178,8 @@ def _may_begin(socket: WebSocketResponse, request: BaseRequest) -> bool:
         request.method == "GET"
         and request.path == PATH
         and PROTOCOL in map(str.strip, offered)
+        # The library raises for others.
+        and request.headers.get("Sec-WebSocket-Key", "").isascii()
         and socket.can_prepare(request).ok
     )
 
