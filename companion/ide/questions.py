@@ -114,14 +114,14 @@ class Examinations(Question["tuple[Examination, ...]"]):
         from .doctor.gathering import ExaminedScope
 
         status, told = workspace.status(), workspace.advertisement
-        publication = workspace.publication
+        publication = workspace.server.publication
         window = Window(
             told.pid,
             status.port,
             told.remote_folders,
             status.discovery_paths,
             status.connected,
-            workspace.since,
+            workspace.server.since,
             workspace.problem,
             dict(publication.unwritten) if publication is not None else {},
             frozenset(
@@ -144,7 +144,7 @@ class Examinations(Question["tuple[Examination, ...]"]):
             elsewhere,
             told.folders,
             told.path_maps,
-            workspace.reach.folder,
+            workspace.server.reach.folder,
         )
 
 
@@ -173,8 +173,8 @@ class DiscoveryRepair(Question[bool]):
         workspace = windows.workspaces.get(self.window_id)
         if workspace is None:
             return False
-        if workspace.publication is not None:
-            workspace.publication.write_again()
+        if workspace.server.publication is not None:
+            workspace.server.publication.write_again()
         return in_thread(partial(discovery.remove_dead, self.dead))
 
 

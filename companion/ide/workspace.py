@@ -5,10 +5,7 @@ The loop owns all of it. Every window has its own, apart from all others.
 
 from __future__ import annotations
 
-import asyncio
 import secrets
-import time
-from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from functools import partial
 from typing import Callable, Iterable
@@ -19,7 +16,7 @@ from .context import ContextStore, ContextUpdates
 from .decisions import DECIDED, OPEN, TOLD, Book, Entry, UnwrittenText
 from .delivery import Delivery
 from .diffs import Diffs
-from .discovery import Advertisement, Publication
+from .discovery import Advertisement
 from .disk_check import DiskCheck
 from .editor import Editor
 from .editor_tools import EditorTools
@@ -35,6 +32,7 @@ from .session import Session, Stream
 from .sessions import Sessions
 from .status import ConnectedClient, Status
 from .transport import Endpoint
+from .window_server import WindowServer
 from .window_settings import DEFAULTS, WindowSettings
 
 
@@ -47,8 +45,7 @@ class Workspace:
     class puts them together. `on_change` is called whenever something has changed that must be
     saved. `asking` is that of `Delivery`. `admits_claude` says whether Claude Code may connect.
 
-    `since` is when a CLI could first find it, in seconds since the epoch, 0.0 if it takes over from
-    an earlier one. `connected_before` gives, by the id of the kind of CLI, when one last connected
+    `connected_before` gives, by the id of the kind of CLI, when one last connected
     to the earlier one, in seconds since the epoch.
     """
 
@@ -66,13 +63,11 @@ class Workspace:
         reach: Reach = LOOPBACK,
     ) -> None:
         self.window_id = window_id
+        self._editor, self._on_change = editor, on_change
         token = secrets.token_urlsafe(32)
-        self.advertisement = Advertisement(0, 0, token, folders, settings.path_maps)
-        self.publication: Publication | None = None
-        self._editor, self.reach, self._on_change = editor, reach, on_change
-        self._wanted_port, self.since = 0, 0.0
+        told = Advertisement(0, 0, token, folders, settings.path_maps)
+        self.server = WindowServer(window_id, told, editor, reach, self._make_endpoint, on_change)
         self.connected_before: dict[str, float] = {}
-        self._closed = asyncio.Event()
         # The sessions at the end, for the next companion; None while the window is served.
         self._sessions_at_end: tuple[Session, ...] | None = None
         self.context, self.book = ContextStore(), (book := Book())
@@ -103,9 +98,7 @@ class Workspace:
     def restore(self, saved: SavedWorkspace) -> None:
         """Continue as the endpoint from before the restart, for CLIs that still know it: the same
         port if it is available, the same token, the same sessions. Call this before `run`."""
-        token = saved.token or self.advertisement.token
-        self.advertisement = replace(self.advertisement, token=token)
-        self._wanted_port = saved.port
+        self.server.adopt_address(saved.port, saved.token)
         self.words.adopt_words(saved.words)
         self.unasked.makers.adopt_turns(saved.turns)
         self.unasked.adopt_sentences(saved.sentences)
@@ -132,7 +125,7 @@ class Workspace:
         sessions = tuple(each for each in sessions if each.cli.keeps_edits)
         return SavedWorkspace(
             self.advertisement.folders,
-            self.advertisement.port or self._wanted_port,
+            self.server.kept_port,
             self.advertisement.token,
             tuple(_saved_session(session, sessions) for session in sessions),
             tuple(_placed_entry(entry, sessions) for entry in self.book.entries()),
@@ -144,6 +137,10 @@ class Workspace:
         )
 
     @property
+    def advertisement(self) -> Advertisement:
+        return self.server.advertisement
+
+    @property
     def has_decisions(self) -> bool:
         """Whether there are decisions, or words about them, that are not finished yet."""
         return bool(
@@ -153,53 +150,16 @@ class Workspace:
     @property
     def is_blank(self) -> bool:
         """Whether there is nothing to save: it has never served and has taken over nothing."""
-        never = not self.advertisement.port and not self._wanted_port
-        return never and not self.has_decisions
+        return not self.server.kept_port and not self.has_decisions
 
     async def run(self, pid: int) -> None:
-        """Serve until `close`. Raises OSError.
+        """Serve until `close`; `pid` is the editor's process. Raises OSError."""
+        await self.server.run(pid)
 
-        `pid` is the editor's process. The discovery file is removed before the socket closes.
-        """
-        async with AsyncExitStack() as stack:
-            port = await self._open_port(stack)
-            self.since = 0.0 if self._wanted_port else time.time()
-            self.advertisement = replace(self.advertisement, pid=pid, port=port)
-            self.publication = _publish_files(self, self._editor)
-            self._on_change()
-            await self._closed.wait()
-
-    async def _open_port(self, stack: AsyncExitStack) -> int:
-        if self._wanted_port:
-            with suppress(OSError):
-                return await self._serve_port(stack, self._wanted_port)
-            # Another program has the port now and gets the token of CLIs from before, so the token
-            # must be void. They have to be enabled again.
-            self.advertisement = replace(self.advertisement, token=secrets.token_urlsafe(32))
-        return await self._serve_port(stack, 0)
-
-    async def _serve_port(self, stack: AsyncExitStack, port: int) -> int:
-        token = self.advertisement.token
-        about = f"address {self.window_id}"
-        address, tell = self.reach.address, partial(self._editor.show_message, about=about)
+    def _make_endpoint(self, token: str, tell: Callable[[str], None]) -> Endpoint:
         tools = EditorTools(self.window_id, self._editor.code, self.context)
         parts = self.sessions, self.diffs, self.hooks, tools
-        endpoint = Endpoint(token, *parts, self._stream_began, address, tell)
-        port = await stack.enter_async_context(endpoint.listen_on(port))
-        self.advertisement = replace(self.advertisement, key=endpoint.key)
-        if address:
-            stack.callback(self._editor.withdraw_message, about)
-        stack.callback(self._end_endpoint, endpoint)
-        return port
-
-    def _end_endpoint(self, endpoint: Endpoint) -> None:
-        if self.publication is not None:
-            self.publication.remove()
-            self.publication = None
-        self._wanted_port = self.advertisement.port
-        self.advertisement = replace(self.advertisement, port=0)
-        if self._sessions_at_end is not None:
-            endpoint.hand_over()
+        return Endpoint(token, *parts, self._stream_began, self.server.reach.address, tell)
 
     def close(self, reject: bool = True) -> None:
         """Stop serving. Diffs without a decision are rejected, and what the user typed into them
@@ -214,25 +174,19 @@ class Workspace:
         self.diffs.stop()
         if reject:
             self.diffs.reject_all()
-        self._closed.set()
+        self.server.close(is_handed_over=not reject)
 
     def change_folders(self, folders: tuple[str, ...]) -> None:
         self.context.folders = folders
-        self._change_advertisement(replace(self.advertisement, folders=folders))
+        if self.server.change_advertisement(folders=folders):
+            self.updates.tell_now()
 
     def map_paths(self, path_maps: PathMaps) -> None:
         """Use these path maps for the CLIs from now on."""
-        if path_maps != self.advertisement.path_maps:
-            self.context.path_maps = self.diffs.path_maps = self.words.path_maps = path_maps
-            self._change_advertisement(replace(self.advertisement, path_maps=path_maps))
-            self._on_change()
-
-    def _change_advertisement(self, advertisement: Advertisement) -> None:
-        if advertisement != self.advertisement:
-            self.advertisement = advertisement
+        self.context.path_maps = self.diffs.path_maps = self.words.path_maps = path_maps
+        if self.server.change_advertisement(path_maps=path_maps):
             self.updates.tell_now()
-            if self.publication is not None:
-                self.publication.change_advertisement(advertisement)
+            self._on_change()
 
     def status(self) -> Status:
         clients = tuple(
@@ -246,7 +200,7 @@ class Workspace:
             self.window_id,
             self.advertisement.port,
             self.advertisement.folders,
-            self.publication.paths if self.publication is not None else (),
+            self.server.publication.paths if self.server.publication is not None else (),
             len(clients),
             len(self.book.numbers_in(OPEN)),
             self.unwritten_texts(),
@@ -276,8 +230,7 @@ class Workspace:
         await self.unasked.makers.forget_ended()
         await self.words.return_undeliverable()
         self.delivery.pass_on()
-        if self.publication is not None:
-            self.publication.renew()
+        self.server.renew_files()
 
     async def _give_back(self, entry: Entry) -> None:
         await self._editor.return_text(self.window_id, entry.path, entry.text or "")
@@ -338,15 +291,6 @@ def _saved_session(session: Session, sessions: tuple[Session, ...]) -> SavedSess
 
 def _place_among(ordinal: int, sessions: tuple[Session, ...]) -> int:
     return sum(session.ordinal <= ordinal for session in sessions)
-
-
-def _publish_files(workspace: Workspace, editor: Editor) -> Publication:
-    about = f"discovery {workspace.window_id}"
-    tell, withdraw = (
-        partial(editor.show_message, about=about),
-        partial(editor.withdraw_message, about),
-    )
-    return Publication(workspace.advertisement, workspace.reach.folder, tell, withdraw)
 
 
 def _proposing_sessions(workspace: Workspace, path: str) -> set[str]:

@@ -159,7 +159,7 @@ class StopsAndStarts(OutlivingTestCase):
         async def step(windows: Windows) -> None:
             windows.set_windows({1: ("/a",), 2: ("/new",)})
             await until(lambda: all(status.port for status in windows.statuses()))
-            found.extend(workspace.since for workspace in windows)
+            found.extend(workspace.server.since for workspace in windows)
 
         found: list[float] = []
         with socket.create_server(("127.0.0.1", 0)) as other:

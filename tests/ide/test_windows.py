@@ -342,7 +342,7 @@ class StartAndFailure(WindowsTestCase):
 
     def test_of_a_window_that_closes_while_its_server_fails_nothing_is_told(self) -> None:
         async def fail(workspace: Workspace, pid: int) -> None:
-            await workspace._closed.wait()
+            await workspace.server._closed.wait()
             raise OSError("no more")
 
         self.background.start()
