@@ -136,8 +136,8 @@ def _step_results(examination: Examination) -> dict[str, Ok | Failed | None]:
 def _with_connection(
     results: dict[str, Ok | Failed | None], facts: Facts
 ) -> dict[str, Ok | Failed | None]:
-    """Of Claude Code: one that is connected has found its way, and for Doctor nothing is wrong
-    where none runs."""
+    """The results for Claude Code: one that is connected has found its way, and for Doctor nothing
+    is wrong where none runs."""
     if facts.is_connected or facts.window.claude.connected:
         found = Ok("to this window")
         return {**results, "claude_enabled": found, "claude_connected": found}
