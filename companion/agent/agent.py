@@ -25,6 +25,7 @@ from .conversations.registry import Conversations, folder_of, last_used
 from .conversations.transcript_reader import ConversationSummary
 from .conversations.transcripts import Transcripts, on_disk
 from .conversations.turns import ENDING, end_of
+from .credentials import home_of
 from .events.event_feed import EventFeed, Gone
 from .failure import AgentError
 from .open_files import NO_EDITOR, OpenFiles
@@ -341,7 +342,7 @@ class Agent:
         cli = backend.cli
         if session_id is not None and not new:
             known = await shared_folder.own_conversation(conversations, session_id, agent)
-            self.backends[known.cli.id].account.check_for_clients()
+            self.backends[known.cli.id].account.check_for_clients(known.record.state.chat_home)
             return known
         backend.account.check_for_clients()
         folder = folder_of(workspace)
@@ -352,7 +353,7 @@ class Agent:
         conversation.tell_unsaved()
         conversation.hold.give_soon()
         backend = self.backends[conversation.cli.id]
-        backend.account.learn_from_turn(body)
+        backend.account.learn_from_turn(body, conversation.record.state.home)
         backend.pool.place_of(conversation).idle.check_later()
 
     @asynccontextmanager
@@ -370,17 +371,17 @@ class Agent:
         if not conversation.workspace:
             raise AgentError(failure.VALIDATION_ERROR, NO_FOLDER)
         backend = self.backends[conversation.cli.id]
-        await backend.account.refresh_credentials()
         self.conversations.remember(conversation)
-        place = backend.pool.place_of(conversation)
+        home = ""
         try:
+            credentials = await backend.credentials_for(conversation)
+            home = home_of(credentials)
+            place = backend.pool.place_of(conversation, home)
             with place.idle.in_use():
-                client = await place.runner.authenticated_client(
-                    await backend.current_credentials()
-                )
+                client = await place.runner.authenticated_client(credentials)
                 await conversation.session.ensure_session(client)
         except AgentError as error:
-            backend.account.learn_error(error.code)
+            backend.account.learn_error(error.code, home)
             raise
         finally:
             if not conversation.record.has_begun:

@@ -17,7 +17,10 @@ OPENAI, ANTHROPIC = "openai", "anthropic"
 # The agent has its own credentials, and we know nothing of them.
 OWN = "own-login"
 KINDS = (API_KEY, GOOGLE, VERTEX, OPENAI, ANTHROPIC, OWN)
-FILE = "credentials.json"
+# What was chosen; and beside the user's own login, what was chosen before that.
+FILE, KEY_FILE = "credentials.json", "key.json"
+# The homes that an agent can have, as conversations keep them: ours, and its user's.
+OURS, USERS = "ours", "users"
 
 
 @dataclass(frozen=True)
@@ -85,18 +88,49 @@ class UsedLogin:
     has_variables: bool = False
 
 
+def home_of(credentials: Credentials) -> str:
+    """The home of a process with these credentials."""
+    return USERS if credentials.kind == OWN else OURS
+
+
 class Store:
-    """Keeps the credentials in a file that only this user can read. `check` raises AgentError for
+    """Keeps the credentials in files that only this user can read. `check` raises AgentError for
     useless ones. Methods raise OSError."""
 
     def __init__(self, folder: str, check: Callable[[Credentials], None]) -> None:
         self._path = os.path.join(folder, FILE)
+        self._key_path = os.path.join(folder, KEY_FILE)
         self._check = check
 
     def load(self) -> Credentials | None:
         """None if there are none, or if the file cannot be understood."""
+        return self._read_file(self._path)
+
+    def load_key(self) -> Credentials | None:
+        """The last ones that were not the user's own login, as `load`."""
+        for path in (self._path, self._key_path):
+            found = self._read_file(path)
+            if found is not None and found.kind != OWN:
+                return found
+        return None
+
+    def save(self, credentials: Credentials) -> None:
+        """Keep these; beside the user's own login those before, with which conversations were
+        begun."""
+        key = self.load_key() if credentials.kind == OWN else None
+        if key is not None:
+            self._write_file(self._key_path, key)
+        self._write_file(self._path, credentials)
+        if credentials.kind != OWN:
+            self._remove_file(self._key_path)
+
+    def clear(self) -> None:
+        self._remove_file(self._path)
+        self._remove_file(self._key_path)
+
+    def _read_file(self, path: str) -> Credentials | None:
         try:
-            with open(self._path, encoding="utf-8") as file:
+            with open(path, encoding="utf-8") as file:
                 value = json.load(file)
             credentials = Credentials(**{name: str(value[name]) for name in value})
             self._check(credentials)
@@ -104,9 +138,9 @@ class Store:
             return None
         return credentials
 
-    def save(self, credentials: Credentials) -> None:
-        private_files.write_file(self._path, json.dumps(asdict(credentials)).encode("utf-8"))
+    def _write_file(self, path: str, credentials: Credentials) -> None:
+        private_files.write_file(path, json.dumps(asdict(credentials)).encode("utf-8"))
 
-    def clear(self) -> None:
+    def _remove_file(self, path: str) -> None:
         with suppress(FileNotFoundError):
-            os.unlink(self._path)
+            os.unlink(path)

@@ -223,7 +223,7 @@ class OpenChat:
             title=found.record.title,
             agent=found.cli.id,
             agent_name=found.cli.name,
-            login=self._agent.backends.used_login(found.cli.id),
+            login=self._agent.backends.used_login(found.cli.id, found.record.state.home),
             workspace=found.workspace,
             other_folders=found.session.other_folders,
             mode=found.session.choices.mode,

@@ -12,6 +12,7 @@ from GeminiCompanion.companion.agent.acp.agent_state import AgentState
 from GeminiCompanion.companion.agent.acp.version_1 import Version1
 from GeminiCompanion.companion.agent.agents.cli import AgentCli
 from GeminiCompanion.companion.agent.agents.gemini_cli import GeminiCli
+from GeminiCompanion.companion.agent.credentials import OURS
 from GeminiCompanion.companion.agent.events.event_log import EventLog
 from GeminiCompanion.companion.agent.turn.agent_session import AgentSession
 from GeminiCompanion.companion.agent.turn.shown_images import ShownImages
@@ -33,7 +34,7 @@ class Session:
     messages."""
 
     def __init__(self, folder: str = "/work") -> None:
-        self.id, self.folder, self.client = "session", folder, self
+        self.id, self.folder, self.client, self.home = "session", folder, self, OURS
         self.told: list[tuple[Any, ...]] = []
         self.prompts: list[Any] = []
         self.end: asyncio.Future[messages.TurnEnd] | None = None

@@ -34,6 +34,7 @@ WRITTEN = {
     ' "image/png", "size": 5}], "additions": []}]',
     "in_chat": "yes",
     "warned": "yes",
+    "home": "ours",
 }
 QUEUED = QueuedMessage(
     *("1", "Später", datetime(2026, 1, 2, 3, 4, 5, tzinfo=timezone.utc), ("/a",), ("/a", "/b")),
@@ -46,6 +47,7 @@ FULL = ConversationState(
     queue=(QUEUED,),
     in_chat=True,
     is_warned=True,
+    home="ours",
 )
 
 

@@ -516,7 +516,7 @@ class WithSessions(OnDisk):
         self.gate = asyncio.Event()
         self.reminder = ""
         self.client = mock.MagicMock()
-        self.client.version = ""
+        self.client.version, self.client.home = "", "ours"
         self.client.opening = asyncio.Lock()
         self.client.send_request.side_effect = lambda *_: asyncio.get_running_loop().create_future()
 

@@ -110,7 +110,7 @@ class DefaultLogin(unittest.IsolatedAsyncioTestCase):
                 with self.subTest(chosen=chosen.kind, setting=setting):
                     backends.offer_launches([asked[setting]])
                     self.assertEqual(account.credentials, used)
-                    self.assertEqual(account.used_login, login)
+                    self.assertEqual(account.used_login(), login)
                     account.check_for_clients()
 
     async def test_nobody_chooses_or_clears_what_the_setting_decides(self) -> None:

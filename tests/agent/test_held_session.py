@@ -11,6 +11,7 @@ from GeminiCompanion.companion.agent.acp.messages import AgentCapabilities
 from GeminiCompanion.companion.agent.conversations.conversation_state import ConversationState
 from GeminiCompanion.companion.agent.conversations.held_session import HeldSession
 from GeminiCompanion.companion.agent.conversations.session_opener import Opened, SessionOpener
+from GeminiCompanion.companion.agent.credentials import OURS, USERS
 from GeminiCompanion.companion.agent.failure import GEMINI_ERROR, AgentError
 from GeminiCompanion.companion.agent.session_state import ConfigOptions
 from GeminiCompanion.companion.base.log import logger
@@ -55,11 +56,11 @@ class Held(unittest.IsolatedAsyncioTestCase):
         held.choices = choices
         return held
 
-    def client(self) -> Any:
+    def client(self, home: str = OURS) -> Any:
         """A process of the agent."""
         opening = mock.MagicMock()
         early = SimpleNamespace(take_updates=lambda session: ())
-        return SimpleNamespace(opening=opening, early=early)
+        return SimpleNamespace(opening=opening, early=early, home=home)
 
     async def history(self) -> Any:
         return SimpleNamespace(turns=())
@@ -152,6 +153,13 @@ class Held(unittest.IsolatedAsyncioTestCase):
     async def test_the_id_of_a_recording_is_on_disk_before_the_agent_can_make_it(self) -> None:
         await self.held.ensure_session(self.client())
         self.assertEqual(self.done, ["recording", "opened"])
+
+    async def test_a_session_is_resumed_in_its_own_home_and_in_no_other(self) -> None:
+        """The home of a session of an earlier release is not known."""
+        for home in (OURS, OURS, USERS, USERS, OURS):
+            await self.held.ensure_session(self.client(home))
+            self.assertEqual(self.held._record.state.home, home)
+        self.assertEqual(self.resumed, ["before", "before", "", "before", ""])
 
     async def test_a_session_that_lacks_what_others_said_is_not_resumed_as_it_is(self) -> None:
         client = self.client()

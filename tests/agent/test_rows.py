@@ -263,8 +263,10 @@ class Rows(unittest.TestCase):
                 self.assertNotIn(self.home, json.dumps(environment))
                 self.assertIn(self.home, json.dumps(ours))
                 self.assertIsNone(made.authentication_request(own, ()))
-                for name in made.key_files:
-                    self.assertFalse(os.path.exists(os.path.join(self.home, name)), name)
+                # What it finds where it starts, and above, is nothing of ours.
+                folder = made.process_folder(own)
+                self.assertFalse(os.path.join(folder, "").startswith(self.home))
+                self.assertEqual(os.listdir(folder), [])
 
     def test_a_refusal_does_not_name_the_own_login_which_only_the_editor_offers(self) -> None:
         for id, kind in (("claude", OPENAI), ("opencode", ANTHROPIC), ("codex", ANTHROPIC)):
@@ -299,7 +301,10 @@ class Rows(unittest.TestCase):
         with open(path, encoding="utf-8") as file:
             self.assertEqual(file.read().count('decision = "ask_user"'), 2)
         # The search for variables has to get as far as the user's.
-        self.assertFalse(os.path.exists(os.path.join(self.home, ".env")))
+        folder = cli.process_folder(Credentials(OWN))
+        while folder != os.path.dirname(folder):
+            self.assertNotEqual(folder, self.home)
+            folder = os.path.dirname(folder)
         self.assertEqual(self.own(trusting)["GEMINI_CLI_TRUST_WORKSPACE"], "true")
         cli.trusted_folders = ("/mine",)
         made = self.own(cli)

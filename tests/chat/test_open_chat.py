@@ -47,7 +47,7 @@ class Following(unittest.IsolatedAsyncioTestCase):
             self,
             mock.patch.object(finding, "find_conversation", mock.AsyncMock(side_effect=self.found)),
         )
-        backends = mock.MagicMock(used_login=lambda agent: UsedLogin())
+        backends = mock.MagicMock(used_login=lambda agent, home: UsedLogin())
         agent: Any = SimpleNamespace(feed=self.feed, backends=backends)
         self.chat = OpenChat(agent, WantedChat("c", "", "/w"), self.told.append)
         self.addAsyncCleanup(self.chat.close)

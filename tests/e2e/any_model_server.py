@@ -207,6 +207,8 @@ class AnyModelServer:
         self._requests: list[tuple[Any, Json]] = []
         # The keys of the requests, as they came.
         self.keys: list[str] = []
+        # Each with what it asked, as JSON.
+        self.asked_with: list[tuple[str, str]] = []
         # The paths of requests that belong to no API.
         self.strays: list[str] = []
         self._asked = threading.Condition()
@@ -228,6 +230,7 @@ class AnyModelServer:
                 request = json.loads(data)
                 bearer = self.headers.get("Authorization", "").partition(" ")[2]
                 server.keys.append(self.headers.get("x-api-key") or bearer)
+                server.asked_with.append((server.keys[-1], json.dumps(request)))
                 reply = server._reply(api, request)
                 self.close_connection = True
                 self.send_response(200)

@@ -101,6 +101,8 @@ class ModelServer:
         self._plays: dict[str, deque[Reply]] = {}
         # The API keys that came, in their order.
         self.keys: list[str] = []
+        # Each with what it asked, as JSON.
+        self.asked_with: list[tuple[str, str]] = []
         self._asked = threading.Condition()
         server = self
 
@@ -114,6 +116,7 @@ class ModelServer:
                 length = int(self.headers["Content-Length"])
                 request = json.loads(self.rfile.read(length))
                 server.keys.append(self.headers.get("x-goog-api-key", ""))
+                server.asked_with.append((server.keys[-1], json.dumps(request)))
                 reply = server._play(self.path, request)
                 if reply is not None:
                     # A turn that was cancelled reads no further.

@@ -15,6 +15,7 @@ import shutil
 import tempfile
 import time
 import unittest
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from typing import Any, Mapping
 from unittest import mock
@@ -26,10 +27,9 @@ from any_model_server import MODEL
 from editor import Editor
 from GeminiCompanion.companion.agent.agent import Agent, Options
 from GeminiCompanion.companion.agent.agents.cli_home import inherited_variables
-from GeminiCompanion.companion.agent.conversations.held_session import REMINDED
 from GeminiCompanion.companion.agent.conversations.repeated_turns import TAKEN_OVER
-from GeminiCompanion.companion.agent.credentials import OWN, Credentials
-from GeminiCompanion.companion.agent.failure import AgentError
+from GeminiCompanion.companion.agent.credentials import OWN, USERS, Credentials
+from GeminiCompanion.companion.agent.failure import QUOTA_EXCEEDED, AgentError
 from GeminiCompanion.companion.agent.launches import Chosen
 from GeminiCompanion.companion.agent.processes import own_sessions
 from GeminiCompanion.companion.agent.processes.runner import STARTING, Launch
@@ -241,7 +241,8 @@ class WithOwnLogin(AgentCase):
 
     @classmethod
     def launch(cls, *given: Any, **more: Any) -> Launch:
-        return cls.row.launch(cls.model.url, cls.proxy.variables)
+        """As in an editor."""
+        return replace(cls.row.launch(cls.model.url, cls.proxy.variables), is_users=True)
 
     def setUp(self) -> None:
         super().setUp()
@@ -268,24 +269,73 @@ class WithOwnLogin(AgentCase):
         self.assertEqual(len(of(ToolConfirmation, story)), 1, story)
         self.assertFalse(os.path.exists(self.file))
 
-    async def test_what_was_said_with_a_key_is_known_with_the_own_login_and_back_again(
-        self,
-    ) -> None:
-        account = self.agent.account
-        await self.say("the word is plum", ["I see."])
-        for login in (self.row.key(self.model.url), LOGIN):
-            await account.configure_credentials(login)
-            story = await self.say(f"and now with {login.kind}", ["Here."])
-            self.assertIn("Here.", text(story))
-            self.assertIn("the word is plum", str(self.model.told()))
-            self.assertIn(REMINDED, [thought.description for thought in of(Thought, story)])
+    async def test_a_conversation_goes_on_in_its_home_whichever_login_is_chosen_later(self) -> None:
+        key = self.row.key(self.model.url)
+        begun: dict[str, tuple[str, str]] = {}
+        for login, user_key in ((LOGIN, OF_USER), (key, key.api_key)):
+            await self.agent.account.configure_credentials(login)
+            chat = await self.new_chat()
+            words = f"the word is {login.kind}"
+            await self.say_in(chat, words, "I see.")
+            begun[chat] = words, user_key
+        await self.assert_go_on(begun, "while the key is chosen")
+        # An engine after a restart has the keys from the disk, and opens the sessions again.
+        await self.agent.account.configure_credentials(LOGIN)
+        await self.agent.stop()
+        type(self).agent = Agent(Options(self.launch(), self.agent.state))
+        self.addClassCleanup(lambda agent: self.run_soon(agent.stop()), self.agent)
+        await self.agent.load_conversations()
+        self.let_a_minute_pass()
+        await self.assert_go_on(begun, "while the own login is chosen")
+
+    async def new_chat(self) -> str:
+        """The id of a conversation of the editor's user."""
+        info = await self.agent.new_session(self.workspace)
+        record = self.agent.conversations.known_conversation(info.id).record
+        record.change_state(replace(record.state, in_chat=True))
+        return info.id
+
+    async def say_in(self, chat: str, words: str, answer: str) -> list[Any]:
+        said = f"{words} ({self._testMethodName})"
+        self.model.will_play(said, [answer])
+        conversation = self.agent.conversations.known_conversation(chat)
+        turn = await self.agent.outbox.send_message(conversation, said, (), (), True)
+        return await self.rest(turn)
+
+    async def assert_go_on(self, begun: Mapping[str, tuple[str, str]], how: str) -> None:
+        """Each with its own key, and by itself."""
+        for id, (before, user_key) in begun.items():
+            words = f"and now after {before} {how}"
+            story = await self.say_in(id, words, "Here.")
+            self.assertEqual((text(story), of(Thought, story)), ("Here.", []))
+            self.assertEqual(self.keys_for(words, before), {user_key})
+
+    def keys_for(self, *words: str) -> set[str]:
+        """The keys of all requests that had these words; an agent may still ask for titles and the
+        like of another conversation."""
+        asked = list(self.model.asked_with)
+        return {key for key, told in asked if all(word in told for word in words)}
+
+    async def test_one_that_has_to_leave_its_home_is_given_what_was_said(self) -> None:
+        account, key = self.agent.account, self.row.key(self.model.url)
+        chat = await self.new_chat()
+        await self.say_in(chat, "the word is plum", "I see.")
+        account.learn_error(QUOTA_EXCEEDED, USERS)
+        await account.configure_credentials(key)
+        words = "and now with the other login"
+        self.assertIn("Here.", text(await self.say_in(chat, words, "Here.")))
+        self.assertEqual(self.keys_for(words, "the word is plum"), {key.api_key})
+        await account.configure_credentials(LOGIN)
+
+    def let_a_minute_pass(self) -> None:
+        """Of a session of this minute Gemini CLI would lose the recording."""
+        for path in glob.glob(f"{glob.escape(self.home)}/.gemini/tmp/*/chats/session-*"):
+            os.rename(path, re.sub(r"session-[^/]*(?=-)", "session-2026-01-02T03-04", path))
 
     async def test_it_remembers_by_itself_after_its_process_has_ended(self) -> None:
         await self.say("the word is plum", ["I see."])
         await self.agent.backends[None].pool.stop()
-        # Of a session of this minute Gemini CLI would lose the recording.
-        for path in glob.glob(f"{glob.escape(self.home)}/.gemini/tmp/*/chats/session-*"):
-            os.rename(path, re.sub(r"session-[^/]*(?=-)", "session-2026-01-02T03-04", path))
+        self.let_a_minute_pass()
         story = await self.say("and now", ["Here."])
         self.assertEqual((text(story), of(Thought, story)), ("Here.", []))
         self.assertIn("the word is plum", str(self.model.told()))

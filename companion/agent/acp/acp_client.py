@@ -14,6 +14,7 @@ from typing import Any, AsyncContextManager, Awaitable, Callable, Mapping, Seque
 from ...base import jsonrpc
 from ...base.log import logger
 from ..auth_method import AuthMethod
+from ..credentials import OURS
 from ..elicitation import ElicitationRequest
 from ..failure import (
     AUTH_REQUIRED,
@@ -196,7 +197,7 @@ LogIn = Callable[["AcpClient"], Awaitable[None]]
 class AcpClient(Sender):
     """One connection, from `start` to `stop`. All calls are made on one loop. `name` is the agent's
     name for people. `log_in` authenticates with an agent that asks for it only when a session is
-    opened; it raises AgentError.
+    opened; it raises AgentError. `home` is that of the process, as `credentials` names them.
 
     Whoever opens a session holds `opening`: Gemini CLI writes each new workspace to a file behind a
     lock, and if several sessions open at once, each waits twice as long for it as the one before
@@ -210,8 +211,10 @@ class AcpClient(Sender):
         name: str,
         opening: AsyncContextManager[None],
         log_in: LogIn | None = None,
+        home: str = OURS,
     ) -> None:
         self.process = process
+        self.home = home
         self.name = name
         self.opening = opening
         self.version = ""

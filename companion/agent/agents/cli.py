@@ -16,7 +16,7 @@ from ...base.private_files import is_within
 from ..acp import messages
 from ..attachments import Forms
 from ..auth_method import AuthMethod
-from ..credentials import OWN, Credentials
+from ..credentials import OWN, USERS, Credentials
 from ..events import tool_call
 from ..events.tool_call import Call, Record
 from ..failure import VALIDATION_ERROR, AgentError, not_among
@@ -25,8 +25,6 @@ from ..sentence import sentence
 from ..turn_events import PastTurn, Usage
 from . import untrusted_workspace
 from .cli_home import (
-    NO_VARIABLES,
-    forget_keys,
     inherited_variables,
     with_changes,
     without_git_programs,
@@ -43,6 +41,8 @@ NO_MARK = re.compile(r"(?!)")
 PATIENCE = 0.15
 # The file of our home that says that the user's own login was used.
 OWN_USED = "own-login"
+# The folder beside our home in which it starts with that.
+OWN_FOLDER = "own"
 # With this the extension in the user's home keeps silent: the chat hears all by itself.
 IN_CHAT = {"GEMINI_COMPANION_CHAT": "1"}
 NO_CHANGES: Mapping[str, str | None] = {}
@@ -147,7 +147,8 @@ class AgentCli:
     `kinds` are the kinds of credentials that
     it accepts from everybody. If it has an `own_login`, the command by which the user logs in to it
     in a terminal, `check` accepts OWN, too: from whom, is for the caller to say.
-    `login` is the login with Google in its home, `session_files` are there, too. It
+    `login` is the login with Google in its home, `session_files` are there, too; those of sessions
+    in the user's home are `users_session_files`. It
     `authenticates_first` if it needs that before anything else, not only where it asks for it. It
     `asks_to_write` if its writes of files come through us; it is then also offered to read them
     through us, where there are `open_files` of an editor. `asking_mode` is the mode for sessions
@@ -179,7 +180,7 @@ class AgentCli:
     kinds: tuple[str, ...] = ()
     own_login = ""
     login = NoGoogleLogin()
-    session_files = SessionFiles()
+    session_files = users_session_files = SessionFiles()
     authenticates_first = asks_to_write = removes_sessions = shows_headers = False
     starts_git = has_sign_ins = uses_terminals = False
     asking_mode = asks_for_messages = ""
@@ -211,6 +212,20 @@ class AgentCli:
         )
         return is_there and not is_own
 
+    @property
+    def own_folder(self) -> str:
+        """The folder in which it starts with the user's own login: without any settings, and not
+        below our home, where its search for the user's variables would end."""
+        return os.path.join(os.path.dirname(self.folder), OWN_FOLDER)
+
+    def process_folder(self, credentials: Credentials) -> str:
+        """The folder in which its process starts."""
+        return self.own_folder if credentials.kind == OWN else self.folder
+
+    def files_in(self, home: str) -> SessionFiles:
+        """What it stores about its sessions in that home."""
+        return self.users_session_files if home == USERS else self.session_files
+
     def trusts_workspace(self, workspace: str) -> bool:
         """Whether it may use this workspace's own settings. Blocks."""
         return self.trusted or any(is_within(workspace, folder) for folder in self.trusted_folders)
@@ -232,7 +247,7 @@ class AgentCli:
         stays as it is. Raises OSError, NotPrivate."""
         private_files.make_folder(self.folder)
         if credentials.kind == OWN:
-            forget_keys(self.folder, (*self.key_files, NO_VARIABLES))
+            private_files.make_folder(self.own_folder)
             private_files.write_file(os.path.join(self.folder, OWN_USED), b"")
             self.prepare_own()
         else:

@@ -108,12 +108,11 @@ class GeminiCli(AgentCli):
     def __init__(self, folder: str, trusted: bool) -> None:
         super().__init__(folder, trusted)
         self._own = os.path.join(folder, ".gemini")
-        # The CLI's own folder in the home that its processes have.
-        self._used = self._own
+        # The CLI's own folder in the user's home, as far as it is known.
+        self._theirs = ""
         self.login = GeminiLogin(self._own)
-        self.session_files = GeminiSessionFiles(
-            self._own, lambda: self._used, self.trusts_workspace
-        )
+        self.session_files = GeminiSessionFiles(self._own, self.trusts_workspace)
+        self.users_session_files = UsersSessionFiles(lambda: self._theirs, self.trusts_workspace)
 
     def prepare_home(self, credentials: Credentials, more: Mapping[str, Any]) -> None:
         """Writes the settings each time, because the CLI adds the kind of login to them. With that
@@ -167,11 +166,11 @@ class GeminiCli(AgentCli):
         env: Mapping[str, str | None] = NO_CHANGES,
     ) -> dict[str, str]:
         found = super().process_environment(credentials, more, env)
-        self._used = _folder_in(found)
         if credentials.kind != OWN:
             return found
+        self._theirs = _folder_in(found)
         # In a folder that it does not trust, it leaves out the user's file of them.
-        theirs = own_settings.variables_of(self._used)
+        theirs = own_settings.variables_of(self._theirs)
         unset = {} if self.trusted else dict.fromkeys(FROM_WORKSPACE, "")
         return {**unset, **theirs, **found, **self._trust_variables()}
 
@@ -188,7 +187,7 @@ class GeminiCli(AgentCli):
     def _trust_variables(self) -> Mapping[str, str]:
         """The user may trust all folders in a terminal. With these it is as in our home: only those
         that are trusted here."""
-        settings = own_settings.text_of(self._used)
+        settings = own_settings.text_of(self._theirs)
         if self.trusted or not self.trusted_folders or own_settings.trusts_all(settings):
             return {"GEMINI_CLI_TRUST_WORKSPACE": json.dumps(self.trusted)}
         return {"GEMINI_CLI_TRUSTED_FOLDERS_PATH": os.path.join(self.folder, TRUSTED)}
@@ -317,15 +316,14 @@ class GeminiLogin(NoGoogleLogin):
 
 
 class GeminiSessionFiles(SessionFiles):
-    """`folder` is the CLI's own one in our home, `used` the one that its processes have."""
+    """`folder` is the CLI's own one in our home."""
 
-    def __init__(self, folder: str, used: Callable[[], str], trusts: Callable[[str], bool]) -> None:
+    def __init__(self, folder: str, trusts: Callable[[str], bool]) -> None:
         self._folder = folder
-        self._used = used
         self._trusts = trusts
 
     def recording_of(self, session: str) -> Recording:
-        return Recording(self._used(), session)
+        return Recording(self._folder, session)
 
     def prepare_resumption(
         self,
@@ -335,22 +333,47 @@ class GeminiSessionFiles(SessionFiles):
         turns: Sequence[PastTurn],
         capabilities: messages.AgentCapabilities,
     ) -> Resumption | None:
-        has_own = os.path.exists(os.path.join(workspace, ".gemini", "settings.json"))
-        if has_own and self._trusts(workspace):
-            # A loaded session has the settings of the process's folder, not these
-            # (docs/gemini-cli-acp.md 9.50).
+        if _has_settings(workspace, self._trusts):
             return None
-        used = self._used()
-        if used != self._folder:
-            # Without a kind of login in its settings it begins sessions, and loads none.
-            knows = own_settings.names_login(own_settings.text_of(used))
-            count = resumption.count_own_updates(used, last) if knows and last else None
-            return None if count is None else Resumption(messages.LOAD, last, count)
         updates = resumption.write_recording(self._folder, workspace, id, turns)
         return None if updates is None else Resumption(messages.LOAD, id, updates)
 
     def remove_session(self, session: str) -> None:
         resumption.remove_recordings(self._folder, session)
+
+
+class UsersSessionFiles(SessionFiles):
+    """`folder` gives the CLI's own one in the user's home."""
+
+    def __init__(self, folder: Callable[[], str], trusts: Callable[[str], bool]) -> None:
+        self._folder = folder
+        self._trusts = trusts
+
+    def recording_of(self, session: str) -> Recording:
+        return Recording(self._folder(), session)
+
+    def prepare_resumption(
+        self,
+        workspace: str,
+        id: str,
+        last: str,
+        turns: Sequence[PastTurn],
+        capabilities: messages.AgentCapabilities,
+    ) -> Resumption | None:
+        folder = self._folder()
+        # Without a kind of login in its settings it begins sessions, and loads none.
+        knows = own_settings.names_login(own_settings.text_of(folder))
+        if not last or not knows or _has_settings(workspace, self._trusts):
+            return None
+        count = resumption.count_own_updates(folder, last)
+        return None if count is None else Resumption(messages.LOAD, last, count)
+
+
+def _has_settings(workspace: str, trusts: Callable[[str], bool]) -> bool:
+    """Whether the workspace has settings that count: a loaded session has those of the process's
+    folder, not these (docs/gemini-cli-acp.md 9.50)."""
+    path = os.path.join(workspace, ".gemini", "settings.json")
+    return os.path.exists(path) and trusts(workspace)
 
 
 def _folder_in(environment: Mapping[str, str]) -> str:

@@ -10,18 +10,18 @@ import json
 import os
 import re
 from contextlib import suppress
-from typing import Any, Callable, Mapping, Sequence
+from typing import Any, Mapping, Sequence
 
 from ...base import private_files
 from ..acp import messages
 from ..auth_method import AuthMethod
-from ..credentials import OPENAI, OWN, Credentials
+from ..credentials import OPENAI, Credentials
 from ..events import tool_call
 from ..events.tool_call import Call
 from ..failure import VALIDATION_ERROR, AgentError
 from ..sentence import sentence
 from ..turn_events import CANCEL, ONCE, PastTurn, Usage
-from .cli import NO_CHANGES, AgentCli, Resumption, SessionFiles
+from .cli import AgentCli, Resumption, SessionFiles
 from .cli_home import TRUSTED, acp_arguments, path_uri, write_settings, write_trusted
 from .known_versions import KnownVersions
 from .message_text import BLANKS, NO_COMMAND
@@ -70,9 +70,7 @@ class QwenCode(AgentCli):
     def __init__(self, folder: str, trusted: bool) -> None:
         super().__init__(folder, trusted)
         self._own = os.path.join(folder, ".qwen")
-        # Whether its processes are in the user's own home.
-        self._is_users = False
-        self.session_files = QwenSessionFiles(self._own, lambda: self._is_users)
+        self.session_files = QwenSessionFiles(self._own)
 
     def prepare_home(self, credentials: Credentials, more: Mapping[str, Any]) -> None:
         auth: dict[str, Any] = {"selectedType": OPENAI, "apiKey": credentials.api_key}
@@ -115,15 +113,6 @@ class QwenCode(AgentCli):
             SYSTEM: os.path.join(self.folder, OVER_THEIRS),
             "QWEN_CODE_TRUSTED_FOLDERS_PATH": os.path.join(self.folder, TRUSTED),
         }
-
-    def process_environment(
-        self,
-        credentials: Credentials,
-        more: Mapping[str, str],
-        env: Mapping[str, str | None] = NO_CHANGES,
-    ) -> dict[str, str]:
-        self._is_users = credentials.kind == OWN
-        return super().process_environment(credentials, more, env)
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Credentials | None:
@@ -184,12 +173,10 @@ class QwenCode(AgentCli):
 
 
 class QwenSessionFiles(SessionFiles):
-    """`folder` is the CLI's own one in our home; `is_users` tells whether its processes are in the
-    user's."""
+    """`folder` is the CLI's own one in our home."""
 
-    def __init__(self, folder: str, is_users: Callable[[], bool]) -> None:
+    def __init__(self, folder: str) -> None:
         self._folder = folder
-        self._is_users = is_users
 
     def prepare_resumption(
         self,
@@ -200,8 +187,6 @@ class QwenSessionFiles(SessionFiles):
         capabilities: messages.AgentCapabilities,
     ) -> Resumption | None:
         """It has its own recordings and resumes them itself."""
-        if self._is_users():
-            return super().prepare_resumption(workspace, id, last, turns, capabilities)
         return Resumption(messages.RESUME, last) if self._recording_paths(last) else None
 
     def remove_session(self, session: str) -> None:

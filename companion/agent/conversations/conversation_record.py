@@ -73,15 +73,17 @@ class ConversationRecord:
         self.transcript.add_message(turn, message, queued, now, self.last_used)
         self._on_change()
 
-    def take_over(self, session: str, title: str, agent: str, turns: Sequence[PastTurn]) -> None:
-        """It goes on with a session that the agent with this id has held elsewhere, and with the
-        turns of that, at least one."""
+    def take_over(
+        self, session: str, home: str, title: str, agent: str, turns: Sequence[PastTurn]
+    ) -> None:
+        """It goes on with a session that the agent with this id has held elsewhere, in that home of
+        it, and with the turns of that, at least one."""
         self.begin_file()
         for turn in turns:
             self.transcript.add_past_turn(turn)
         self.turns = len(turns)
         self.title = title or title_of(turns[0].text)
-        told = replace(self.state, session=session, agent=agent, agent_title=title)
+        told = replace(self.state, session=session, home=home, agent=agent, agent_title=title)
         self.change_state(replace(told, is_owned=True, in_chat=True))
 
     def change_state(self, state: ConversationState) -> None:

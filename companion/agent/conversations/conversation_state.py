@@ -21,13 +21,14 @@ YES = "yes"
 @dataclass(frozen=True)
 class ConversationState:
     """An empty member is not known, or was not chosen. `agent` is the CLI's id. `session` is the id
-    of its last session; `loading` is that of a recording that may be on its disk. `is_owned` says
-    that somebody uses it by its id. `is_temporary` says that it is deleted with the end of the
-    server. One that is `in_chat` was begun in the chat of an editor. `servers` are the tool servers
-    that it brought along. `undone` are the paths that the agent still has to be told of.
-    `agent_title` is the agent's own title. `options` are further options of the agent, by their
-    ids, and their values. `queue` are the messages that wait. It `is_warned` if the user was told
-    that the agent is newer than those that were tested."""
+    of its last session, which is in this `home` of the CLI (`credentials`); `loading` is that of a
+    recording that may be on its disk. `is_owned` says that somebody uses it by its id.
+    `is_temporary` says that it is deleted with the end of the server. One that is `in_chat` was
+    begun in the chat of an editor. `servers` are the tool servers that it brought along. `undone`
+    are the paths that the agent still has to be told of. `agent_title` is the agent's own title.
+    `options` are further options of the agent, by their ids, and their values. `queue` are the
+    messages that wait. It `is_warned` if the user was told that the agent is newer than those that
+    were tested."""
 
     title: str = ""
     agent: str = ""
@@ -44,12 +45,13 @@ class ConversationState:
     queue: tuple[QueuedMessage, ...] = ()
     in_chat: bool = False
     is_warned: bool = False
+    home: str = ""
 
     @classmethod
     def from_changes(cls, changes: Mapping[str, str]) -> ConversationState:
         """The state after the last changes of each kind in a file; kinds of a later release are
         skipped."""
-        texts = ("title", "agent", "model", "mode", "session", "loading", "agent_title")
+        texts = ("title", "agent", "model", "mode", "session", "home", "loading", "agent_title")
         return cls(
             **{name: changes.get(name, "") for name in texts},
             is_owned=bool(changes.get("owned")),
@@ -62,6 +64,11 @@ class ConversationState:
             options=_read_options(changes["options"]) if "options" in changes else (),
             queue=queue_of(changes["queue"]) if "queue" in changes else (),
         )
+
+    @property
+    def chat_home(self) -> str:
+        """The home in which a chat stays; empty for what a client has begun."""
+        return self.home if self.in_chat else ""
 
     def with_choices(self, wanted: Mapping[str, str]) -> ConversationState:
         """The state with another "model", another "mode", or both."""
@@ -86,6 +93,7 @@ class ConversationState:
             "model": self.model,
             "mode": self.mode,
             "session": self.session,
+            "home": self.home,
             "loading": self.loading,
             "owned": YES if self.is_owned else "",
             "temporary": YES if self.is_temporary else "",

@@ -215,7 +215,9 @@ class HeldSession:
     async def _open_session(self, client: AcpClient) -> None:
         record = self._record
         turns = (await self._past.read_history()).turns if record.turns else None
-        last = record.state.session
+        before = record.state.session
+        # In another home it is not there.
+        last = before if record.state.home in ("", client.home) else ""
         loading = "" if turns is None else await self._announce_recording()
         self.state.reset_state()
         # A tool server that does not start would delay all others. Ours runs already.
@@ -228,9 +230,10 @@ class HeldSession:
         self._opened = session.id
         self.state.take_opened_session(opened.options, client.early.take_updates(session.id))
         record.begin_file()
-        record.change_state(replace(record.state, session=session.id, agent=self._cli.id))
+        state = replace(record.state, session=session.id, home=client.home, agent=self._cli.id)
+        record.change_state(state)
         # The CLI's files of other sessions are useless now.
-        await self._remove_recordings({last, loading} - {"", session.id})
+        await self._remove_recordings({before, loading} - {"", session.id})
         if loading:
             record.change_state(replace(record.state, loading=""))
         await self.choices.choose_again(session, self._cli.asking_mode)

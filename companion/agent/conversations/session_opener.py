@@ -136,7 +136,7 @@ class SessionOpener:
     ) -> Opened | None:
         """None if the agent has no session that remembers."""
         find = partial(
-            self._cli.session_files.prepare_resumption,
+            self._cli.files_in(client.home).prepare_resumption,
             self._workspace,
             id,
             last,

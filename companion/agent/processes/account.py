@@ -13,14 +13,23 @@ from .. import turn_events as events
 from ..agents.cli import AgentCli
 from ..agents.cli_home import forget_keys
 from ..conversations.turns import Turns
-from ..credentials import GOOGLE, AuthStatus, Credentials, Store, UsedLogin
+from ..credentials import (
+    GOOGLE,
+    OURS,
+    AuthStatus,
+    Credentials,
+    Store,
+    UsedLogin,
+    home_of,
+)
 from ..failure import AgentError
 from ..sentence import sentence
 from .login import GoogleLogin, Login
 from .login_choice import LoginChoice
-from .pool import Pool
+from .pools import Pools
 from .runner import Launch
 
+REFUSALS = (failure.AUTH_REQUIRED, failure.ACCESS_DENIED)
 NO_LOGIN = AuthStatus(False, None, False, False, None, False)
 
 
@@ -28,7 +37,7 @@ class Account:
     """A change is refused while one of the CLI's conversations is busy."""
 
     def __init__(
-        self, store: Store, choice: LoginChoice, cli: AgentCli, pool: Pool, turns: Turns
+        self, store: Store, choice: LoginChoice, cli: AgentCli, pool: Pools, turns: Turns
     ) -> None:
         self._store = store
         self._choice = choice
@@ -41,15 +50,19 @@ class Account:
         self._leaving: asyncio.Future[None] | None = None
         self._login: GoogleLogin | None = None
         self._is_refused = self._is_verified = False
+        # The homes whose credentials were refused, and those of which the model gives no more; what
+        # was begun there goes on elsewhere, of the latter once somebody has chosen.
+        self._refused_homes: set[str] = set()
+        self._exhausted_homes: set[str] = set()
 
     @property
     def credentials(self) -> Credentials:
         """The credentials in use. Raises AgentError, code AUTH_NOT_SET."""
         return self._choice.get_used()
 
-    @property
-    def used_login(self) -> UsedLogin:
-        return self._choice.used_login
+    def used_login(self, home: str = "") -> UsedLogin:
+        """The login of what is begun now, or of what was begun in that home."""
+        return self._choice.login_in("" if home in self._refused_homes else home)
 
     def renew_launch(self, launch: Launch) -> None:
         """The next process gets what counts then. One that has, or has not, the user's own login,
@@ -67,13 +80,26 @@ class Account:
             self._turns.refuse_if_busy(self._cli.id)
             await self._pool.stop()
 
-    async def refresh_credentials(self) -> None:
+    def credentials_in(self, home: str, runs: bool = False) -> Credentials | None:
+        """The credentials for a conversation that was begun in that home; None if it has to change
+        to another one, which one whose turn `runs` cannot."""
+        is_refused = home in self._refused_homes and not runs
+        return None if is_refused else self._choice.for_home(home)
+
+    def forget_refusals(self) -> None:
+        """The user has logged in somewhere else."""
+        self._refused_homes.clear()
+        self._exhausted_homes.clear()
+
+    async def refresh_credentials(self, home: str = "") -> None:
         """Use what another server with the same folder has configured, if there is nothing here
-        that counts."""
+        that counts, or nothing for that home."""
         if self._leaving is not None:
             # A session that is opened meanwhile would end with the process.
             await asyncio.wait([self._leaving])
         choice = self._choice
+        if home == OURS and choice.is_own and choice.for_home(home) is None:
+            choice.learn_key(await in_thread(self._store.load_key))
         if choice.is_own_by_setting or (choice.used is not None and not self._is_refused):
             return
         async with self._changing:
@@ -86,13 +112,18 @@ class Account:
             choice.choose(found)
             self._is_refused = self._is_verified = False
 
-    def check_for_clients(self) -> None:
-        """Raises AgentError, code AUTH_NOT_SET, if clients of the API may not use the login."""
-        self._choice.check_for_clients()
+    def is_for_clients(self, home: str) -> bool:
+        """Whether clients of the API may use what counts in that home."""
+        return self._choice.is_for_clients(home)
+
+    def check_for_clients(self, home: str = "") -> None:
+        """Raises AgentError, code AUTH_NOT_SET, if clients of the API may not use the login, or
+        that of a chat that was begun in this home."""
+        self._choice.check_for_clients(home)
 
     def client_status(self) -> AuthStatus:
         """What a client is told."""
-        return self.auth_status() if self._choice.is_for_clients else NO_LOGIN
+        return self.auth_status() if self._choice.is_for_clients() else NO_LOGIN
 
     def auth_status(self) -> AuthStatus:
         credentials = self._choice.used
@@ -109,8 +140,8 @@ class Account:
         )
 
     async def configure_credentials(self, credentials: Credentials) -> None:
-        """Use these credentials from now on, also after a restart. Every conversation gets a new
-        session of the CLI.
+        """Use these credentials from now on, also after a restart. What was begun in the home of
+        the CLI that they are for goes on with them, in a new session.
 
         Codes: VALIDATION_ERROR; SESSION_BUSY while a turn runs; AUTH_CONFIG_FAILED.
         """
@@ -187,17 +218,28 @@ class Account:
             await self._forget_credentials()
             self._cli.login.forget()
 
-    def learn_from_turn(self, last: events.Body) -> None:
-        """Learn from the end of a turn whether the credentials are valid."""
+    def learn_from_turn(self, last: events.Body, home: str = "") -> None:
+        """Learn from the end of a turn in that home whether the credentials are valid."""
         if isinstance(last, events.Error):
-            self.learn_error(last.code)
+            self.learn_error(last.code, home)
         elif isinstance(last, events.Complete) and last.success:
-            self._is_refused, self._is_verified = False, True
+            self._exhausted_homes.discard(home)
+            if self._is_used_in(home):
+                self._is_refused, self._is_verified = False, True
 
-    def learn_error(self, code: str) -> None:
-        """Learn from the code of an agent's error whether the credentials are valid."""
-        if code in (failure.AUTH_REQUIRED, failure.ACCESS_DENIED):
+    def learn_error(self, code: str, home: str = "") -> None:
+        """Learn from the code of an agent's error in that home whether the credentials are valid.
+        Those of another home than is used are not tried again."""
+        if code in (*REFUSALS, failure.QUOTA_EXCEEDED):
+            self._exhausted_homes.add(home)
+        if code in REFUSALS and self._is_used_in(home):
             self._is_refused, self._is_verified = True, False
+        elif code in REFUSALS:
+            self._refused_homes.add(home)
+
+    def _is_used_in(self, home: str) -> bool:
+        used = self._choice.used
+        return not home or used is None or home_of(used) == home
 
     @asynccontextmanager
     async def _without_login(self) -> AsyncIterator[None]:
@@ -218,6 +260,10 @@ class Account:
     async def _use_credentials(self, credentials: Credentials | None) -> None:
         self._choice.choose(credentials)
         self._is_refused = self._is_verified = False
-        # Old sessions of the agent would keep the old credentials.
+        # Whoever chooses because the other one gives nothing more wants to go on with this.
+        self._refused_homes, self._exhausted_homes = self._exhausted_homes, set()
+        if credentials is not None:
+            self._refused_homes.discard(home_of(credentials))
+        # Old sessions of the agent would keep the old credentials of that home.
         self._turns.cancel_those_of(self._cli.id)
-        await self._pool.stop()
+        await self._pool.stop("" if credentials is None else home_of(credentials))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Iterator, Mapping, Sequence
 
 from ...base import private_files
@@ -15,6 +16,7 @@ from ..agents.command_agent import ID, CommandAgent
 from ..agents.program import is_there
 from ..auth_method import BY_AGENT, BY_PROGRAM, IN_TERMINAL, AuthMethod
 from ..conversations.conversation import Conversation
+from ..conversations.homes import find_home
 from ..conversations.turns import Turns
 from ..credentials import Credentials, Store, UsedLogin
 from ..failure import AGENT_NOT_FOUND, AgentError
@@ -23,7 +25,8 @@ from ..sentence import sentence
 from ..supported import CLIS, USUAL
 from .account import Account
 from .login_choice import LoginChoice
-from .pool import Pool, ProcessInfo
+from .pool import ProcessInfo
+from .pools import Pools
 from .runner import Launch
 
 
@@ -94,9 +97,9 @@ class Backend:
         private_files.make_folder(folder)
         self.cli = cli
         self._turns = turns
-        self.pool = Pool(launch, cli, os.path.join(folder, "opening.lock"))
+        self.pool = Pools(launch, cli, folder)
         store = Store(folder, cli.check_credentials)
-        choice = LoginChoice(cli, launch, store.load())
+        choice = LoginChoice(cli, launch, store.load(), store.load_key())
         self.account = Account(store, choice, cli, self.pool, turns)
         self.launch = launch
 
@@ -110,10 +113,18 @@ class Backend:
             return await in_thread(lambda: is_there(launch.find_command().words))
         return False
 
-    @property
-    def used_login(self) -> UsedLogin:
-        """The login of its next process."""
-        return self.account.used_login
+    async def credentials_for(self, conversation: Conversation) -> Credentials:
+        """The credentials with which a conversation goes on: those of the home in which it was
+        begun, if there are any, else those in use. Raises AgentError as `current_credentials`."""
+        state = conversation.record.state
+        home = state.home or await in_thread(partial(find_home, self.cli, state.session))
+        await self.account.refresh_credentials(home)
+        turn = conversation.turn
+        runs = turn is not None and not turn.is_over
+        # What a client has begun with the own login is given on to what it may use.
+        may_stay = home and (runs or state.in_chat or self.account.is_for_clients(home))
+        kept = self.account.credentials_in(home, runs) if may_stay else None
+        return kept or await self.current_credentials()
 
     async def current_credentials(self) -> Credentials:
         """The credentials in use. Raises AgentError; if there are none, of a program that is looked
@@ -141,11 +152,13 @@ class Backend:
         takes as long as they do. Raises AgentError."""
         async with self.pool.first_client(self.account.credentials) as client:
             await client.request(authenticate_request(method))
+        self.account.forget_refusals()
 
     async def forget_process(self) -> None:
         """Start the agent anew for the next session, as its user logs in elsewhere. Raises
         AgentError, code SESSION_BUSY while one of its turns runs."""
         self._turns.refuse_if_busy(self.cli.id)
+        self.account.forget_refusals()
         await self.pool.stop()
 
     async def stop(self) -> None:
@@ -217,10 +230,11 @@ class Backends:
             raise AgentError(AGENT_NOT_FOUND, told)
         return found
 
-    def used_login(self, agent: str) -> UsedLogin:
-        """The login of the CLI with this id; none if it is not offered."""
+    def used_login(self, agent: str, home: str = "") -> UsedLogin:
+        """The login of the CLI with this id, for what is begun now or was begun in that home; none
+        if it is not offered."""
         found = self._by_id.get(agent)
-        return UsedLogin() if found is None else found.used_login
+        return UsedLogin() if found is None else found.account.used_login(home)
 
     def backend_for(self, kind: str) -> Backend:
         """The first CLI for credentials of this kind. Raises AgentError, code AGENT_NOT_FOUND."""

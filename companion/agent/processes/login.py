@@ -21,7 +21,7 @@ from ..credentials import Credentials
 from ..elicitation import ElicitationRequest
 from ..failure import AUTH_REQUIRED, NETWORK_ERROR, OAUTH_INIT_FAILED, VALIDATION_ERROR, AgentError
 from ..sentence import sentence
-from .pool import Pool
+from .pools import Pools
 
 # Seconds that the CLI waits for the code.
 LIFETIME = 300.0
@@ -46,7 +46,7 @@ class Login:
 class GoogleLogin(Listener):
     """One login with Google, from `begin_login` until it `is_over`."""
 
-    def __init__(self, pool: Pool, cli: AgentCli, credentials: Credentials) -> None:
+    def __init__(self, pool: Pools, cli: AgentCli, credentials: Credentials) -> None:
         self._pool = pool
         self._cli = cli
         self._credentials = credentials

@@ -73,12 +73,12 @@ async def take_over(
     _check_free(conversations, cli, session)
     made = conversations.new_conversation(folder, cli)
     turns = RepeatedTurns(cli, made.id, session.updated or datetime.now(timezone.utc))
-    await _repeat_session(backend, folder, session.id, turns)
+    home = await _repeat_session(backend, folder, session.id, turns)
     title = session.title
     async with made.hold.exclusive_use():
         # It may have been taken over while the agent repeated it.
         _check_free(conversations, cli, session)
-        made.record.take_over(session.id, title, cli.id, turns.finish_turns(title))
+        made.record.take_over(session.id, home, title, cli.id, turns.finish_turns(title))
         conversations.remember(made)
         await on_disk(made.record.transcript.write_now)
     return made
@@ -108,11 +108,10 @@ async def _read_pages(client: AcpClient, folder: str) -> list[ListedSession]:
     return found
 
 
-async def _repeat_session(
-    backend: Backend, folder: str, session: str, turns: RepeatedTurns
-) -> None:
+async def _repeat_session(backend: Backend, folder: str, session: str, turns: RepeatedTurns) -> str:
     """Let the agent repeat the session in a process apart, so that nobody hears of it twice: the
-    conversation opens the session again in its own. Raises AgentError."""
+    conversation opens the session again in its own. Gives the home of the process. Raises
+    AgentError."""
     cli = backend.cli
     meta = await in_thread(partial(cli.session_meta, folder))
     listener = _Repeating(session, turns)
@@ -127,6 +126,7 @@ async def _repeat_session(
             await client.request(asked, REPEATING)
         elif not told.resume:
             raise AgentError(VALIDATION_ERROR, CANNOT_OPEN.with_values(cli=cli.name))
+        return client.home
     except AgentError as error:
         if error.code != AUTH_REQUIRED:
             raise

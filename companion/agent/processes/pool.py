@@ -195,6 +195,9 @@ class Pool:
         running = (place.runner.running_client for place in self._places)
         return next((client.auth_methods for client in running if client is not None), ())
 
+    def __contains__(self, conversation: object) -> bool:
+        return any(conversation in place for place in self._places)
+
     def place_of(self, conversation: Conversation) -> ProcessPlace:
         """The place of the conversation, for good; a new one gets the place with the fewest."""
         here = [place for place in self._places if conversation in place]

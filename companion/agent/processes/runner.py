@@ -18,7 +18,7 @@ from ..acp.process import AgentProcess
 from ..acp.protocol_version import Offers
 from ..agents.cli import AgentCli
 from ..agents.program import FoundCommand
-from ..credentials import GOOGLE, OWN, Credentials
+from ..credentials import GOOGLE, OWN, Credentials, home_of
 from ..failure import (
     ACCESS_DENIED,
     AUTH_CONFIG_FAILED,
@@ -150,7 +150,8 @@ class Runner:
         self._wants_login.clear()
         process = await self._start_process(credentials, partial(take_log_line, listener))
         self.starts += 1
-        client = AcpClient(process, listener, self._cli.name, self._opening, log_in)
+        home = home_of(credentials)
+        client = AcpClient(process, listener, self._cli.name, self._opening, log_in, home)
         try:
             await self._initialize_client(client, credentials)
         except AgentError as error:
@@ -214,7 +215,8 @@ class Runner:
             own = cli.own_arguments() if credentials.kind == OWN else ()
             ours = (*cli.program_arguments(launch.model), *own)
             command = (*found.words, *ours, *launch.args)
-            return await AgentProcess.start(command, environment, cli.folder, takes_error)
+            folder = cli.process_folder(credentials)
+            return await AgentProcess.start(command, environment, folder, takes_error)
         except private_files.NotPrivate as error:
             told = sentence("Other users can read the folder of {cli}.", cli=cli.name)
             raise AgentError(CLIENT_NOT_INITIALIZED, told, str(error)) from error

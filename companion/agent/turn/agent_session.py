@@ -22,7 +22,7 @@ class AgentSession:
         self.session = session
         self.cli = cli
         self.state = state
-        self.recording = cli.session_files.recording_of(session.id)
+        self.recording = cli.files_in(session.client.home).recording_of(session.id)
         self.approvals = Approvals()
         self.notes: list[str] = []
         self._is_trusted = True

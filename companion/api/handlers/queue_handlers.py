@@ -90,7 +90,8 @@ def _conversation_of(services: Services, inputs: Inputs) -> Conversation:
 def _usable_conversation(services: Services, inputs: Inputs) -> Conversation:
     """The conversation, if a client may use its agent. Raises AgentError."""
     conversation = _conversation_of(services, inputs)
-    services.agent.backends[conversation.cli.id].account.check_for_clients()
+    account = services.agent.backends[conversation.cli.id].account
+    account.check_for_clients(conversation.record.state.chat_home)
     return conversation
 
 

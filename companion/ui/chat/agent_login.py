@@ -57,7 +57,7 @@ WITH_OWN = Way(
     OWN,
     "As in your terminal",
     (),
-    details='With your login, home and settings; no key is kept here. To log in: "{}"',
+    details='With your login, home and settings. To log in: "{}"',
 )
 WHICH = "Log in to {}"
 # What "own_login" in the settings decides, whatever is chosen here.
