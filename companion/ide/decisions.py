@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Iterable, Iterator, NamedTuple
 
 from ..base.text_digest import text_digest
-from .clis import GEMINI_CLI, Cli
+from .clis import GEMINI_CLI, Cli, by_id
 
 # OPEN: the proposal waits for the user. DECIDED: the user has decided, and no CLI has been told.
 # TOLD: the CLI has been told of an accepted text that is not on disk yet. Once the text is on disk,
@@ -110,8 +110,6 @@ class Book:
         self._of_path: dict[str, dict[int, Entry]] = {}
         # The same entries by the path that their CLI sent.
         self._of_sent_path: dict[str, dict[int, Entry]] = {}
-        # Open proposals as they came, for CLIs that write only what they are given. Not saved.
-        self._contents: dict[int, str] = {}
         self._numbers = itertools.count(1)
 
     def __contains__(self, number: object) -> bool:
@@ -173,23 +171,20 @@ class Book:
         client: str = "",
         cli: str = "",
         sent_path: str = "",
-        content: str = "",
     ) -> int:
-        """Add a proposal that waits for the user now. `text` is None if not all of it is known.
-        `content` is all of it nevertheless, for `content_of`."""
+        """Add a proposal that waits for the user now. `text` is None if it is not kept."""
         proposed = "" if text is None else text_digest(text)
         sent_path = "" if sent_path == path else sent_path
         now = time.time()
-        number = self._put_entry(
+        return self._put_entry(
             Entry(session_id, path, OPEN, now, client, proposed, text, cli=cli, sent_path=sent_path)
         )
-        if content:
-            self._contents[number] = content
-        return number
 
     def content_of(self, number: int) -> str:
-        """All of an open proposal as it came; empty if that is not known."""
-        return self._contents.get(number, "")
+        """What a CLI is given that writes nothing else, of an open proposal that is accepted as it
+        came; empty for one that writes its own, and if it is not known."""
+        entry = self._entries[number]
+        return entry.text or "" if by_id(entry.cli).has_empty_text else ""
 
     def edit(self, number: int, text: str) -> bool:
         """The user changed an open proposal; gives whether the text is a new one."""
@@ -201,7 +196,6 @@ class Book:
     def decide(self, number: int, text: str | None, before: str | None = None) -> None:
         """The user accepted this text, or rejected (None). Also turns an acceptance that nobody was
         told into a rejection."""
-        self._contents.pop(number, None)
         entry = self._entries[number]._replace(state=DECIDED, text=text, decided_at=time.time())
         self._put_entry(entry._replace(before=before, hours=0), number)
 
@@ -297,7 +291,6 @@ class Book:
         return numbers
 
     def forget(self, number: int) -> None:
-        self._contents.pop(number, None)
         entry = self._entries.pop(number, None)
         if entry is None:
             return

@@ -6,6 +6,7 @@ The views belong to the editor. What the protocol needs of them is in the book.
 from __future__ import annotations
 
 import asyncio
+import os
 from functools import partial
 from typing import Any, Awaitable, Callable, Tuple, TypeVar
 
@@ -14,6 +15,7 @@ from ..base.large_json import TruncatedString
 from ..base.merge import has_marks
 from ..base.path_maps import NO_MAPS
 from ..base.signal import ValueSignal
+from .clis import by_id
 from .decisions import DECIDED, OPEN, Book
 from .delivery import Delivery
 from .disk_check import DiskCheck
@@ -31,6 +33,10 @@ MAX_PATH = 32768
 MAX_OPEN_DIFFS = 64
 # The most open diffs of one window, including those of CLIs that are gone.
 MAX_WINDOW_DIFFS = 256
+NOT_KEPT = (
+    "The proposed text of {} was too large to be kept over the restart. {} may still ask in its"
+    " terminal: accept it there."
+)
 
 
 class Diffs(Desk):
@@ -91,20 +97,11 @@ class Diffs(Desk):
             return
         is_whole = not isinstance(content, TruncatedString)
         # The book gets it before the editor is asked, because the user may decide before the editor
-        # answers. A large proposal cannot be edited, so there is nothing to save of it.
-        is_to_last = is_whole and len(content) <= LARGE
-        text = content if is_to_last else None
-        # A CLI that writes empty texts does not write its own proposal for one.
-        is_given_back = is_whole and session.cli.has_empty_text
-        number = self._book.open(
-            session.id,
-            path,
-            text,
-            session.client,
-            session.cli.id,
-            sent_path,
-            content if is_given_back else "",
-        )
+        # answers. A large proposal cannot be edited, so there is nothing to save of it; but a CLI
+        # that writes empty texts does not write its own proposal for one.
+        is_to_last = len(content) <= LARGE or session.cli.has_empty_text
+        text = content if is_whole and is_to_last else None
+        number = self._book.open(session.id, path, text, session.client, session.cli.id, sent_path)
         proposal = Proposal(
             session.id,
             path,
@@ -281,7 +278,11 @@ class Diffs(Desk):
             known = [self._book.open(session_id, path, None, sent_path=sent_path)]
         number = known[0]
         if is_as_proposed:
+            entry = self._book[number]
             text = self._book.content_of(number)
+            if entry.text is None and by_id(entry.cli).has_empty_text:
+                name = os.path.basename(path)
+                self._editor.repeat_message(NOT_KEPT.format(name, by_id(entry.cli).name))
         self._book.decide(number, text, before)
         self._delivery.send_decision(number)
         self.decisions.emit((session_id, text is not None))

@@ -13,7 +13,8 @@ from typing import Callable, Iterator
 
 from ..base import private_files
 from . import state_lines
-from .decisions import DECIDED, OPEN, TOLD
+from .clis import by_id
+from .decisions import DECIDED, OPEN, TOLD, Entry
 from .saved_state import SavedWorkspace
 
 # Days after which no CLI is expected back and a token is void; and days for which texts of the user
@@ -28,6 +29,8 @@ MAX_BYTES = 64 * 1024 * 1024
 MAX_READ = 2 * MAX_BYTES
 # The most code points of an open proposal that is saved; a larger one has to be proposed again.
 MAX_PROPOSAL = 1024 * 1024
+# The same of one that is nowhere else, for a CLI that writes what it is given.
+MAX_GIVEN_BACK = 8 * 1024 * 1024
 # An unreadable file is kept beside the new one, under its name with this ending, and a number if
 # there is one already.
 UNREAD = ".unread"
@@ -166,21 +169,27 @@ def _fitting_lines(workspaces: list[SavedWorkspace]) -> tuple[list[bytes], bool]
 
 
 def _without_giants(workspace: SavedWorkspace) -> SavedWorkspace:
-    return _without_open_text(workspace, lambda text: len(text) > MAX_PROPOSAL)
+    return _without_open_text(workspace, _is_giant)
+
+
+def _is_giant(entry: Entry) -> bool:
+    """Of a large one that its CLI has to be given back, the editor's tab has a part."""
+    limit = MAX_GIVEN_BACK if by_id(entry.cli).has_empty_text else MAX_PROPOSAL
+    return len(entry.text or "") > limit
 
 
 def _without_open_texts(workspace: SavedWorkspace) -> Iterator[SavedWorkspace]:
-    less = _without_open_text(workspace, lambda text: True)
+    less = _without_open_text(workspace, lambda proposal: True)
     if less is not workspace:
         yield less
 
 
 def _without_open_text(
-    workspace: SavedWorkspace, is_unwanted: Callable[[str], bool]
+    workspace: SavedWorkspace, is_unwanted: Callable[[Entry], bool]
 ) -> SavedWorkspace:
     proposals = tuple(
         proposal._replace(text=None)
-        if proposal.state == OPEN and proposal.text is not None and is_unwanted(proposal.text)
+        if proposal.state == OPEN and proposal.text is not None and is_unwanted(proposal)
         else proposal
         for proposal in workspace.proposals
     )

@@ -14,6 +14,7 @@ import zlib
 from typing import Any, AsyncIterator, Iterator
 from unittest import mock
 
+from GeminiCompanion.companion.ide import state_file
 from GeminiCompanion.companion.ide.claude import (
     claude_endpoint,
     claude_server,
@@ -34,6 +35,7 @@ from GeminiCompanion.companion.ide.events import (
     DiffAccepted,
     DiffEdited,
     DiffRejected,
+    DiffsRestored,
     FileFocused,
     SelectionChanged,
     WindowsChanged,
@@ -895,6 +897,42 @@ class Losses(ClaudeCase):
             self.accept_as_proposed()
             wait_for(lambda: self.unwritten() == ["large\n"])
 
+    def come_back(self, *shown: tuple[str, str]) -> None:
+        """After a restart of the editor, which has these diffs still, as session and path, with
+        parts of their texts."""
+        none = mock.AsyncMock(return_value=None)
+        patched(self, mock.patch.object(self.editor, "restore_text", none))
+        self.restart()
+        self.open_windows(w1="project")
+        self.tell(DiffsRestored(1, shown))
+
+    def test_a_large_proposal_outlives_the_editor_and_what_is_accepted_is_kept(self) -> None:
+        patched(self, mock.patch("GeminiCompanion.companion.ide.diffs.LARGE", 3))
+        patched(self, mock.patch.object(state_file, "MAX_PROPOSAL", 3))
+        for name, is_lost in (("a.py", False), ("b.py", True)):
+            with self.subTest(name):
+                self.proposed(self.cli, name, "large\n")
+                [key] = self.editor.diffs
+                if is_lost:
+                    self.editor.diffs.clear()
+                self.come_back(*([] if is_lost else [key[1:]]))
+                wait_for(lambda: self.editor.orphaned.get((1, key[1])) is True)  # noqa: B023
+                self.assertEqual(self.editor.diffs, {key: "large\n"})
+                with mock.patch("GeminiCompanion.companion.ide.delivery.PATIENCE", -1):
+                    self.accept_as_proposed()
+                    wait_for(lambda: "large\n" in self.unwritten())
+                self.cli = self.connect()
+
+    def test_one_that_is_too_large_for_that_is_said_to_be_lost_here(self) -> None:
+        patched(self, mock.patch.object(state_file, "MAX_GIVEN_BACK", 3))
+        self.proposed(self.cli, "a.py", "large\n")
+        [key] = self.editor.diffs
+        self.come_back(key[1:])
+        wait_for(lambda: self.editor.orphaned.get((1, key[1])) is True)
+        self.accept_as_proposed()
+        wait_for(lambda: any("accept it there" in told for told in self.editor.told))
+        self.assertEqual(self.unwritten(), [])
+
     def test_a_rejection_after_a_loss_leaves_nothing(self) -> None:
         self.proposed(self.cli, "a.py")
         self.lose()
@@ -915,8 +953,6 @@ class Losses(ClaudeCase):
         [(_, session, path)] = self.editor.diffs
         self.restart()
         self.open_windows(w1="project")
-        from GeminiCompanion.companion.ide.events import DiffsRestored
-
         self.tell(DiffsRestored(1, [(session, path)]))
         wait_for(lambda: self.editor.orphaned.get((1, session)) is True)
         self.decide("a.py", "mine\n")
