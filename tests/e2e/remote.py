@@ -9,6 +9,7 @@ from __future__ import annotations
 import builtins
 import json
 import os
+import re
 import sys
 import threading
 import time
@@ -185,6 +186,11 @@ def accepted_edits(path: str = "") -> int:
 
 def status() -> str:
     return _status()
+
+
+def status_matches(pattern: str) -> bool:
+    """Whether a part of it does."""
+    return re.search(pattern, _status()) is not None
 
 
 def _status() -> str:

@@ -55,7 +55,7 @@ class InTheEditor(unittest.TestCase):
         until(lambda: not self.editor.do("api_runs"))
         until(lambda: is_gone(pid))
         self.assertTrue(self.closed(served.port))
-        self.assertEqual(self.editor.do("api"), "")
+        until(lambda: self.editor.do("api") == "")
         log = self.editor.do("log")
         for secret in (served.token, "the-key"):
             self.assertNotIn(secret, log)

@@ -72,7 +72,7 @@ class Asked(AskedCase):
         self.assertIn("touch made\necho <U+202E>done\n", shown)
         self.assertLess(shown.index("[Allow]"), shown.index("[Reject]"))
         until(lambda: self.editor.do("status_bar_says", "in a chat (Show Question)"))
-        self.assertIn("F8 y to allow once", self.editor.do("chat_state"))
+        until(lambda: "F8 y to allow once" in self.editor.do("chat_state"))
         self.assertFalse(self.is_made())
         self.until_decided("gemini_companion_allow")
         self.until_shown("Done.")

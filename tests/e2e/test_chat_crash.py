@@ -33,7 +33,7 @@ class Crashes(EditorChatCase):
         until(lambda: self.composer() == "unsent")
         self.assertNotIn("[Allow]", self.until_shown("▎ write", CUT, "[Try again]"))
         until(lambda: "later" in self.editor.do("chat_above"))
-        self.assertIn("notes.txt", self.editor.do("chat_above"))
+        until(lambda: "notes.txt" in self.editor.do("chat_above"))
         self.assertFalse(os.path.exists(os.path.join(self.folder, "a.txt")))
         self.model.will_play("unsent", ["Now."])
         self.model.will_play("later", ["And later."])

@@ -87,7 +87,7 @@ class InTheReview(Edits):
         self.decide("reject")
         self.until_shown("Done with third.")
         self.assertEqual(self.content(), "one\ntwo\nthree\nmine\n")
-        self.assertIsNone(self.editor.do("proposal", self.path))
+        until(lambda: self.editor.do("proposal", self.path) is None)
 
     def test_what_was_typed_is_a_tab_after_the_turn_was_stopped(self) -> None:
         self.new_chat()

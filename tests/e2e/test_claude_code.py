@@ -242,7 +242,7 @@ class Reloads(Claude):
         # It asks in its terminal still, and hears no decision of the editor any more.
         self.editor.do("command", ACCEPT)
         self.editor.do("wait_for", "unwritten", 1)
-        self.assertIn(QUESTION, self.cli.screen())
+        self.cli.wait_for(QUESTION)
         self.cli.answer(NO)
         self.finish("x.py")
         self.assertEqual(self.read("x.py"), "one\ntwo\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import tempfile
 import unittest
@@ -68,6 +69,10 @@ class Live(OfAll):
     def until(self, status: str) -> None:
         self.editor.do("wait_for", "status_bar", f"Gemini: {status}" if status else "Gemini")
 
+    def until_status(self, pattern: str) -> None:
+        """Until the sentences about it have this."""
+        self.editor.do("wait_for", "status_matches", True, pattern)
+
     def propose(self, name: str) -> str:
         path = self.write(name, b"old\n")
         self.ask(path, "new\n", "write_file", content="new\n")
@@ -81,7 +86,7 @@ class Live(OfAll):
         path = self.write("a.py", b"old\n")
         self.ask(path, "new\n", "write_file", content="new\n")
         self.until("1 waiting")
-        self.assertRegex(self.editor.do("status"), r"asks you since \d\d:\d\d: edit a\.py")
+        self.until_status(r"asks you since \d\d:\d\d: edit a\.py")
         self.editor.do("command", ACCEPT)
         self.finish(path)
         self.until("done")
@@ -97,7 +102,7 @@ class Live(OfAll):
         self.model.will_call("run_shell_command", {"command": COMMAND}, "The end of it.")
         self.cli.say("make it please")
         self.until("asks")
-        self.assertIn(f": {COMMAND}\n", self.editor.do("status"))
+        self.until_status(re.escape(f": {COMMAND}\n"))
         self.cli.wait_for(QUESTION, COMMAND)
         self.cli.press(ALLOW)
         self.cli.wait_for("The end of it.")
@@ -113,7 +118,7 @@ class Live(OfAll):
         self.cli.wait_for(QUESTION)
         self.cli.press(ALLOW)
         self.until("working")
-        self.assertRegex(self.editor.do("status"), r"working since \d\d:\d\d: while")
+        self.until_status(r"working since \d\d:\d\d: while")
         self.write("stop", b"")
         self.cli.wait_for("The end of waiting.")
         self.until("done")

@@ -82,7 +82,7 @@ class TheCliDies(session.Shared):
         # Before anybody has noticed.
         self.editor.do("command", ACCEPT)
         self.editor.do("wait_for", "status_bar", "Gemini: no CLI, 1 edit not written")
-        self.assertTrue(self.editor.do("is_told", 'See "Gemini Companion: Show Changes'))
+        self.editor.do("wait_for", "is_told", True, 'See "Gemini Companion: Show Changes')
         self.editor.do("run", SHOW_UNWRITTEN, 0, APPLY)
         self.editor.do("wait_for", "text", "newer\n", path)
         self.editor.do("wait_for", "status_bar", "Gemini: no CLI")

@@ -38,8 +38,8 @@ class Prompt(session.Session):
         text = self.send("send_selection")
         expected = "\x1b[200~@my\\ shop.py#L2\n```python\ntwo\n```\n\x1b[201~"
         self.assertEqual(text, expected)
-        self.cli.wait_until(lambda screen: "two" in input_area(screen), "the code")
-        self.assertIn("@my\\ shop.py#L2", input_area(self.cli.screen()))
+        words = "@my\\ shop.py#L2", "two"
+        self.cli.wait_until(lambda screen: all(it in input_area(screen) for it in words), "both")
         self.assertNotIn("#L2", "".join(self.model.prompts()))
         self.cli.enter()
         self.cli.wait_answered("@my\\ shop.py#L2")
@@ -73,7 +73,7 @@ class Prompt(session.Session):
 
     def test_a_note_is_on_the_clipboard_or_in_the_prompt_of_the_terminal(self) -> None:
         self.reject("a.py", "shorter, please")
-        self.assertEqual(self.editor.do("clipboard"), "shorter, please")
+        self.editor.do("wait_for", "clipboard", "shorter, please")
         self.editor.do("wait_for", "is_told", True, "clipboard")
         self.editor.do("open_terminal", "Gemini CLI", self.folder)
         self.reject("b.py", "no, longer")

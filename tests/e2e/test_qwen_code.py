@@ -131,7 +131,8 @@ class Qwen(unittest.TestCase):
             self.model.will_play(f"make {name}", [command], [f"The end of {name}."])
             self.cli.say(f"make {name}")
             self.until("asks")
-            self.assertRegex(self.editor.do("status"), rf"asks you since \d\d:\d\d: touch {name}")
+            asked = rf"asks you since \d\d:\d\d: touch {name}"
+            self.editor.do("wait_for", "status_matches", True, asked)
             self.cli.wait_for("Allow execution")
             self.cli.press(key)
             self.until("done")
@@ -147,13 +148,13 @@ class Qwen(unittest.TestCase):
         self.cli.press(ALLOW)
         self.cli.wait_for("The end of show.")
         self.assertIn(path, self.model.told()[-1])
-        self.assertIn("shown.py", self.editor.do("tabs"))
+        self.editor.do("wait_for", "has_tab", True, "shown.py")
         self.cli.wait_ready()
 
     def test_what_was_edited_in_the_editor_is_accepted(self) -> None:
         path = self.write("a.py", "old\n")
         self.ask(path, "new\n", "write_file", content="new\n")
-        self.assertIn("a.py (proposed by Qwen Code)", self.editor.do("tabs"))
+        self.editor.do("wait_for", "has_tab", True, "a.py (proposed by Qwen Code)")
         self.editor.do("append", path, "mine: \u00e9\n")
         self.editor.do("command", ACCEPT)
         self.finish(path)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import session
 from model_server import call
 from session import QUESTION
+
+from tests.waiting import wait_for
 
 
 def rows(count: int, **changed: str) -> str:
@@ -53,8 +57,7 @@ class Reviews(session.Session):
         self.cli.interrupt()
         self.cli.wait_until(lambda screen: QUESTION not in screen, "no question any more")
         self.ask_on(self.cli, new, "write_file", content="newer\n")
-        head = self.editor.do("head", old)
-        self.assertRegex(head, r"since \d\d:\d\d.*Release")
+        wait_for(lambda: re.search(r"since \d\d:\d\d.*Release", self.editor.do("head", old)))
         self.assertIsNone(self.editor.do("proposal", new))
         self.editor.do("click", old, "Release")
         self.editor.do("wait_for", "proposal", "newer\n", new)
@@ -68,13 +71,13 @@ class Reviews(session.Session):
         self.ask(path, "one\n", "write_file", content="one\n")
         self.ask_on(other, path, "write_file", content="two\n")
         self.editor.do("wait_for", "proposals", ["one\n", "two\n"], path)
-        heads = [self.editor.do("head", path, number) for number in range(2)]
-        for number, head in enumerate(heads, 1):
-            self.assertRegex(head, rf"gemini-cli\S* {number}\b|Gemini CLI {number}\b")
+        for number in (1, 2):
+            named = re.compile(rf"gemini-cli\S* {number}\b|Gemini CLI {number}\b")
+            wait_for(lambda: named.search(self.editor.do("head", path, number - 1)))  # noqa: B023
         self.editor.do("review", "reject_diff", path, 0)
         self.editor.do("wait_for", "proposals", ["two\n"], path)
         self.cli.wait_ready()
-        self.assertIn(QUESTION, other.screen())
+        other.wait_for(QUESTION)
         self.editor.do("review", "accept_diff", path)
         other.wait_ready()
         self.assertEqual(self.read(path), b"two\n")
