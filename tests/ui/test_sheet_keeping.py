@@ -86,7 +86,9 @@ class Files(KeepingCase):
         yield lambda: any(sentence.endswith(told) for sentence in self.sentences)
         self.assertEqual(self.sheet(self.view).marking.undoable, "Undo 1 accepted")
         # What is the file's own text is in no tab.
-        yield lambda: not any("your edits" in view.name() for view in self.window.views())
+        yield from self.until_equal(
+            lambda: [view.name() for view in self.window.views() if "your edits" in view.name()], []
+        )
         self.assertFalse(first.is_valid())
 
     def test_if_nothing_is_left_of_any_accepting_all_asks_whether_to_reject(self) -> Steps:
