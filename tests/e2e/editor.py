@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import queue
+import re
 import subprocess
 import sys
 import threading
@@ -75,6 +76,14 @@ class Editor:
         names = os.listdir(folder) if os.path.isdir(folder) else []
         # One that is being written has another name.
         return sorted(name for name in names if name.endswith(".json"))
+
+    def reports(self, kind: str) -> list[str]:
+        """What the doctor says of each CLI of this kind that runs, from the number of its process
+        on. It looks at all of the machine, also at those of other tests."""
+        begin = f"{kind}, process "
+        # What is said of one is indented.
+        sections = re.split(r"^(?=\S)", str(self.do("report")), flags=re.MULTILINE)
+        return [it[len(begin) :] for it in sections if it.startswith(begin)]
 
     def kill(self) -> None:
         """End it as a crash would."""

@@ -196,18 +196,28 @@ def status_matches(pattern: str) -> bool:
 def _status() -> str:
     """Asks until there is an answer: the package has no commands before it is imported whole."""
 
+    found = ""
+
     def is_answered() -> bool:
+        nonlocal found
         window().run_command("gemini_companion_show_status")
-        return bool(_panel("gemini_companion"))
+        # Each answer that comes writes it anew.
+        found = _panel("gemini_companion")
+        return bool(found)
 
     window().destroy_output_panel("gemini_companion")
     _wait(is_answered, "no status")
-    return _panel("gemini_companion")
+    return found
 
 
 def _panel(name: str) -> str:
-    panel = window().find_output_panel(name)
-    return panel.substr(sublime.Region(0, panel.size())) if panel is not None else ""
+    """Its text between two drawings; empty where there is none."""
+
+    def panel_text() -> str:
+        panel = window().find_output_panel(name)
+        return panel.substr(sublime.Region(0, panel.size())) if panel is not None else ""
+
+    return current().ui(panel_text)
 
 
 def api() -> str:
@@ -459,9 +469,15 @@ def offered() -> list[str]:
 
 def head(path: str, number: int = 0) -> str:
     """What stands at the head of the proposal, links too, once its changes are known."""
-    view = _diffs(path)[number]
-    _wait(lambda: " seen" in _head(view), "no changes at the head")
-    return _head(view)
+    view, found = _diffs(path)[number], ""
+
+    def is_known() -> bool:
+        nonlocal found
+        found = current().ui(_head, view)
+        return " seen" in found
+
+    _wait(is_known, "no changes at the head")
+    return found
 
 
 def _head(view: sublime.View) -> str:

@@ -290,7 +290,7 @@ class Company(Claude):
 
     def sections(self) -> list[str]:
         """What Doctor's report says of each Claude Code that runs."""
-        return str(self.editor.do("report")).split("Claude Code, process ")[1:]
+        return self.editor.reports("Claude Code")
 
     def test_two_clis_have_a_diff_each_for_the_same_file(self) -> None:
         self.write("both.py", "one\ntwo\nthree\n")

@@ -50,6 +50,19 @@ def failure_in(section: str) -> str:
     return lines[0].split("FAILED")[1].strip() if lines else ""
 
 
+def words_on(editor: Editor, cli: GeminiCli) -> str:
+    """The doctor's words on one CLI. Of those in no window's folder it tells of the eight newest,
+    and this machine may have more, of other tests."""
+    ends = time.monotonic() + PATIENCE
+    found: list[str] = []
+    while time.monotonic() < ends:
+        found = editor.reports("Gemini CLI")
+        for section in found:
+            if int(section.partition(",")[0]) in (cli.pid, *children(cli.pid)):
+                return section
+    raise AssertionError(f"nothing is told of process {cli.pid}: {found}")
+
+
 def of_new(editor: Editor) -> str:
     """The step at which a CLI would fail that is started now."""
     report = str(editor.do("report"))
@@ -126,16 +139,7 @@ class Doctor(unittest.TestCase):
             return cls.new_cli("apart")
 
     def of(self, cli: GeminiCli) -> str:
-        """The doctor's words on one CLI. Of those in no window's folder it tells of the eight
-        newest, and this machine may have more, of other tests."""
-        ends = time.monotonic() + PATIENCE
-        report = ""
-        while time.monotonic() < ends:
-            report = str(self.editor.do("report"))
-            for section in report.split("Gemini CLI, process ")[1:]:
-                if int(section.partition(",")[0]) in (cli.pid, *children(cli.pid)):
-                    return section
-        raise AssertionError(f"nothing is told of process {cli.pid}: {report}")
+        return words_on(self.editor, cli)
 
     def failure(self, cli: GeminiCli) -> str:
         """The step that it says fails; empty where none does."""
@@ -415,13 +419,13 @@ class Sandbox(unittest.TestCase):
         with mock.patch.object(GeminiCli, "program", self.with_tmp(outside, BINARY)):
             cli = self.new_failing_cli(home, work, model)
         self.assertRegex(
-            failure_in(editor.do("report")), "^Where Sublime Text runs: .* a /tmp of its own"
+            failure_in(words_on(editor, cli)), "^Where Sublime Text runs: .* a /tmp of its own"
         )
         editor.do("setting", "extra_discovery_folder", outside)
         editor.do("remedy", "restart")
         editor.do("wait_for", "exists", True, os.path.join(outside, "gemini", "ide"))
         cli.say_until("/ide enable", "Connected to Sublime Text")
-        self.assertEqual(failure_in(editor.do("report")), "")
+        self.assertEqual(failure_in(words_on(editor, cli)), "")
 
     def new_failing_cli(self, home: str, folder: str, model: ModelServer) -> GeminiCli:
         """A CLI that finds no editor, and can be told to look again: one that makes its list of

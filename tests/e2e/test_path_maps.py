@@ -73,9 +73,7 @@ class Elsewhere(session.Session):
         self.editor.do("command", ACCEPT)
         self.finish(path)
         self.assertEqual(self.read(path), b"new\nmine\n")
-        # Of other CLIs of this machine it tells, too.
-        report, _, _claude = str(self.editor.do("report")).partition("\nClaude Code")
-        parts = report.split("Gemini CLI, process ")
-        (own,) = (part for part in parts if f"Settings of the CLI: {self.root}" in part)
+        found = self.editor.reports("Gemini CLI")
+        (own,) = (it for it in found if f"Settings of the CLI: {self.root}" in it)
         self.assertIn(f", in {THERE}:", own)
         self.assertNotIn("FAILED", own)
