@@ -83,7 +83,7 @@ class Editor:
         begin = f"{kind}, process "
         # What is said of one is indented.
         sections = re.split(r"^(?=\S)", str(self.do("report")), flags=re.MULTILINE)
-        return [it[len(begin) :] for it in sections if it.startswith(begin)]
+        return [section[len(begin) :] for section in sections if section.startswith(begin)]
 
     def kill(self) -> None:
         """End it as a crash would."""

@@ -74,6 +74,6 @@ class Elsewhere(session.Session):
         self.finish(path)
         self.assertEqual(self.read(path), b"new\nmine\n")
         found = self.editor.reports("Gemini CLI")
-        (own,) = (it for it in found if f"Settings of the CLI: {self.root}" in it)
+        (own,) = (section for section in found if f"Settings of the CLI: {self.root}" in section)
         self.assertIn(f", in {THERE}:", own)
         self.assertNotIn("FAILED", own)

@@ -39,7 +39,9 @@ class Prompt(session.Session):
         expected = "\x1b[200~@my\\ shop.py#L2\n```python\ntwo\n```\n\x1b[201~"
         self.assertEqual(text, expected)
         words = "@my\\ shop.py#L2", "two"
-        self.cli.wait_until(lambda screen: all(it in input_area(screen) for it in words), "both")
+        self.cli.wait_until(
+            lambda screen: all(word in input_area(screen) for word in words), "both"
+        )
         self.assertNotIn("#L2", "".join(self.model.prompts()))
         self.cli.enter()
         self.cli.wait_answered("@my\\ shop.py#L2")

@@ -93,8 +93,8 @@ class Qwen(unittest.TestCase):
         ways: list[str] = []
 
         def is_connected() -> bool:
-            found = [it for it in self.editor.reports("Qwen Code") if f"in {self.folder}:" in it]
-            ways.append("".join(found))
+            sections = self.editor.reports("Qwen Code")
+            ways.append("".join(each for each in sections if f"in {self.folder}:" in each))
             return "Connected: to this window" in ways[-1]
 
         wait_for(is_connected)
