@@ -15,6 +15,9 @@ other work on the machine changes less:
 Latency: from `Companion.select` to the byte on the event stream, in one process, less the 50 ms
 that the companion waits for the user to stop moving.
 
+Claude Code's web socket: from openDiff to the decision, with an editor that accepts at once, beside
+the same over POST and event stream, by turns in one process; and how much longer the latter takes.
+
 The editor's thread, in the headless editor: one call of the plugin's handler for a moved selection
 (in Sublime it runs on the worker that all packages share), the median of some; then the longest
 callback from openDiff to the decision, for proposals of every size, the median of some, and how
@@ -60,14 +63,14 @@ import sys
 import time
 from typing import List
 
-from . import api, chat, editor, hooks, kept, large, latency, pipelining, table, throughput
+from . import api, chat, claude, editor, hooks, kept, large, latency, pipelining, table, throughput
 
 
 def main() -> int:
     """The exit status is 1 where something could not be measured; a missed aim is no failure."""
     began = time.monotonic()
     rows: List[table.Row] = []
-    for section in (throughput, latency, editor, chat, hooks, large, pipelining, kept, api):
+    for section in (throughput, latency, claude, editor, chat, hooks, large, pipelining, kept, api):
         name = section.__name__.split(".")[-1]
         print(f"measuring {name} ...", file=sys.stderr, flush=True)
         try:
