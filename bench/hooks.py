@@ -59,7 +59,7 @@ def measure() -> Iterator[Row]:
         return
     with tempfile.TemporaryDirectory() as home:
         place = extension.extension_folder(GEMINI_CLI, {}, home)
-        with open(os.path.join(ROOT, "extension", extension.PROGRAM), "rb") as file:
+        with open(os.path.join(ROOT, "extension", "companion.cjs"), "rb") as file:
             extension.install_extension(GEMINI_CLI, place, file.read())
         yield from _measure_rows(place, home, [node, "-e", "0"], [shell, "-c"])
 

@@ -86,11 +86,12 @@ def truncate_string(text: str, limit: int | None) -> str:
 
 class LargeJson:
     """Parses the bytes of one JSON value as they arrive: `feed_data` gets them, and then `value`
-    gives it.
+    gives it. `most` are the bytes that it may have beside its long strings.
 
     Both raise RpcError (PARSE_ERROR) if they are not JSON in UTF-8."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = MAX_REST) -> None:
+        self._most = most
         # Replaces a long string in the rest; random, so no text can contain it.
         self._mark = secrets.token_hex(16)
         self._rest = bytearray()
@@ -120,7 +121,7 @@ class LargeJson:
                     if self._in_string
                     else self._read_between(data, at)
                 )
-                if len(self._rest) > MAX_REST:
+                if len(self._rest) > self._most:
                     raise TooManyValues
         except (UnicodeDecodeError, UnicodeEncodeError) as error:
             raise RpcError(

@@ -13,7 +13,7 @@ from base64 import urlsafe_b64encode
 from dataclasses import dataclass, field
 from typing import Iterable, Mapping, NamedTuple
 
-from .extension_forms import GEMINI_EXTENSION, QWEN_EXTENSION, ExtensionForm
+from .extension_forms import CLAUDE_PLUGIN, GEMINI_EXTENSION, QWEN_EXTENSION, ExtensionForm
 
 
 class CliSession(NamedTuple):
@@ -218,6 +218,7 @@ CLAUDE_CODE = Cli(
     discovery=None,
     home_override="$CLAUDE_CONFIG_DIR",
     homes=("~/.claude",),
+    extension=CLAUDE_PLUGIN,
     keeps_edits=False,
     has_empty_text=True,
 )

@@ -11,7 +11,7 @@ from ..base.answer import Answer, Unanswered
 from ..base.log import logger
 from ..base.loop_thread import LoopThread, State
 from . import discovery
-from .claude import lock_file
+from .claude import lock_file, plugin_folder
 from .editor import Editor
 from .events import Event
 from .questions import Question
@@ -98,6 +98,8 @@ class Companion:
         discovery.remove_all(self._pid, self._reach.folder)
         lock_file.remove_locks()
         self.stop(QUITTING)
+        # Whoever waits there got an answer before.
+        plugin_folder.remove_own_folders()
 
     @property
     def is_running(self) -> bool:

@@ -1,5 +1,5 @@
 """How CLIs load extensions, and at which events they run hooks: the part of a CLI's row in `clis`
-about these. Every value is a fact of docs/protocol.md 9. Pure.
+about these. Every value is a fact of docs/protocol.md 9, or of 11 for Claude Code. Pure.
 """
 
 from __future__ import annotations
@@ -46,13 +46,18 @@ class ToolForm:
 
 @dataclass(frozen=True)
 class ExtensionForm:
-    """A folder below `extensions` in the CLI's home is an extension if it has a file with the name
-    `manifest`. In commands, `here` stands for that folder. `moments` are the CLI's events at which
+    """A folder below `folder` in the CLI's home is an extension if it has a file with the name
+    `manifest`. In commands, `here` stands for that folder. `program` is the file in it that hooks
+    run. `moments` are the CLI's events at which
     hooks run; `notifications` are those of its event NOTIFICATION, by type. `matchers` are regular
     expressions that limit some events to certain tools. `tools` are the CLI's tools by name.
     `timeouts` is the number of the CLI's units of time in a second. `since` are the first two
     numbers of the oldest version that loads it. If it `can_ask`, a hook can make it ask about an
-    edit in the editor, in every mode."""
+    edit in the editor, in every mode; with `decides_permission` it says so in its own part of the
+    answer. `refused` is what the CLI adds to its recording where the user has refused in the
+    terminal. If it `groups_commands`, every new group of processes below it is a command. If it
+    `is_plugin`, its hooks reach the editor by pipes and a script, and its settings name what is
+    switched off. One that `finds_problems` asks the editor for them if it is connected."""
 
     manifest: str
     here: str
@@ -63,6 +68,13 @@ class ExtensionForm:
     timeouts: int
     since: tuple[int, int]
     can_ask: bool = False
+    folder: str = "extensions"
+    program: str = "companion.cjs"
+    decides_permission: bool = False
+    refused: bytes = b'"content":"Request cancelled."'
+    groups_commands: bool = True
+    is_plugin: bool = False
+    finds_problems: bool = False
 
     @property
     def events(self) -> tuple[str, ...]:
@@ -85,6 +97,13 @@ _QWEN_TOOLS = {
     "write_file": ToolForm(ToolKind.WRITE, "file_path"),
     "edit": ToolForm(ToolKind.REPLACE, "file_path"),
     "run_shell_command": ToolForm(ToolKind.SHELL, "command"),
+}
+_CLAUDE_TOOLS = {
+    "Write": ToolForm(ToolKind.WRITE, "file_path"),
+    "Edit": ToolForm(ToolKind.REPLACE, "file_path"),
+    "MultiEdit": ToolForm(ToolKind.REPLACE, "file_path"),
+    "NotebookEdit": ToolForm(ToolKind.REPLACE, "notebook_path"),
+    "Bash": ToolForm(ToolKind.SHELL, "command"),
 }
 
 
@@ -129,4 +148,41 @@ QWEN_EXTENSION = ExtensionForm(
     tools=_QWEN_TOOLS,
     timeouts=1,
     since=(0, 24),
+)
+
+CLAUDE_PLUGIN = ExtensionForm(
+    manifest=".claude-plugin/plugin.json",
+    here="${CLAUDE_PLUGIN_ROOT}",
+    moments={
+        "SessionStart": Moment.STARTED,
+        "UserPromptSubmit": Moment.PROMPTED,
+        "PreToolUse": Moment.TOOL_BEGINS,
+        "PermissionRequest": Moment.ASKS,
+        "PostToolUse": Moment.TOOL_ENDED,
+        "PostToolUseFailure": Moment.TOOL_ENDED,
+        "Stop": Moment.ANSWERED,
+        "StopFailure": Moment.ANSWERED,
+        "SessionEnd": Moment.ENDED,
+    },
+    # Also after a rejection, which has no event of its own.
+    notifications={"idle_prompt": Moment.ANSWERED},
+    matchers={
+        **{
+            name: _any_of(_CLAUDE_TOOLS)
+            for name in ("PreToolUse", "PostToolUse", "PostToolUseFailure")
+        },
+        NOTIFICATION: "idle_prompt",
+    },
+    tools=_CLAUDE_TOOLS,
+    timeouts=1,
+    since=(2, 1),
+    can_ask=True,
+    folder="skills",
+    program="report.sh",
+    decides_permission=True,
+    refused=b'"toolUseResult":"User rejected tool use"',
+    # Hooks run in groups of their own, too, and the status line.
+    groups_commands=False,
+    is_plugin=True,
+    finds_problems=True,
 )

@@ -99,7 +99,7 @@ def read_hook(cli: Cli, body: Any) -> HookEvent | None:
         pid,
         _text_member(told, "cwd"),
         _text_member(told, "prompt")[:SHOWN],
-        response=told.get("tool_response"),
+        response=_tool_response(told),
         new_text=_new_text(_object_member(_object_member(told, "tool_response"), "returnDisplay")),
         version=_text_member(body, "version")[:SHOWN],
         transcript=_text_member(told, "transcript_path"),
@@ -108,6 +108,12 @@ def read_hook(cli: Cli, body: Any) -> HookEvent | None:
         replaces=moment is Moment.STARTED and _text_member(told, "source") == "clear",
     )
     return _with_tool(event, form, told)
+
+
+def _tool_response(told: Mapping[str, Any]) -> Any:
+    """The result of the tool. Where that has an event of its own for a failure, as with Claude
+    Code, the error stands beside it."""
+    return told.get("tool_response", {"error": told["error"]} if "error" in told else None)
 
 
 def _with_tool(event: HookEvent, form: ExtensionForm, told: Mapping[str, Any]) -> HookEvent:

@@ -158,6 +158,7 @@ def _claude_serving(windows: Windows, workspace: Workspace) -> ClaudeServing:
         server.lock_paths,
         server.problem,
         len(server.connections_in(workspace)),
+        server.plugin.problem,
     )
 
 

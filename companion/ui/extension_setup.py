@@ -10,19 +10,22 @@ import sublime
 
 from .. import __version__ as VERSION
 from ..base.log import logger
-from ..ide.clis import CLIS, Cli
+from ..ide.clis import CONNECTING_CLIS, Cli
 from ..ide.hooks import extension
-from ..ide.hooks.extension import NAME, Installed, NotChanged
+from ..ide.hooks.extension import Installed, NotChanged
 from . import panels, stories
 from .stories import run_in_thread
 
 INSTALLED = "{} has the extension now. If the CLI runs, restart it to load the extension."
 # No home of a CLI was there before.
 AHEAD = "No {} has run here yet. Once one does, version {} or newer, it has the extension."
-OFF = '{} has the extension, but it is switched off there: run "{} extensions enable {}".'
+OFF = '{} has the extension, but it is switched off there: run "{}".'
 REMOVED = "{} no longer has the extension. If the CLI runs, restart it to unload the extension."
 NONE = "No CLI has the extension."
 HERE, OTHER, NOT_HERE = "installed", "installed, version {}", "not installed"
+
+# The CLIs that load one.
+_EXTENDED = [cli for cli in CONNECTING_CLIS if cli.extension is not None]
 
 Found = Mapping[Cli, Installed]
 
@@ -41,7 +44,7 @@ class ExtensionSetup:
         if cli is not None:
             folder = next(iter(window.folders()), "")
             await self._do_work(
-                partial(_install_for, cli, found[cli].path, folder, extension_program())
+                partial(_install_for, cli, found[cli].path, folder, extension_program(cli))
             )
 
     async def remove_extension(self, window: sublime.Window) -> None:
@@ -60,17 +63,19 @@ class ExtensionSetup:
 
     async def renew_extensions(self) -> None:
         """Replace extensions that an older package has installed."""
-        await run_in_thread(partial(_renew_all, extension_program()))
+        programs = {cli: extension_program(cli) for cli in _EXTENDED}
+        await run_in_thread(partial(_renew_all, programs))
 
     async def _do_work(self, work: Callable[[], str]) -> None:
         self._tell(await run_in_thread(work) or stories.FAILED)
         self._on_change()
 
 
-def extension_program() -> bytes:
-    """The program that the CLIs run at their events."""
-    package = __name__.partition(".")[0]
-    return sublime.load_binary_resource(f"Packages/{package}/extension/companion.cjs")
+def extension_program(cli: Cli) -> bytes:
+    """The program that the CLI runs at its events."""
+    package, form = __name__.partition(".")[0], cli.extension
+    name = form.program if form is not None else ""
+    return sublime.load_binary_resource(f"Packages/{package}/extension/{name}")
 
 
 async def _choose_cli(window: sublime.Window, found: Found, question: str) -> Cli | None:
@@ -91,11 +96,7 @@ def _installed_state(at: Installed) -> str:
 def _find_installed() -> Found:
     """The CLIs with a home here, and always Gemini CLI; runs in a thread."""
     home = os.path.expanduser("~")
-    paths = {
-        cli: extension.extension_folder(cli, os.environ, home)
-        for cli in CLIS
-        if cli.extension is not None
-    }
+    paths = {cli: extension.extension_folder(cli, os.environ, home) for cli in _EXTENDED}
     wanted = [cli for cli, path in paths.items() if _has_home(path)] or list(paths)[:1]
     return {cli: extension.installed_at(cli, paths[cli]) for cli in wanted}
 
@@ -112,7 +113,7 @@ def _install_for(cli: Cli, path: str, folder: str, data: bytes) -> str:
     except NotChanged as error:
         return str(error)
     if not extension.installed_at(cli, path, folder).is_enabled:
-        return OFF.format(cli.name, cli.command, NAME)
+        return OFF.format(cli.name, extension.enabling_command(cli))
     if is_ahead and cli.extension is not None:
         return AHEAD.format(cli.name, ".".join(map(str, cli.extension.since)))
     return INSTALLED.format(cli.name)
@@ -127,10 +128,10 @@ def _remove_for(cli: Cli, path: str) -> str:
     return REMOVED.format(cli.name)
 
 
-def _renew_all(data: bytes) -> None:
+def _renew_all(programs: Mapping[Cli, bytes]) -> None:
     """Runs in a thread. What cannot be renewed still works, and the doctor shows its version."""
     for cli, at in _find_installed().items():
         try:
-            extension.renew_extension(cli, at.path, data)
+            extension.renew_extension(cli, at.path, programs[cli])
         except NotChanged as error:
             logger.warning("the extension of %s was not renewed: %s", cli.name, error)

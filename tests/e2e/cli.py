@@ -481,7 +481,7 @@ class ClaudeCode(GeminiCli):
 
     program = claude_program()
     settings_folder = ".claude"
-    settings = CLAUDE_SETTINGS
+    settings: Mapping[str, object] | None = CLAUDE_SETTINGS
     header = "Claude Code"
     prompt = "\u276f"
     # Erasing in an empty line takes away what the editor has told.

@@ -105,6 +105,9 @@ class ClaudeCase(WindowsTestCase):
         self.tell(WindowsChanged(found))
         wait_for(lambda: len(self.lock().get("workspaceFolders", ())) == len(set(folders.values())))
 
+    def lock_names(self) -> list[str]:
+        return sorted(name for name in os.listdir(self.locks) if name.endswith(".lock"))
+
     def lock(self) -> dict[str, Any]:
         """What the lock file says, with the port in its name; empty if there is none."""
         names = os.listdir(self.locks) if os.path.isdir(self.locks) else []
@@ -259,14 +262,14 @@ class Lock(ClaudeCase):
         known = (first["transport"], first["ideName"], first["pid"])
         self.assertEqual(known, ("ws", "Sublime Text", PID))
         self.open_windows(w1="project", w2="other")
-        self.assertEqual(len(os.listdir(self.locks)), 1)
+        self.assertEqual(len(self.lock_names()), 1)
         self.assertEqual(self.lock()["port"], first["port"])
         self.open_windows(w2="other")
         self.assertEqual(self.lock()["workspaceFolders"], [os.path.join(self.temp, "other")])
 
     def test_nobody_else_can_read_it_and_it_goes_with_the_companion(self) -> None:
         self.open_windows(w1="project")
-        [name] = os.listdir(self.locks)
+        [name] = self.lock_names()
         if sys.platform != "win32":
             mode = stat.S_IMODE(os.stat(os.path.join(self.locks, name)).st_mode)
             self.assertEqual(mode, 0o600)
@@ -357,7 +360,7 @@ class Lock(ClaudeCase):
 
     def test_stale_files_of_ours_are_removed_and_no_others(self) -> None:
         self.open_windows(w1="project")
-        [name] = os.listdir(self.locks)
+        [name] = self.lock_names()
         with open(os.path.join(self.locks, name), encoding="utf-8") as file:
             ours = json.load(file)
         dead = {**ours[lock_file.OWNER], "pid": PID}
@@ -374,21 +377,21 @@ class Lock(ClaudeCase):
         gone = [os.path.basename(path) for path in lock_file.sweep_locks()]
         self.assertEqual(gone, ["1.lock"])
         lock_file.remove_locks()
-        self.assertEqual(sorted(os.listdir(self.locks)), ["2.lock", "3.lock", "4.lock", "x.lock"])
+        self.assertEqual(self.lock_names(), ["2.lock", "3.lock", "4.lock", "x.lock"])
 
     def test_a_file_that_was_removed_is_written_again(self) -> None:
         self.open_windows(w1="project")
-        [name] = os.listdir(self.locks)
+        [name] = self.lock_names()
         os.unlink(os.path.join(self.locks, name))
         self.background.call(self.windows.claude.look_after)
-        self.assertEqual(os.listdir(self.locks), [name])
+        self.assertEqual(self.lock_names(), [name])
 
     def test_a_file_that_cannot_be_written_is_told_until_it_can(self) -> None:
         with mock.patch.object(lock_file.private_files, "write_file", _refuse):
             self.tell(WindowsChanged({1: (self.path(""),)}))
             wait_for(lambda: any("Claude Code" in sentence for sentence in self.editor.told))
         self.background.call(self.windows.claude.look_after)
-        self.assertEqual(len(os.listdir(self.locks)), 1)
+        self.assertEqual(len(self.lock_names()), 1)
         self.assertIn("claude code", self.editor.withdrawn)
 
     def test_the_setting_ends_server_file_and_variables_and_brings_them_back(self) -> None:

@@ -10,6 +10,7 @@ import unittest
 from dataclasses import replace
 from typing import Any
 
+from GeminiCompanion.companion import __version__
 from GeminiCompanion.companion.ide.clis import CLAUDE_CODE, GEMINI_CLI, by_command
 from GeminiCompanion.companion.ide.doctor import checks, claude_gathering, gathering, report
 from GeminiCompanion.companion.ide.doctor.checks import Failed
@@ -23,6 +24,7 @@ from GeminiCompanion.companion.ide.doctor.claude_facts import (
 from GeminiCompanion.companion.ide.doctor.facts import Facts, FoundProgram, Window
 from GeminiCompanion.companion.ide.doctor.gathering import ExaminedScope
 from GeminiCompanion.companion.ide.doctor.report import Examination
+from GeminiCompanion.companion.ide.hooks.extension import Installed
 from GeminiCompanion.companion.ide.system_processes import SystemProcess
 
 PLACE = "/home/ann/.claude/ide"
@@ -31,6 +33,7 @@ OTHER = ClaudeLock(f"{PLACE}/6000.lock", 6000, ("/",))
 SERVING = ClaudeServing(True, 5000, (LOCK.path,), connected=1)
 WINDOW = Window(100, 4000, ("/work",), claude=SERVING)
 CHOICES = ClaudeChoices("/home/ann/.claude.json", True, mode="default", mode_from="/s.json")
+PLUGIN = Installed("/home/ann/.claude/skills/gemini-companion", __version__)
 CLI = SystemProcess(400, 1, "claude", "claude", 2000.0, "/work", {})
 PORT, CONNECTS = "CLAUDE_CODE_SSE_PORT", "CLAUDE_CODE_AUTO_CONNECT_IDE"
 
@@ -56,6 +59,7 @@ def facts(
         CLI,
         folder="/work",
         is_started=False,
+        extension=Installed("/home/ann/.claude/skills/gemini-companion", is_there=False),
         claude=found,
     )
     return replace(good, **changes)
@@ -107,6 +111,9 @@ FAILING: tuple[tuple[str, dict[str, Any], str, str, str, str], ...] = (
     *((mode, {"choices": {"mode": mode}, "is_connected": True}, "mode", "",
        f"mode {mode} (/s.json)", '"ask": ["Edit"]')
       for mode in ("auto", "acceptEdits", "bypassPermissions", "dontAsk")),
+    ("a folder for hooks that others could enter",
+     {"extension": PLUGIN, "serving": {"hook_problem": "It is open to others."}}, "plugin",
+     checks.RESTART, "open to others", "restart"),
 )  # fmt: skip
 # What is so where no step fails.
 FINE: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -120,6 +127,8 @@ FINE: tuple[tuple[str, dict[str, Any]], ...] = (
     ("another editor elsewhere", {"locks": (LOCK, replace(OTHER, folders=("/else",)))}),
     ("a file that cannot be read", {"choices": {"auto_connects": None, "unread": CHOICES.path}}),
     ("a rule that asks", {"choices": {"mode": "acceptEdits", "asks_edits": True}}),
+    ("a plugin that lists what is written", {"extension": PLUGIN, "choices": {"mode": "auto"}}),
+    ("no plugin that could be heard", {"serving": {"hook_problem": "It is open to others."}}),
     ("one that was connected by /ide", {**OFF, "folder": "/elsewhere", "is_connected": True}),
 )  # fmt: skip
 
@@ -144,6 +153,23 @@ class Way(unittest.TestCase):
                 examination = report.examine_cli(facts(**changes))
                 self.assertIsNone(examination.failure)
                 self.assertTrue(changes or len(examination.rows) == len(CLAUDE_CHECKS))
+
+    def test_the_plugin_is_said_to_be_there_to_be_off_or_to_be_heard(self) -> None:
+        heard = {"window": replace(WINDOW, heard={"claude": 0.0})}
+        for changes, words in (
+            ({}, "not installed"),
+            ({"extension": PLUGIN}, "not heard here yet"),
+            (
+                {"extension": replace(PLUGIN, is_enabled=False), **heard},
+                "switched off; claude plugin enable gemini-companion@skills-dir",
+            ),
+            ({"extension": PLUGIN, **heard}, f"version {__version__}, last heard at"),
+            ({"extension": replace(PLUGIN, version="0.0.1")}, "Install CLI Extension"),
+            ({"platform": "windows"}, "not offered on Windows"),
+        ):
+            with self.subTest(words):
+                row = report.examine_cli(facts(**changes)).find_row("claude_plugin")
+                self.assertIn(words, str(row and row.result))
 
     def test_one_that_is_not_connected_is_not_told_the_words_for_other_clis(self) -> None:
         for examination in map(report.examine_cli, (facts(), facts(is_connected=False))):

@@ -18,7 +18,6 @@ from unittest import mock
 
 from GeminiCompanion.companion.ide.clis import GEMINI_CLI, QWEN_CODE, Cli
 from GeminiCompanion.companion.ide.hooks import extension
-from GeminiCompanion.companion.ide.hooks.extension import PROGRAM
 from GeminiCompanion.companion.ide.windows import Windows
 
 from ..extension_client import digest, proof
@@ -26,6 +25,7 @@ from ..support import Background, Client, FakeEditor, patched, wait_for
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 NODE = shutil.which("node")
+PROGRAM = "companion.cjs"
 
 
 KEY = "5" * 64

@@ -39,6 +39,7 @@ PACKAGE = (
     "companion/api/page/vendor/*",
     "dependencies.json",
     "extension/companion.cjs",
+    "extension/report.sh",
     "messages.json",
     "messages/*.txt",
     "plugin.py",

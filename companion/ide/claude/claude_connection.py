@@ -71,6 +71,8 @@ class ClaudeConnection:
             lambda session: self._tasks.begin(partial(self._diffs.give_up, session)),
         )
         self._client = ""
+        # The CLI's process, as it says; 0 if it has not.
+        self.pid = 0
         self._has_roots = False
         # Whether it was asked where it runs and has not answered, and whether that may be different
         # by now.
@@ -124,6 +126,10 @@ class ClaudeConnection:
             self._notify("at_mentioned", {"filePath": path, **place})
         return True
 
+    def home_session(self) -> tuple[Workspace, Session] | None:
+        """Its window, and its session there; None if it has none."""
+        return self._seats.home_session()
+
     def is_at_home_in(self, workspace: Workspace) -> bool:
         return self._seats.is_at_home_in(workspace)
 
@@ -152,7 +158,10 @@ class ClaudeConnection:
             if message.id == ROOTS and self._is_asked:
                 self._note_folder(_first_root(message.result))
         elif isinstance(message, Notification):
-            if message.method == "notifications/cancelled":
+            if message.method == "ide_connected":
+                pid = message.params.get("pid")
+                self.pid = pid if type(pid) is int else 0
+            elif message.method == "notifications/cancelled":
                 self._diffs.cancel_call(message.params.get("requestId"))
             elif message.method in (
                 "notifications/initialized",

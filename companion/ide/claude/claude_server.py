@@ -1,5 +1,5 @@
-"""The way of Claude Code to the editor: its server, and the lock file that leads there, for as long
-as a window admits it."""
+"""The way of Claude Code to the editor: its server, the lock file that leads there, and the pipes
+for its hooks, for as long as a window admits it."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from ...base.log import logger
 from ..clis import CLAUDE_CODE
 from ..editor import Editor
 from ..workspace import Workspace
-from . import lock_file
+from . import lock_file, plugin_folder
 from .claude_connection import ClaudeConnection
 from .claude_endpoint import ClaudeEndpoint
 from .lock_file import Lock, LockFile
+from .plugin_server import PluginServer
 from .saved_address import Address, load_address, save_address
 
 # What sentences about it are about.
@@ -49,6 +50,7 @@ class ClaudeServer:
             partial(editor.show_message, about=ABOUT), partial(editor.withdraw_message, ABOUT)
         )
         self._endpoint: ClaudeEndpoint | None = None
+        self.plugin = PluginServer(workspaces, self._connections)
         self._address: Address | None = None
         # When the address was last saved, by the monotonic clock, and the task that does.
         self._saved_at = 0.0
@@ -68,6 +70,7 @@ class ClaudeServer:
         self._state_path = state_path
         if lock_file.lock_folders():
             await in_thread(lock_file.sweep_locks)
+            await in_thread(plugin_folder.sweep_hook_folders)
         self._is_ready = True
         self.check_windows()
 
@@ -83,7 +86,8 @@ class ClaudeServer:
         self._lock_file.renew()
         if self._endpoint is not None and time.monotonic() - self._saved_at > SAVE_AGAIN:
             self._saving = asyncio.ensure_future(self._save_address())
-        if self._endpoint is None and lock_file.lock_folders():
+        is_served = self._endpoint is not None
+        if self.plugin.must_show() if is_served else lock_file.lock_folders():
             self.check_windows()
 
     async def stop(self) -> None:
@@ -116,8 +120,10 @@ class ClaudeServer:
 
     def connections_in(self, workspace: Workspace) -> list[ClaudeConnection]:
         """The CLIs whose window it is."""
-        found = self._endpoint.connections() if self._endpoint is not None else []
-        return [each for each in found if each.is_at_home_in(workspace)]
+        return [each for each in self._connections() if each.is_at_home_in(workspace)]
+
+    def _connections(self) -> list[ClaudeConnection]:
+        return self._endpoint.connections() if self._endpoint is not None else []
 
     def _admitted(self) -> list[Workspace]:
         return [each for each in self._workspaces() if each.admits_claude]
@@ -133,6 +139,8 @@ class ClaudeServer:
                 # For somebody without the CLI there is no server.
                 await self._start()
             self._show()
+            if self._endpoint is not None:
+                await self.plugin.show()
 
     def _adapted(self, task: asyncio.Task[None]) -> None:
         self._task = None
@@ -194,6 +202,7 @@ class ClaudeServer:
 
     async def _end(self, comes_back: bool) -> None:
         self._lock_file.remove()
+        await self.plugin.remove()
         endpoint, self._endpoint = self._endpoint, None
         if endpoint is not None:
             if self._saving is not None:

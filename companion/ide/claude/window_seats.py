@@ -94,6 +94,11 @@ class WindowSeats:
         """Whether it has a window of its own, and may be told of the user's files there."""
         return self._is_told_at_home
 
+    def home_session(self) -> tuple[Workspace, Session] | None:
+        """Its window, and its session there; None if it has none."""
+        seat = self._seats.get(self._home) if self._home is not None else None
+        return (seat.workspace, seat.session) if seat is not None else None
+
     def is_at_home_in(self, workspace: Workspace) -> bool:
         return self._home is workspace
 

@@ -12,7 +12,7 @@ from typing import Callable
 
 from ... import __version__
 from ..clis import GEMINI_CLI, LLXPRT
-from ..hooks.extension import NAME
+from ..hooks.extension import enabling_command
 from . import lookup, starting
 from .facts import WINDOWS, Facts
 
@@ -418,7 +418,7 @@ def check_extension(facts: Facts) -> Ok | Failed | None:
     if not found.version and heard is None:
         return Ok('not installed; "Install CLI Extension" lets the CLI say here what it does')
     if not found.is_enabled:
-        return Ok(f"switched off; {facts.cli.command} extensions enable {NAME}")
+        return Ok(f"switched off; {enabling_command(facts.cli)}")
     which = f"version {found.version}" if found.version else f"not in {found.path}"
     if found.version not in ("", __version__):
         # One that could not be renewed when the editor started.

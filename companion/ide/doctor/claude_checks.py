@@ -4,9 +4,9 @@ reviewed there, as functions of the facts (docs/protocol.md 11). Pure."""
 from __future__ import annotations
 
 from . import lookup
-from .checks import ADD_FOLDER, INSTALL, RESTART, Check, Failed, Ok
+from .checks import ADD_FOLDER, INSTALL, RESTART, Check, Failed, Ok, check_extension
 from .claude_facts import ClaudeLock
-from .facts import Facts
+from .facts import WINDOWS, Facts
 
 PORT, CONNECTS = "CLAUDE_CODE_SSE_PORT", "CLAUDE_CODE_AUTO_CONNECT_IDE"
 CONFIG = "CLAUDE_CONFIG_DIR"
@@ -19,7 +19,8 @@ WRITING = ("auto", "acceptEdits", "bypassPermissions")
 REFUSING = "dontAsk"
 ASKING = (
     "Shift+Tab in its terminal changes the mode of one that runs. In every mode it asks about edits"
-    ' with "permissions": {"ask": ["Edit"]} in its settings.json.'
+    ' with "permissions": {"ask": ["Edit"]} in its settings.json. With its plugin ("Install CLI'
+    ' Extension") what it writes without asking is listed here.'
 )
 
 
@@ -208,6 +209,11 @@ def check_mode(facts: Facts) -> Ok | Failed | None:
     choices = facts.claude.choices
     if choices.asks_edits:
         return Ok("a rule of its settings makes it ask about edits")
+    if choices.mode in WRITING and _has_plugin(facts):
+        return Ok(
+            f"{choices.mode} ({choices.mode_from}), in which it writes without asking; Show Changes"
+            ' lists what it has written, and with "ask_for_edits" it asks'
+        )
     if choices.mode in WRITING:
         return Failed(
             f"It starts in the mode {choices.mode} ({choices.mode_from}), in which it writes"
@@ -228,6 +234,16 @@ def check_mode(facts: Facts) -> Ok | Failed | None:
     )
 
 
+def check_plugin(facts: Facts) -> Ok | Failed | None:
+    """It is never missing: nobody needs it to connect."""
+    if facts.platform == WINDOWS:
+        return Ok("not offered on Windows")
+    problem = facts.window.claude.hook_problem
+    if problem and facts.extension is not None and facts.extension.version:
+        return Failed(problem, "Fix that, and restart the companion.", RESTART)
+    return check_extension(facts)
+
+
 CLAUDE_CHECKS = (
     Check("claude_installed", "CLI", check_program),
     Check("claude_home", "Home of the CLI", check_home),
@@ -242,7 +258,13 @@ CLAUDE_CHECKS = (
     Check("claude_connected", "Connected", check_connection),
     Check("claude_diffs", "Diff tool", check_diff_tool),
     Check("claude_mode", "Permission mode", check_mode),
+    Check("claude_plugin", "Plugin", check_plugin),
 )
+
+
+def _has_plugin(facts: Facts) -> bool:
+    found = facts.extension
+    return found is not None and found.version != "" and found.is_enabled
 
 
 def _own_lock(facts: Facts) -> ClaudeLock | None:

@@ -9,13 +9,15 @@ from dataclasses import dataclass
 class ClaudeServing:
     """What the editor does for Claude Code. `is_admitted`: the window's settings let it connect.
     `port` is 0 without a server. `lock_paths` are the lock files; `problem` says why one is
-    missing, empty if none is or if it is not known. `connected` counts those of the window."""
+    missing, empty if none is or if it is not known. `connected` counts those of the window.
+    `hook_problem` says why no hook is heard, empty if they are."""
 
     is_admitted: bool = True
     port: int = 0
     lock_paths: tuple[str, ...] = ()
     problem: str = ""
     connected: int = 0
+    hook_problem: str = ""
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from ...base.private_files import is_running
 from ...base.regular_file import read_beginning
 from .. import system_processes
 from ..clis import CLAUDE_CODE
+from ..hooks import extension
 from ..system_processes import SystemProcess
 from .claude_facts import ClaudeChoices, ClaudeFacts, ClaudeLock
 from .facts import WINDOWS, Facts, FoundProgram, Window
@@ -72,7 +73,10 @@ def gather_facts(
         is_connected=_is_connected(process, window.claude.port),
         has_own_network=process is not None and system_processes.has_own_network(process.pid),
     )
-    return replace(facts, claude=_claude_facts(facts))
+    found = _claude_facts(facts)
+    place = extension.extension_folder(CLAUDE_CODE, chosen, home)
+    plugin = extension.installed_at(CLAUDE_CODE, place, folder)
+    return replace(facts, claude=found, extension=plugin)
 
 
 def _is_connected(process: SystemProcess | None, port: int) -> bool | None:

@@ -39,6 +39,9 @@ class DiagnosticsAfterEdits:
 
     async def answer_hook(self, event: HookEvent, session: Session | None) -> HookAnswer:
         paths = {self._context.path_maps.to_local(path) for path in event.written_paths()}
+        form = event.cli.extension
+        if session is not None and form is not None and form.finds_problems:
+            return NOTHING
         if self.is_on and event.moment is Moment.TOOL_BEGINS:
             for path in paths:
                 await self._watch_file(path)

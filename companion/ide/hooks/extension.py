@@ -2,7 +2,7 @@
 May wait for a disk.
 
 Source: docs/protocol.md 9. The program is an argument; the rest is made from the CLI's row in
-`clis`.
+`clis`. Claude Code's is a plugin (`plugin_files`).
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ from .. import server_file
 from ..clis import Cli, DiscoveryForm
 from ..extension_forms import ExtensionForm, Moment
 from . import hook_answers
+from .plugin_files import is_plugin_enabled, plugin_files, plugin_id
 
 NAME = "gemini-companion"
 DESCRIPTION = "Shows in Sublime Text what the CLI does, and lets the editor answer."
-PROGRAM, ROW, HOOKS = "companion.cjs", "cli.json", os.path.join("hooks", "hooks.json")
+ROW, HOOKS = "cli.json", os.path.join("hooks", "hooks.json")
 # The tool server, and what starts it.
 SERVER, SCRIPT = "editor", "editor.sh"
 # In this file of the folder above, Gemini CLI keeps which extensions the user has switched off.
@@ -42,6 +43,7 @@ LIMIT = 5000
 TOOL_LIMIT = 25000
 # Seconds after which the CLI ends a hook; the program has always answered by then.
 TIMEOUT = 20
+NOT_ON_WINDOWS = "The plugin of {} needs named pipes, and is not offered on Windows."
 # What starts the tool server where the system has `sh`. A server that does not start, or that has
 # nothing at all, worries the user with a message of the CLI (docs/protocol.md 9.75). So where there
 # is no Node.js, the script itself is a server, with one resource and no tool.
@@ -86,10 +88,17 @@ class Installed:
 
 
 def extension_folder(cli: Cli, environ: Mapping[str, str], user_home: str) -> str:
-    """The folder for this CLI's extension."""
+    """The folder for this CLI's extension. Raises NotChanged."""
     homes = cli.possible_homes(environ, user_home)
     home = next((each for each in homes if os.path.isdir(each)), homes[0])
-    return os.path.join(home, "extensions", NAME)
+    return os.path.join(home, _extension_form(cli).folder, NAME)
+
+
+def enabling_command(cli: Cli) -> str:
+    """What the user types to switch it on again."""
+    if _extension_form(cli).is_plugin:
+        return f"{cli.command} plugin enable {plugin_id(NAME)}"
+    return f"{cli.command} extensions enable {NAME}"
 
 
 def installed_at(cli: Cli, path: str, cwd: str = "") -> Installed:
@@ -97,9 +106,12 @@ def installed_at(cli: Cli, path: str, cwd: str = "") -> Installed:
     form = _extension_form(cli)
     told = _read_json(os.path.join(path, form.manifest))
     version = told.get("version") if told.get("name") == NAME else ""
-    known = _read_json(os.path.join(os.path.dirname(path), ENABLEMENT)).get(NAME)
-    rules = known.get("overrides") if isinstance(known, dict) else None
-    is_enabled = _is_enabled(rules if isinstance(rules, list) else [], cwd)
+    if form.is_plugin:
+        is_enabled = is_plugin_enabled(NAME, os.path.dirname(os.path.dirname(path)), cwd)
+    else:
+        known = _read_json(os.path.join(os.path.dirname(path), ENABLEMENT)).get(NAME)
+        rules = known.get("overrides") if isinstance(known, dict) else None
+        is_enabled = _is_enabled(rules if isinstance(rules, list) else [], cwd)
     version = version if isinstance(version, str) else ""
     return Installed(path, version, is_enabled, os.path.lexists(path))
 
@@ -120,6 +132,8 @@ def _is_enabled(rules: Iterable[object], cwd: str) -> bool:
 
 def install_extension(cli: Cli, path: str, program: bytes) -> None:
     """Write the extension, even over an older one. Raises NotChanged."""
+    if _extension_form(cli).is_plugin and sys.platform == "win32":
+        raise NotChanged(NOT_ON_WINDOWS.format(cli.name))
     if os.path.islink(path):
         raise NotChanged(f"{path} is a link. Remove it, and install the extension again.")
     if os.path.isdir(path) and not _is_ours(cli, path):
@@ -142,6 +156,7 @@ def remove_extension(cli: Cli, path: str) -> bool:
         raise NotChanged(f"{path} is not the extension of Gemini Companion. Remove it yourself.")
     try:
         shutil.rmtree(path)
+        # What the user has in the settings of Claude Code stays.
         _remove_from_enablement(os.path.join(os.path.dirname(path), ENABLEMENT))
     except OSError as error:
         raise NotChanged(f"{path} cannot be removed ({error.strerror}).") from None
@@ -164,15 +179,17 @@ def extension_files(cli: Cli, program: bytes) -> dict[str, bytes]:
     """Its files by their names in its folder. The manifest is the last, because it makes the folder
     an extension."""
     form = _extension_form(cli)
-    manifest = {
-        "name": NAME,
-        "version": VERSION,
-        "description": DESCRIPTION,
-        "mcpServers": {SERVER: _tool_server_entry(form)},
-    }
+    manifest: dict[str, Any] = {"name": NAME, "version": VERSION, "description": DESCRIPTION}
+    if form.is_plugin:
+        files = plugin_files(form, manifest, program, TIMEOUT)
+        return {
+            name: data if isinstance(data, bytes) else _encode_json(data)
+            for name, data in files.items()
+        }
+    manifest["mcpServers"] = {SERVER: _tool_server_entry(form)}
     return {
-        PROGRAM: program,
-        SCRIPT: _server_script(),
+        form.program: program,
+        SCRIPT: _server_script(form.program),
         ROW: _encode_json(_cli_row(cli, form)),
         HOOKS: _encode_json(
             {"hooks": {event: [_hook_entry(cli, form, event)] for event in form.events}}
@@ -184,13 +201,13 @@ def extension_files(cli: Cli, program: bytes) -> dict[str, bytes]:
 def _tool_server_entry(form: ExtensionForm) -> dict[str, Any]:
     """How the CLI starts the tool server."""
     if sys.platform == "win32":
-        return {"command": "node", "args": [f"{form.here}/{PROGRAM}", "tools"]}
+        return {"command": "node", "args": [f"{form.here}/{form.program}", "tools"]}
     return {"command": "sh", "args": [f"{form.here}/{SCRIPT}"]}
 
 
-def _server_script() -> bytes:
+def _server_script(program: str) -> bytes:
     said = _INITIALIZED.replace("VERSION", VERSION)
-    whole = _SCRIPT.replace("PROGRAM", PROGRAM).replace("INITIALIZED", said)
+    whole = _SCRIPT.replace("PROGRAM", program).replace("INITIALIZED", said)
     return whole.replace("RESOURCE", _RESOURCE).encode("ascii")
 
 
@@ -231,7 +248,7 @@ def _hook_command(cli: Cli, form: ExtensionForm, event: str) -> str:
     times as long as checking for a file."""
     discovery = _discovery_form(cli)
     if sys.platform == "win32":
-        program = f"{form.here}/{PROGRAM}"
+        program = f"{form.here}/{form.program}"
         return (
             f'if ((Test-Path "{program}") -and (Get-Command node -ErrorAction SilentlyContinue))'
             f' {{ node "{program}" hook {event} }}'
@@ -239,7 +256,7 @@ def _hook_command(cli: Cli, form: ExtensionForm, event: str) -> str:
     root = f"{form.here}/../.." if discovery.in_home else "${TMPDIR:-${TMP:-${TEMP:-/tmp}}}"
     files = "/".join([f'"{root}"', *discovery.folder, f"*{server_file.SUFFIX}"])
     return (
-        f'P="{form.here}/{PROGRAM}";'
+        f'P="{form.here}/{form.program}";'
         " N=$(command -v node || readlink /proc/$PPID/exe 2>/dev/null) || exit 0;"
         ' case "$N" in */node) ;; *) exit 0 ;; esac; [ -f "$P" ] || exit 0;'
         f' for f in {files}; do [ -e "$f" ] || exit 0;'
@@ -262,10 +279,10 @@ def _discovery_form(cli: Cli) -> DiscoveryForm:
 
 
 def _is_ours(cli: Cli, path: str) -> bool:
-    """Whether this package wrote it, even if not completely: PROGRAM is written first."""
-    names = set(os.listdir(path))
-    manifest = _read_json(os.path.join(path, _extension_form(cli).manifest))
-    return not names or bool(names & {PROGRAM, ROW}) or manifest.get("name") == NAME
+    """Whether this package wrote it, even if not completely: its program is written first."""
+    names, form = set(os.listdir(path)), _extension_form(cli)
+    manifest = _read_json(os.path.join(path, form.manifest))
+    return not names or bool(names & {form.program, ROW}) or manifest.get("name") == NAME
 
 
 def _has_files(path: str, wanted: Mapping[str, bytes]) -> bool:

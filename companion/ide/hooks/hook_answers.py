@@ -71,7 +71,10 @@ def hook_output(event: HookEvent, answer: HookAnswer) -> Mapping[str, Any]:
     form = event.cli.extension
     may = allowed_parts(form, event.moment) if form is not None else []
     found: dict[str, Any] = {}
-    if answer.asks and ASK in may:
+    if answer.asks and ASK in may and form is not None and form.decides_permission:
+        told = {"permissionDecision": "ask", "permissionDecisionReason": answer.message}
+        found["hookSpecificOutput"] = {"hookEventName": event.name, **told}
+    elif answer.asks and ASK in may:
         found.update(decision="ask", systemMessage=answer.message)
     if answer.context and CONTEXT in may:
         told = {"hookEventName": event.name, "additionalContext": bound_context(answer.context)}

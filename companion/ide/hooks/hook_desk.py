@@ -81,20 +81,29 @@ class HookDesk:
     ) -> Mapping[str, Any]:
         """The output of the hook. `is_there` tells whether it still waits. Raises BadHook and
         NotConnected."""
-        told = hook_events.read_hook(cli, body)
-        if told is None:
+        event = read_event(cli, body)
+        if event is None:
             return {}
-        event = replace(told, pid=_local_process(told))
-        # At once, because it may end while anything is waited for.
-        self._local |= running_processes({event.pid} - {0})
+        self._note_process(event)
         session = await self.mcp_session_of(event)
         known = self.live.find(event)
         self._elsewhere = [cli for cli in self._elsewhere if cli != known]
         if event.only_connected and session is None:
             self._elsewhere += [known] if known is not None else []
             raise NotConnected
-        self.heard_of[cli.id] = (event.version, time.time())
-        self.outdated.discard(cli)
+        return await self.answer_event(event, session, is_there)
+
+    def _note_process(self, event: HookEvent) -> None:
+        """Note at once that it runs, because it may end while anything is waited for."""
+        self._local |= running_processes({event.pid} - {0})
+
+    async def answer_event(
+        self, event: HookEvent, session: Session | None, is_there: Callable[[], bool]
+    ) -> Mapping[str, Any]:
+        """The output of the hook, whose CLI has that MCP session."""
+        self._note_process(event)
+        self.heard_of[event.cli.id] = (event.version, time.time())
+        self.outdated.discard(event.cli)
         self.live.apply_hook(event, session.id if session is not None else "")
         if event.moment is Moment.ASKS:
             self._questions.watch_question(event)
@@ -107,6 +116,12 @@ class HookDesk:
             for settle in answer.settle:
                 settle(went_out)
         return hook_answers.hook_output(event, answer)
+
+    def forget_moved(self, event: HookEvent) -> None:
+        """The event's CLI is in another window now."""
+        known = self.live.find(event)
+        if known is not None:
+            self.live.forget([known])
 
     def note_outdated(self, cli: Cli) -> None:
         """A hook came from an extension that does not prove itself, as those of earlier versions
@@ -193,6 +208,12 @@ class HookDesk:
             return False
         is_silent = time.time() - self.heard_of[cli.cli_id][1] > SILENT
         return its != "" or key in self._were_connected or is_silent
+
+
+def read_event(cli: Cli, body: Any) -> HookEvent | None:
+    """The event with the process by which this system knows its CLI. As `hook_events.read_hook`."""
+    told = hook_events.read_hook(cli, body)
+    return replace(told, pid=_local_process(told)) if told is not None else None
 
 
 def _local_process(event: HookEvent) -> int:

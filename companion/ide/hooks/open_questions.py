@@ -21,8 +21,8 @@ from ..live_clis import LiveClis
 
 # Seconds between looks, and for a look.
 LOOK, PATIENCE = 1.0, 5.0
-# What Gemini CLI records where the user has refused, and bytes that are read of a recording.
-REFUSED, MAX_READ = b'"content":"Request cancelled."', 1 << 20
+# Bytes that are read of a recording.
+MAX_READ = 1 << 20
 
 
 class _Place(NamedTuple):
@@ -69,14 +69,20 @@ class OpenQuestions:
 
 
 def _place_of_question(event: HookEvent) -> _Place:
-    return _Place(_file_size(event.transcript), frozenset(groups_of_commands(event.pid)))
+    return _Place(_file_size(event.transcript), frozenset(_groups_of_commands(event)))
 
 
 def _is_allowed(event: HookEvent, place: _Place) -> bool | None:
     """None while nobody can tell."""
-    if groups_of_commands(event.pid) - place.groups:
+    if _groups_of_commands(event) - place.groups:
         return True
-    return False if REFUSED in _read_added(event.transcript, place.size) else None
+    form, added = event.cli.extension, _read_added(event.transcript, place.size)
+    return False if form is not None and form.refused in added else None
+
+
+def _groups_of_commands(event: HookEvent) -> set[int]:
+    form = event.cli.extension
+    return groups_of_commands(event.pid) if form is not None and form.groups_commands else set()
 
 
 def _file_size(path: str) -> int:

@@ -391,6 +391,8 @@ def _was_unasked(event: HookEvent, turn: _Turn) -> bool:
     was about (docs/protocol.md 9.65)."""
     was_asked = _settle_question(event, turn)
     was_asked = was_asked or (event.arguments or {}).get("modified_by_user") is True
+    # The same of Claude Code.
+    was_asked = was_asked or _hook_response(event).get("userModified") is True
     return not was_asked and not event.has_failed
 
 
