@@ -289,8 +289,9 @@ class Company(Claude):
         other.kill()
 
     def sections(self) -> list[str]:
-        """What Doctor's report says of each Claude Code that runs."""
-        return self.editor.reports("Claude Code")
+        """What Doctor's report says of each Claude Code that runs in the folder."""
+        found = self.editor.reports("Claude Code")
+        return [section for section in found if f", in {self.folder}:" in section]
 
     def test_two_clis_have_a_diff_each_for_the_same_file(self) -> None:
         self.write("both.py", "one\ntwo\nthree\n")
