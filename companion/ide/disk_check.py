@@ -17,9 +17,10 @@ from ..base import file_content
 from ..base.background import in_thread
 from ..base.file_content import Stamp
 from ..base.log import logger
+from .accepted_texts import PATIENCE
 from .clis import by_id
 from .decisions import TOLD, Book, Entry
-from .delivery import LIST, PATIENCE
+from .delivery import LIST
 from .editor import EditorError
 
 # Seconds after a CLI was told at which its file is checked. Whoever changes the file again, such as

@@ -230,7 +230,7 @@ class TextWithdrawal(Question[bool]):
 
     def find_answer(self, windows: Windows) -> bool:
         workspace = windows.workspaces.get(self.window_id)
-        return workspace is not None and workspace.delivery.withdraw_text(self.path, self.text)
+        return workspace is not None and workspace.accepted.withdraw_text(self.path, self.text)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Callable, Iterable
 
 from ..base.path_maps import PathMaps
+from .accepted_texts import AcceptedTexts
 from .clis import Cli
 from .context import ContextStore, ContextUpdates
 from .decisions import DECIDED, OPEN, TOLD, Book, Entry, UnwrittenText
@@ -84,6 +85,7 @@ class Workspace:
             book, self._give_back, editor.repeat_message, lambda: self.delivery.follow_book()
         )
         self.delivery = Delivery(book, sessions, editor, disk.watch_text, on_change, asking)
+        self.accepted = AcceptedTexts(book, sessions, self.delivery.follow_book)
         self.hooks = HookDesk(
             sessions, lambda: self.advertisement.port, partial(_proposing_sessions, self)
         )
@@ -219,7 +221,7 @@ class Workspace:
 
     def unwritten_texts(self) -> tuple[UnwrittenText, ...]:
         """The accepted texts that are not in their files."""
-        return self.delivery.unwritten_texts(self._disk.missing)
+        return self.accepted.unwritten_texts(self._disk.missing)
 
     async def check_for_changes(self) -> None:
         """Call this from time to time. It checks that the discovery file exists and that accepted

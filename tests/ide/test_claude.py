@@ -164,7 +164,7 @@ class ClaudeCase(WindowsTestCase):
             lambda: found.extend(
                 unwritten.text
                 for each in self.windows
-                for unwritten in each.delivery.unwritten_texts()
+                for unwritten in each.accepted.unwritten_texts()
             )
         )
         return found
@@ -849,7 +849,7 @@ class Losses(ClaudeCase):
         again = self.connect()
         again.call("closeAllDiffTabs")
         self.assertEqual(len(self.shown()), 1)
-        with mock.patch("GeminiCompanion.companion.ide.delivery.PATIENCE", -1):
+        with mock.patch("GeminiCompanion.companion.ide.accepted_texts.PATIENCE", -1):
             self.decide("a.py", "mine\n")
             wait_for(lambda: self.unwritten() == ["mine\n"])
         # The CLI that is here now waits for nothing, and is told nothing.
@@ -896,7 +896,7 @@ class Losses(ClaudeCase):
         patched(self, mock.patch("GeminiCompanion.companion.ide.diffs.LARGE", 3))
         self.proposed(self.cli, "a.py", "large\n")
         self.lose()
-        with mock.patch("GeminiCompanion.companion.ide.delivery.PATIENCE", -1):
+        with mock.patch("GeminiCompanion.companion.ide.accepted_texts.PATIENCE", -1):
             self.accept_as_proposed()
             wait_for(lambda: self.unwritten() == ["large\n"])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from unittest import mock
 
 from GeminiCompanion.companion.ide import delivery
+from GeminiCompanion.companion.ide.accepted_texts import AcceptedTexts
 from GeminiCompanion.companion.ide.decisions import DECIDED, OPEN, TOLD, Book
 from GeminiCompanion.companion.ide.delivery import SETTLED, Delivery
 from GeminiCompanion.companion.ide.saved_state import SavedSession
@@ -13,7 +14,7 @@ from GeminiCompanion.companion.ide.sessions import Sessions
 
 from ..support import Clock, InLoop
 from ..tables import rows
-from .window import DELIVERY, PATH, VERSION, Reader, WithoutServer
+from .window import ACCEPTED_TEXTS, PATH, VERSION, Reader, WithoutServer
 
 AWAY = delivery.AWAY.format(cli="Gemini CLI")
 AWAY_WITH_TEXT = delivery.AWAY_WITH_TEXT.format(cli="Gemini CLI")
@@ -124,6 +125,7 @@ class Alone(InLoop):
             on_stream_lost=lambda session, unread: self.delivery.stream_lost(session, unread),
         )
         self.delivery = Delivery(self.book, self.sessions, self, lambda number: None, lambda: None)
+        self.accepted = AcceptedTexts(self.book, self.sessions, self.delivery.follow_book)
 
     def show_message(self, sentence: str, about: str = "") -> None:
         self.said.append(sentence)
@@ -236,8 +238,8 @@ class Alone(InLoop):
         session = self.sessions.find_session("saved")
         assert session is not None
         self.delivery.supersede_decisions(session, PATH)
-        with mock.patch(DELIVERY + ".PATIENCE", -1.0):
-            self.assertTrue(self.delivery.withdraw_text(PATH, "mine\n"))
+        with mock.patch(ACCEPTED_TEXTS + ".PATIENCE", -1.0):
+            self.assertTrue(self.accepted.withdraw_text(PATH, "mine\n"))
         # A rejection would count for the newer one, if not now, then after the next restart.
         self.assertEqual(self.book.numbers_in(DECIDED), [])
 
@@ -257,7 +259,7 @@ class Alone(InLoop):
         session = self.open()
         self.delivery.send_decision(self.decide(session.id, "mine\n"))
         self.assertEqual(list(self.true.values()), [AWAY_WITH_TEXT])
-        self.assertTrue(self.delivery.withdraw_text(PATH, "mine\n"))
+        self.assertTrue(self.accepted.withdraw_text(PATH, "mine\n"))
         self.assertEqual(self.true, {})
 
     async def test_that_a_text_waits_is_not_true_once_the_book_has_forgotten_it(self) -> None:
@@ -299,12 +301,12 @@ class Alone(InLoop):
         self.book.mark_told(told)
         closed = self.book.open("another", "/closed", "theirs\n")
         self.book.hand_over(closed, "comes back\n")
-        self.assertEqual(self.delivery.unwritten_texts(), (("/waits", "waits\n", True),))
-        with mock.patch(DELIVERY + ".PATIENCE", -1.0):
+        self.assertEqual(self.accepted.unwritten_texts(), (("/waits", "waits\n", True),))
+        with mock.patch(ACCEPTED_TEXTS + ".PATIENCE", -1.0):
             both = (("/waits", "waits\n", True), ("/told", "told\n", False))
-            self.assertEqual(self.delivery.unwritten_texts(), both)
+            self.assertEqual(self.accepted.unwritten_texts(), both)
             missing = (both[0], ("/told", "told\n", True))
-            self.assertEqual(self.delivery.unwritten_texts(missing=(told,)), missing)
+            self.assertEqual(self.accepted.unwritten_texts(missing=(told,)), missing)
 
     async def test_a_text_that_is_withdrawn_is_told_as_a_rejection_or_forgotten(self) -> None:
         session = self.open()
@@ -312,10 +314,10 @@ class Alone(InLoop):
         self.delivery.send_decision(waiting)
         told = self.decide("another", "told\n", "/told")
         self.book.mark_told(told)
-        with mock.patch(DELIVERY + ".PATIENCE", -1.0):
-            self.assertFalse(self.delivery.withdraw_text(PATH, "another\n"))
-            self.assertTrue(self.delivery.withdraw_text("/told", "told\n"))
-            self.assertTrue(self.delivery.withdraw_text(PATH, "mine\n"))
+        with mock.patch(ACCEPTED_TEXTS + ".PATIENCE", -1.0):
+            self.assertFalse(self.accepted.withdraw_text(PATH, "another\n"))
+            self.assertTrue(self.accepted.withdraw_text("/told", "told\n"))
+            self.assertTrue(self.accepted.withdraw_text(PATH, "mine\n"))
         self.assertNotIn(told, self.book)
         reader = Reader(session)
         await self.clock.advance(0)

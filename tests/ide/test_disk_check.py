@@ -13,13 +13,13 @@ from unittest import mock
 from GeminiCompanion.companion.base import file_content, log
 from GeminiCompanion.companion.base.background import in_thread
 from GeminiCompanion.companion.ide import disk_check
+from GeminiCompanion.companion.ide.accepted_texts import PATIENCE, AcceptedTexts
 from GeminiCompanion.companion.ide.decisions import TOLD, Book, Entry
-from GeminiCompanion.companion.ide.delivery import PATIENCE, Delivery
 from GeminiCompanion.companion.ide.disk_check import CHECKED_AFTER, HOUR, SUPERSEDED, DiskCheck
 from GeminiCompanion.companion.ide.editor import EditorError
 from GeminiCompanion.companion.ide.sessions import Sessions
 
-from ..support import Clock, FakeEditor, InLoop, begun, temp_folder, until
+from ..support import Clock, InLoop, begun, temp_folder, until
 from ..tables import rows
 
 
@@ -197,18 +197,18 @@ class WhatIsOnDisk(DiskCheckTestCase):
         for ahead in (year, -year):
             with self.subTest(ahead=ahead):
                 number = self.accept("new\n", time.time())
-                delivery = self.delivery()
-                self.assertEqual(delivery.unwritten_texts(), ())
+                accepted = self.accepted()
+                self.assertEqual(accepted.unwritten_texts(), ())
                 with mock.patch.object(time, "time", return_value=time.time() + ahead):
                     with self.assertLogs(log.logger, "WARNING"):
                         await self.check.check_files()
-                    self.assertEqual(delivery.unwritten_texts(), ((self.path, "new\n", False),))
+                    self.assertEqual(accepted.unwritten_texts(), ((self.path, "new\n", False),))
                 self.assertEqual(self.check.missing, {number})
                 self.book.forget(number)
 
-    def delivery(self) -> Delivery:
+    def accepted(self) -> AcceptedTexts:
         sessions = Sessions(lambda session: None)
-        return Delivery(self.book, sessions, FakeEditor(), lambda _: None, lambda: None)
+        return AcceptedTexts(self.book, sessions, lambda: None)
 
     async def test_a_disk_that_never_answers_holds_up_no_other_text(self) -> None:
         self.accept("new\n", self.long_ago)

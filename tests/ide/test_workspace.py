@@ -29,7 +29,7 @@ from GeminiCompanion.companion.ide.workspace import Workspace
 
 from ..support import Client, FakeEditor, begun, patched, until, untold
 from ..tables import rows
-from .window import DELIVERY, PATH, PID, VERSION, WINDOW, Served, WithoutServer, path_of
+from .window import ACCEPTED_TEXTS, PATH, PID, VERSION, WINDOW, Served, WithoutServer, path_of
 
 T = TypeVar("T")
 
@@ -345,12 +345,12 @@ class Decisions(WithoutServer):
         path = self.file(1, "a.py").path
         session, reader = self.connect()
         await self.propose(session, path)
-        with mock.patch(DELIVERY + ".PATIENCE", -1):
+        with mock.patch(ACCEPTED_TEXTS + ".PATIENCE", -1):
             self.workspace.diffs.decide(session.id, path, "mine\n")
             await self.clock.advance(0)
             self.assertEqual(len(reader.received("ide/diffAccepted")), 1)
             self.assertEqual(
-                [unwritten[:2] for unwritten in self.workspace.delivery.unwritten_texts()],
+                [unwritten[:2] for unwritten in self.workspace.accepted.unwritten_texts()],
                 [(path, "mine\n")],
             )
             # Nobody has looked yet whether it is in its file.
@@ -359,7 +359,7 @@ class Decisions(WithoutServer):
             self.assertEqual((entry.path, entry.text, entry.state), (path, "mine\n", TOLD))
             write(path, "mine\n")
             await self.workspace.check_for_changes()
-            self.assertEqual(self.workspace.delivery.unwritten_texts(), ())
+            self.assertEqual(self.workspace.accepted.unwritten_texts(), ())
 
     async def test_a_diff_that_fails_after_its_cli_left_waits_for_nobody(self) -> None:
         session, _ = self.connect()

@@ -37,7 +37,7 @@ from ..support import (
 )
 from ..tables import word
 
-DELIVERY = "GeminiCompanion.companion.ide.delivery"
+ACCEPTED_TEXTS = "GeminiCompanion.companion.ide.accepted_texts"
 WINDOW = 7
 VERSION = "2025-06-18"
 PID = 2**30
@@ -237,7 +237,7 @@ class WithoutServer(FilesTestCase):
 
     @word("told texts are due at once")
     def be_impatient(self) -> None:
-        patched(self, mock.patch(DELIVERY + ".PATIENCE", -1))
+        patched(self, mock.patch(ACCEPTED_TEXTS + ".PATIENCE", -1))
 
     @word(r"([A-Z0-9. +/*-]+) s pass")
     async def pass_by(self, span: str) -> None:
@@ -270,7 +270,7 @@ class WithoutServer(FilesTestCase):
             t.id_of(name), PATH, text
         ),
         r"(\w+) is( not)? withdrawn": lambda t, text, isnt: t.assertEqual(
-            t.workspace.delivery.withdraw_text(PATH, text), not isnt
+            t.workspace.accepted.withdraw_text(PATH, text), not isnt
         ),
         r"the editor has (\w+) of (\w+)": lambda t, text, name: t.editor.diffs.update(
             {(WINDOW, t.id_of(name), PATH): text}
@@ -295,7 +295,7 @@ class WithoutServer(FilesTestCase):
         "the book holds": lambda t: list(map(entry_words, t.workspace.book.entries())),
         "unwritten are": lambda t: [
             unwritten.text if unwritten.path == PATH else unwritten.path
-            for unwritten in t.workspace.delivery.unwritten_texts()
+            for unwritten in t.workspace.accepted.unwritten_texts()
         ],
         "what counts as unwritten is": lambda t: sum(
             unwritten.is_missing for unwritten in t.workspace.unwritten_texts()
