@@ -37,7 +37,9 @@ class ClaudeClient:
             **{name.replace("_", "-"): value for name, value in headers.items()},
         }
         lines = [f"{name}: {value}" for name, value in sent.items() if value is not None]
-        self._socket.sendall("\r\n".join(["GET / HTTP/1.1", *lines, "", ""]).encode())
+        self._socket.sendall(
+            "\r\n".join(["GET / HTTP/1.1", *lines, "", ""]).encode("utf-8", "surrogateescape")
+        )
         self.head = read_head(self._socket).decode()
         self.status = int(self.head.split()[1])
         self._ids = 0

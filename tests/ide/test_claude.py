@@ -192,6 +192,7 @@ class Access(ClaudeCase):
             (404, {"Upgrade": None}),
             (404, {"Sec-WebSocket-Key": "short"}),
             (404, {"Sec-WebSocket-Key": "\xff"}),
+            (404, {"Upgrade": "\udcff"}),
             (101, {"Host": f"localhost:{port}"}),
         )
         for status, headers in rows:

@@ -7,13 +7,14 @@ from __future__ import annotations
 import json
 import os
 import threading
-from typing import Any
+from typing import Any, Sequence
 from unittest import mock
 
 import sublime
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.ide import delivery
 from GeminiCompanion.companion.ide.claude import lock_file
+from GeminiCompanion.companion.ide.decisions import UnwrittenText
 from GeminiCompanion.companion.ide.questions import UnwrittenTexts
 from GeminiCompanion.companion.ui.review import open_diffs
 from GeminiCompanion.companion.ui.review.record import STAMP, read_record
@@ -147,25 +148,22 @@ class CutClaude(CuttingCase):
 
     # ----- what is to be true
 
-    def everything(self) -> Any:
-        """All texts of tabs, files and answers, and what *Show Changes* lists."""
-        with mock.patch.object(delivery, "PATIENCE", -1.0):
-            unwritten = yield from self.answered(UnwrittenTexts(self.window.id()))
+    def is_there(self, unwritten: Sequence[UnwrittenText]) -> bool:
+        """Whether what was typed is in a tab, the file, an answer, or what *Show Changes* lists."""
         found = [text_of(view) for view in self.window.views()]
         found += [text for answer in self.terminal.answers(self.id) for text in answer]
         with open(self.path, encoding="utf-8") as file:
             found.append(file.read())
-        return found + [each.text for each in unwritten]
+        return any(self.words in text for text in [*found, *(each.text for each in unwritten)])
 
     def look(self, when: str) -> Steps:
         answers = self.terminal.answers(self.id)
         decisions = [answer for answer in answers if answer != ["error"]]
         self.assertLessEqual(len(decisions), 1, when)
-        is_there = False
-        while self.is_typed and not is_there:
-            there = yield from self.everything()
-            is_there = any(self.words in text for text in there)
-            yield from self.until_turn()
+        if self.is_typed:
+            with mock.patch.object(delivery, "PATIENCE", -1.0):
+                listed = UnwrittenTexts(self.window.id())
+                yield from self.until_answered(listed, self.is_there, True)
         if not self.is_accepted:
             yield lambda: self.right() is not None
             self.assertEqual(decisions, [], when)

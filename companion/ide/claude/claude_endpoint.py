@@ -178,10 +178,17 @@ def _may_begin(socket: WebSocketResponse, request: BaseRequest) -> bool:
         request.method == "GET"
         and request.path == PATH
         and PROTOCOL in map(str.strip, offered)
-        # The library raises for others.
-        and request.headers.get("Sec-WebSocket-Key", "").isascii()
-        and socket.can_prepare(request).ok
+        and _is_whole(socket, request)
     )
+
+
+def _is_whole(socket: WebSocketResponse, request: BaseRequest) -> bool:
+    """Whether the library finds nothing wrong with the headers of the web socket."""
+    try:
+        return bool(socket.can_prepare(request).ok)
+    except ValueError:
+        # It does not expect characters outside of ASCII.
+        return False
 
 
 def _refusal(refused: Refused) -> Response:
