@@ -28,7 +28,7 @@ from .amounts import count_text, duration_text, short_path, shorten_text
 from .block import Block
 from .edit_counts import EditCount, count_edit, total_count
 from .excerpt import Excerpt, make_excerpt, shorten_args
-from .markdown import fence_text, unfence_text
+from .markdown import fence_command, fence_text, unfence_text
 from .pen import Pen
 from .rendered import DIM, ERROR, LINE, OPEN_EDIT, OPEN_FILE, Rendered
 from .resource_lines import write_resources
@@ -194,7 +194,7 @@ class CallBlock(Block):
         is_long = self._write_head(pen, "")
         # While it waits, its question shows it.
         if is_long and self._state != ASKED:
-            self._command.write_excerpt(pen, "sh", self.call)
+            self._command.write_excerpt(pen, fence_command, self.call)
         if self._rule:
             pen.write(f"{LINE}   {BY_RULE.format(shown_line(self._rule))}\n", DIM)
         if len(self._edits) > 1:
@@ -292,7 +292,7 @@ class CallBlock(Block):
         if set(self._args) - {"command", *PATHS}:
             told = json.dumps(self._args, ensure_ascii=False, indent=2, default=str)
             pen.write(fence_text(spell_hidden(told), "json"))
-        self._output.write_excerpt(pen, "", self.call)
+        self._output.write_excerpt(pen, fence_text, self.call)
         if self._live is not None:
             if self._live.before:
                 before = count_text(self._live.before, "character")

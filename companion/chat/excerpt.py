@@ -7,7 +7,6 @@ from itertools import islice
 from typing import Any, Callable, Mapping
 
 from .amounts import count_text
-from .markdown import fence_text
 from .pen import Pen
 from .rendered import BUTTON, LINE, SHOW_OUTPUT, WARNING
 
@@ -28,15 +27,16 @@ class Excerpt:
     cut: str = ""
     tail: str = ""
 
-    def write_excerpt(self, pen: Pen, language: str, call: str) -> None:
-        """Between fences. `call` is the id of the call whose whole text can be shown."""
+    def write_excerpt(self, pen: Pen, mark_text: Callable[[str], str], call: str) -> None:
+        """`mark_text` makes a block of a text, as `fence_text` does. `call` is the id of the call
+        whose whole text can be shown."""
         if self.head:
-            pen.write(fence_text(self.head, language))
+            pen.write(mark_text(self.head))
         if self.cut:
             pen.write(f"{LINE}   … {self.cut} are left out here  ", WARNING)
             pen.write_link("[Show all]", SHOW_OUTPUT, BUTTON, call=call)
             pen.write("\n")
-            pen.write(fence_text(self.tail, language))
+            pen.write(mark_text(self.tail))
 
 
 def is_cut(text: str, head: int = HEAD) -> bool:

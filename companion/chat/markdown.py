@@ -22,6 +22,8 @@ MAX_LINE = 1000
 MAX_ITEMS = 32
 # Line ends in a row that are kept.
 MAX_BLANK = 1000
+# What makes a line one of a block of code.
+INDENT = "    "
 
 FENCE = re.compile(r"`{3,}")
 FENCE_LINE = re.compile(r" *(?:```|~~~)")
@@ -39,6 +41,17 @@ def fence_text(text: str, language: str = "") -> str:
     text = escape_signs(with_line_ends(text)).rstrip("\n")
     fence = "`" * (1 + max((len(fence) for fence in FENCE.findall(text)), default=2))
     return f"{fence}{language}\n{text}\n{fence}\n"
+
+
+def fence_command(text: str) -> str:
+    """Between fences, in the colours of a shell."""
+    return fence_text(text, "sh")
+
+
+def indent_text(text: str) -> str:
+    """As a block of code without fences: in each line after four blanks; ends with a line end."""
+    lines = with_line_ends(text).rstrip("\n").split("\n")
+    return "".join(f"{INDENT}{line}\n" for line in lines)
 
 
 def unfence_text(text: str) -> str:

@@ -10,6 +10,7 @@ from .amounts import count_text, path_in
 from .block import Block, Blocks, Drawing
 from .edit_counts import EditCount
 from .excerpt import is_cut, make_excerpt
+from .markdown import indent_text
 from .pen import Pen
 from .question import MOST_REVIEWS, PERMISSION, ChatQuestion
 from .rendered import (
@@ -182,7 +183,7 @@ class QuestionBlock(Block):
         if self._edits and not question.has_reviews:
             pen.write_line(f"  {NO_REVIEWS}", DIM)
         # All of it, as far as an editor can show it at once.
-        make_excerpt(question.text, str, MAX_TEXT).write_excerpt(pen, "sh", question.id)
+        make_excerpt(question.text, str, MAX_TEXT).write_excerpt(pen, indent_text, question.id)
         for number, option in enumerate(question.options):
             pen.write("  " if number else f"{LINE}   ")
             told = {"call": question.id, "outcome": option.outcome}

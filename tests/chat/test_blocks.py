@@ -656,7 +656,7 @@ class Questions(unittest.TestCase):
         transcript, drawing = drawn(call("shell", "Shell"), question("rm a\nrm \u202eb"))
         self.assertEqual(
             below(drawing),
-            "▏ ? Shell\n\n▏ ? May it use Shell?\n```sh\nrm a\nrm <U+202E>b\n```\n"
+            "▏ ? Shell\n\n▏ ? May it use Shell?\n    rm a\n    rm <U+202E>b\n"
             "▏   [Yes]  [Always]  [No]\n",
         )
         self.assertEqual(
@@ -677,7 +677,7 @@ class Questions(unittest.TestCase):
             with self.subTest(command):
                 body = ToolConfirmation("c", "shell", "Shell", "", command, {}, (), EDIT)
                 text = drawn(call(), body)[1].text
-                self.assertEqual(f"```sh\n{command}\n```\n" in text, is_shown)
+                self.assertEqual(f"    {command}\n" in text, is_shown)
                 self.assertEqual(command in text, is_shown)
 
     def test_a_long_name_of_a_tool_does_not_push_the_buttons_away(self) -> None:

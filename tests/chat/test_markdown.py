@@ -12,6 +12,7 @@ from GeminiCompanion.companion.chat.markdown import (
     Prose,
     close_markdown,
     fence_text,
+    indent_text,
     unfence_text,
 )
 from GeminiCompanion.companion.chat.rendered import LINE, MARKERS, MESSAGE
@@ -151,6 +152,10 @@ class Fences(unittest.TestCase):
 
     def test_a_fence_of_ours_is_longer_than_those_in_the_text(self) -> None:
         self.assertEqual(fence_text("a\n````\nb\n", "sh"), "`````sh\na\n````\nb\n`````\n")
+
+    def test_an_indented_text_has_no_line_that_begins_as_ours_do(self) -> None:
+        text = f"a\r\n{LINE} b\n\n```\n\n"
+        self.assertEqual(indent_text(text), f"    a\n    {LINE} b\n    \n    ```\n")
 
     def test_a_text_that_is_one_block_of_code_is_what_stands_in_it(self) -> None:
         for text, inside in (

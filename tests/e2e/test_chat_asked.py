@@ -69,7 +69,7 @@ class AskedCase(EditorChatCase):
 class Asked(AskedCase):
     def test_a_command_is_run_once_it_was_seen_and_allowed(self) -> None:
         shown = self.asks("touch made\necho \u202edone")
-        self.assertIn("touch made\necho <U+202E>done\n", shown)
+        self.assertIn("    touch made\n    echo <U+202E>done\n", shown)
         self.assertLess(shown.index("[Allow]"), shown.index("[Reject]"))
         until(lambda: self.editor.do("status_bar_says", "in a chat (Show Question)"))
         until(lambda: "F8 y to allow once" in self.editor.do("chat_state"))

@@ -121,7 +121,7 @@ class InSight(QuestionCase):
         yield from self.tell(view, Content("I wait.\n"))
         shown = text_of(view)
         self.assertLess(shown.index("I wait."), shown.index("May it use Shell?"))
-        self.assertIn("make <U+202E>all\nand more\n", shown)
+        self.assertIn("    make <U+202E>all\n    and more\n", shown)
         buttons = "▏   [Yes]  [For now]  [No]\n"
         self.assertTrue(shown.endswith(buttons + COMPOSER + "unsent"), shown[-200:])
 
@@ -407,8 +407,8 @@ class Commands(QuestionCase):
         yield from self.tell(view, body)
         self.moments += 1
         shown = text_of(view)
-        self.assertIn("\nsql:\n    SELECT <U+202E>1\n    row 0\n", shown)
-        self.assertIn("\n    DROP TABLE users\n", shown)
+        self.assertIn("\n    sql:\n        SELECT <U+202E>1\n        row 0\n", shown)
+        self.assertIn("\n        DROP TABLE users\n", shown)
         start, end = self.chats.questions.all_questions[0].place or (0, 0)
         place = sublime.Region(start, end)
         self.assertFalse([region for region in view.folded_regions() if region.intersects(place)])
