@@ -17,7 +17,7 @@ from unittest import mock
 from companion.base import background
 from companion.base.log import logger
 from companion.ide import context, discovery, system_processes, windows  # noqa: F401 (loads all of the core)
-from companion.ide.claude import lock_file
+from companion.ide.claude import lock_file, plugin_folder
 from companion.ide.hooks import open_questions
 
 from ...virtual_loop import VirtualTime
@@ -113,6 +113,8 @@ class Harness:
             mock.patch.object(discovery, "sweep_files", lambda pid, extra: []),
             mock.patch.object(lock_file, "lock_folders", self._lock_folders),
             mock.patch.object(lock_file, "sweep_locks", list),
+            # It has no pipes: its hooks are those of other CLIs.
+            mock.patch.object(plugin_folder, "has_pipes", bool),
             mock.patch.object(
                 system_processes, "ports_to", lambda *of: self.world.network.ports_to(*of)
             ),

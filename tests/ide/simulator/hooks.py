@@ -7,7 +7,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any, Mapping
 
 from companion.ide.editor import EditWatch, NewDiagnostics
-from companion.ide.hooks.open_questions import REFUSED
+from companion.ide.extension_forms import GEMINI_EXTENSION
 
 from .disk import File
 from .hook_checks import limit
@@ -76,7 +76,7 @@ class Extension:
         """The user has refused in the terminal; only the recording has it."""
         files = self.world.disk.files
         before = files[self._transcript].data if self._transcript in files else b""
-        files[self._transcript] = File(before + REFUSED, self.world.now_ns())
+        files[self._transcript] = File(before + GEMINI_EXTENSION.refused, self.world.now_ns())
 
     # ----- a turn
 
