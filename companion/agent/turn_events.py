@@ -65,7 +65,7 @@ class ToolCall:
 
     `args` are the arguments known before the tool runs: for files their path, for commands the
     command; often less than `ToolResult.args`. `parent` is the id of the call of the subagent that
-    has made it, or empty.
+    has made it, or empty. One that `can_stop` is a subagent that can be stopped alone.
     """
 
     type: ClassVar[str] = "tool_call"
@@ -76,6 +76,7 @@ class ToolCall:
     args: Mapping[str, Any]
     requires_confirmation: bool
     parent: str = ""
+    can_stop: bool = False
 
 
 @dataclass(frozen=True)

@@ -128,6 +128,7 @@ def _tool_call_json(body: events.ToolCall, language: str) -> dict[str, Any]:
         "args": body.args,
         "requiresConfirmation": body.requires_confirmation,
         "parentCallId": body.parent,
+        "canStop": body.can_stop,
         "shown": {
             "displayName": shown.display_line(body.display_name, language),
             "description": shown.display_text(body.description, language),

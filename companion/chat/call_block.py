@@ -30,7 +30,16 @@ from .edit_counts import EditCount, count_edit, total_count
 from .excerpt import Excerpt, make_excerpt, shorten_args
 from .markdown import fence_command, fence_text, unfence_text
 from .pen import Pen
-from .rendered import DIM, ERROR, LINE, OPEN_EDIT, OPEN_FILE, Rendered
+from .rendered import (
+    BUTTON,
+    DIM,
+    ERROR,
+    LINE,
+    OPEN_EDIT,
+    OPEN_FILE,
+    STOP_SUBAGENT,
+    Rendered,
+)
 from .resource_lines import write_resources
 
 # The state of a call that waits for the user, of one that was rejected, and of one that never
@@ -55,6 +64,8 @@ BAD = (FAILED, REJECTED)
 MAX_NAME, MAX_SUBJECT = 60, 100
 # The argument that calls have which run a subagent.
 SUBAGENT = "subagent_type"
+# The name of a call that is a subagent with a session of its own, and what stops it.
+SUBAGENT_NAME, STOP = "subagent", "Stop"
 # The calls of one subagent that are shown, and how many calls may be within each other.
 MOST_CHILDREN, MAX_DEPTH = 100, 10
 # Code points of an error.
@@ -101,6 +112,8 @@ class CallBlock(Block):
         self._was_allowed = False
         # That of the user by which it was allowed.
         self._rule = ""
+        # Whether it is a subagent with a session of its own, and can be stopped alone.
+        self._is_subagent = self._can_stop = False
 
     @property
     def shown_in(self) -> CallBlock:
@@ -115,7 +128,7 @@ class CallBlock(Block):
 
     @property
     def runs_subagent(self) -> bool:
-        return SUBAGENT in self._args or bool(self._children)
+        return self._is_subagent or SUBAGENT in self._args or bool(self._children)
 
     def add_child(self, child: CallBlock) -> None:
         """A subagent that this call runs makes another one."""
@@ -126,6 +139,7 @@ class CallBlock(Block):
     def begin_call(self, body: ToolCall, time: datetime) -> None:
         self._name, self._title = body.display_name or body.name, body.description
         self._begun = time
+        self._can_stop, self._is_subagent = body.can_stop, body.name == SUBAGENT_NAME
         self._take_args(body.args)
 
     def ask_confirmation(self, body: ToolConfirmation) -> tuple[EditCount, ...]:
@@ -218,6 +232,9 @@ class CallBlock(Block):
             pen.write(SO_FAR.format(count_text(self._live.line_ends, "line")), DIM)
         count = self._count_below()
         pen.write(f"  {count_text(count, 'call')}" if count else "", DIM)
+        if self._can_stop and self._state == EXECUTING:
+            pen.write("  ")
+            pen.write_link(STOP, STOP_SUBAGENT, BUTTON, call=self.call)
         pen.write("\n")
         return is_long
 

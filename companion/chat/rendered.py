@@ -30,6 +30,7 @@ ANSWER = "answer"  # elicitation; opens its form or its address
 DECLINE = "decline"  # elicitation
 # Of all questions for permission that wait, the first of those that were seen alone.
 ALLOW_ALL_SHOWN, DENY_ALL = "allow_all_shown", "deny_all"
+STOP_SUBAGENT = "stop_subagent"  # call
 RETRY = "retry"
 LOG_IN = "log_in"
 OPEN_CHANGES = "open_changes"
@@ -44,6 +45,7 @@ ACTIONS = (
     DECLINE,
     ALLOW_ALL_SHOWN,
     DENY_ALL,
+    STOP_SUBAGENT,
     RETRY,
     LOG_IN,
     OPEN_CHANGES,

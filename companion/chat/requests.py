@@ -204,6 +204,17 @@ class Decide(ChatRequest[None]):
 
 
 @dataclass(frozen=True)
+class StopSubagent(ChatRequest[None]):
+    """End the work of the subagent that a call runs; its turn goes on."""
+
+    chat: str
+    call_id: str
+
+    async def carry_out(self, chats: Chats) -> None:
+        chats.agent.turns.stop_subagent(self.chat, self.call_id)
+
+
+@dataclass(frozen=True)
 class AnswerElicitation(ChatRequest[None]):
     """Answer another question of the agent. `action` is one of `agent/elicitation`; `content`
     are the values of a form's fields, by their names."""

@@ -11,6 +11,7 @@ from typing import Any, Sequence
 
 from GeminiCompanion.companion.agent import tool_servers
 from GeminiCompanion.companion.agent.acp.messages import AgentCapabilities, OpenedSession
+from GeminiCompanion.companion.agent.acp.subagents import Subagents
 from GeminiCompanion.companion.agent.agents.command_agent import CommandAgent
 from GeminiCompanion.companion.agent.conversations.session_opener import SessionOpener
 from GeminiCompanion.companion.agent.supported import CLIS
@@ -39,7 +40,7 @@ class ToldServers(unittest.IsolatedAsyncioTestCase):
             return OpenedSession("session")
 
         client: Any = SimpleNamespace(
-            capabilities=AgentCapabilities(mcp_http=True), send_request=begin
+            capabilities=AgentCapabilities(mcp_http=True), send_request=begin, subagents=Subagents()
         )
         await opener.open_session(client, "", "", None)
         return [each["name"] for each in asked]
@@ -83,7 +84,9 @@ class Folders(unittest.IsolatedAsyncioTestCase):
             return OpenedSession("session")
 
         client: Any = SimpleNamespace(
-            capabilities=AgentCapabilities(takes_folders=takes), request=begin
+            capabilities=AgentCapabilities(takes_folders=takes),
+            request=begin,
+            subagents=Subagents(),
         )
         opened = await opener.open_session(client, "", "", None)
         self.warnings = [str(each) for each in opener.others.warnings]

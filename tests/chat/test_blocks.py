@@ -60,6 +60,7 @@ from GeminiCompanion.companion.chat.rendered import (
     REMOVED,
     RETRY,
     SHOW_OUTPUT,
+    STOP_SUBAGENT,
     WARNING,
     Fold,
     Link,
@@ -500,6 +501,22 @@ class Subagents(unittest.TestCase):
         )
         self.assertIn("▏   ✗ Read a.py  2.0 s  1 call\n▏     It is gone.\n", drawing.text)
         self.assertIn("▏     ○ Read b.py\n", drawing.text)
+
+    def test_one_that_can_be_stopped_alone_has_a_link_for_that_while_it_works(self) -> None:
+        task = ToolCall("c", "subagent", "Subagent", "Look", {}, False, can_stop=True)
+        running = ToolExecution("c", "subagent", EXECUTING)
+        _, drawing = drawn(task, running, self.child("a"))
+        self.assertEqual(unfolded(drawing), "▏ ● Subagent Look  1 call  Stop…\n")
+        self.assertEqual([told["call"] for _text, told in links(drawing, STOP_SUBAGENT)], ["c"])
+        inner = replace(task, call_id="d", parent="c")
+        _, drawing = drawn(task, running, inner, replace(running, call_id="d"))
+        told = [told["call"] for _text, told in links(drawing, STOP_SUBAGENT)]
+        self.assertEqual(told, ["c", "d"])
+        for after in (result("done"), Complete(events.END_TURN, Usage())):
+            _, drawing = drawn(task, running, after)
+            self.assertEqual(links(drawing, STOP_SUBAGENT), [])
+        _, drawing = drawn(replace(task, can_stop=False), running)
+        self.assertEqual(links(drawing, STOP_SUBAGENT), [])
 
     def test_one_in_the_background_goes_on_within_its_call_until_the_turn_ends(self) -> None:
         task = call("task", "Task", {"subagent_type": "general"}, "Look")

@@ -85,8 +85,9 @@ class Agent:
     of it; and it `keeps_commands` that last longer until it ends itself. Whether a session
     `takes_folders` beside its own, whether a fork of it `remembers_in_fork`, and whether its turn
     is `steered` by messages. `look` is a call that reads an image for the model, which
-    a chat `shows` so (a pattern), `delegate` one that has a subagent do what some words say. It is
-    asked for the `protocol_version`."""
+    a chat `shows` so (a pattern), `delegate` one that has a subagent do what some words say. A
+    subagent of it can be stopped alone (`stops_subagents`). It is asked for the
+    `protocol_version`."""
 
     id: str
     key: Callable[[str], Credentials]
@@ -115,6 +116,7 @@ class Agent:
     shows: str = ""
     look: Callable[[str], Call] = lambda path: call("read_file", file_path=path)
     delegate: Callable[[str], Call] = lambda words: call("task", **task("general", words))
+    stops_subagents: bool = False
     protocol_version: int = 1
     server: Callable[[], Any] = AnyModelServer
     tokens: tuple[int, int] = TOKENS
@@ -294,7 +296,9 @@ ROWS = (
 )
 AGENTS = {row.id: row for row in ROWS}
 # The same in its newest version.
-NEWEST_CLAUDE = replace(AGENTS["claude"], folder=NEWEST, variables=WITH_TASKS, steered=True)
+NEWEST_CLAUDE = replace(
+    AGENTS["claude"], folder=NEWEST, variables=WITH_TASKS, steered=True, stops_subagents=True
+)
 # In version 2 of the protocol. Claude Code takes no messages into a turn then.
 CLAUDE_IN_2 = replace(NEWEST_CLAUDE, protocol_version=2, steered=False)
 CODEX_IN_2 = replace(AGENTS["codex"], protocol_version=2)

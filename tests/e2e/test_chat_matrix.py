@@ -401,6 +401,24 @@ class InTab(unittest.TestCase):
         # It was one turn, which nobody stopped.
         self.assertEqual((shown.count(" token"), shown.count("cancelled")), (1, 0))
 
+    def test_a_subagent_is_stopped_alone_where_the_agent_can_do_that(self) -> None:
+        if not self.row.stops_subagents:
+            self.skipTest(f"{self.row.name} stops no subagent alone")
+        gate, going_on = Gate(), Gate()
+        self.addCleanup(gate.set)
+        self.addCleanup(going_on.set)
+        inner = f"look around ({self._testMethodName})"
+        self.model.will_play(inner, ["Looking ", gate, "never said."])
+        delegate = [self.row.delegate(inner)]
+        self.say("delegate it", delegate, ["It went on ", going_on, "to its end."])
+        self.until_shown("▎ delegate it", "▏ ● Subagent", "  Stop")
+        self.editor.do("follow_in_chat", "Stop")
+        self.until_shown("▎ delegate it", "▏ ✗ Subagent", "Cancelled.")
+        going_on.set()
+        shown = self.until_over("▎ delegate it", "It went on to its end.")
+        self.assertNotIn("The turn was cancelled", shown)
+        self.assertNotIn("never said", shown)
+
     @needs_pipes
     def test_stop_ends_a_turn_whose_command_hangs_at_a_pipe(self) -> None:
         pipe = HangingPipe(self.path + ".pipe")

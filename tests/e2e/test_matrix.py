@@ -18,7 +18,7 @@ from typing import Any, Dict, List
 from unittest import mock
 
 from agent_case import ROOT
-from agent_rows import AGENTS, DOT, NEWEST_CLAUDE, STEP, Proxy, openai
+from agent_rows import AGENTS, CLAUDE_IN_2, CODEX_IN_2, DOT, NEWEST_CLAUDE, STEP, Proxy, openai
 from agent_rows import Agent as Row
 from aiohttp import FormData
 from api_case import ApiCase, data, said
@@ -366,7 +366,7 @@ class Cells(ApiCase):
         self.assertEqual(within, [task["callId"]] * len(within))
         results = {result["callId"]: result["success"] for result in data(story, "tool_result")}
         self.assertLessEqual({each["callId"] for each in others}, {*results})
-        words = "its calls within that of `{}`" if within else "its task as the call `{}`"
+        words = "its calls within that of its task" if within else "its task as the call `{}`"
         refused = "" if results[task["callId"]] else ", which it refuses"
         self.assert_seen(words.format(task["name"]) + refused)
 
@@ -648,6 +648,10 @@ class NewestClaudeCode(Plans):
     row = NEWEST_CLAUDE
 
 
+class ClaudeCodeIn2(Plans):
+    row = CLAUDE_IN_2
+
+
 class OpenCode(Cells):
     row = AGENTS["opencode"]
 
@@ -667,6 +671,10 @@ class OpenCode(Cells):
 
 class Codex(WithUnaskingMode):
     row = AGENTS["codex"]
+
+
+class CodexIn2(WithUnaskingMode):
+    row = CODEX_IN_2
 
 
 class CodexWithAnotherModel(ApiCase):

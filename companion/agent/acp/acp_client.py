@@ -28,12 +28,14 @@ from ..sentence import Words, sentence
 from ..session_state import ConfigOption, ConfigOptions, StateUpdate
 from ..wording.surrogates import clean_surrogates
 from . import messages, protocol_version
+from .held_ends import HeldEnds
 from .members import SHOWN, Unreadable
 from .message_lines import MessageLines, OtherProtocol
 from .messages import AvailableCommand, AvailableCommands
 from .process import AgentProcess, TooLong
 from .protocol import Protocol, Sender
 from .protocol_version import NEWEST, USUAL, Offers, Spoken
+from .subagents import Subagents, WorkState
 from .terminal_messages import CreateTerminal, TerminalRequest, UseTerminal
 from .version_1 import Version1
 
@@ -231,6 +233,8 @@ class AcpClient(Sender):
         self.advice: Words = ""
         self._offers = Offers()
         self.protocol: Protocol = Version1()
+        self.subagents = Subagents()
+        self.held_ends = HeldEnds(self.subagents.are_working)
         self.commands = OfferedCommands()
         self.early = EarlyUpdates()
         self._reading = asyncio.ensure_future(self._read_messages())
@@ -374,6 +378,7 @@ class AcpClient(Sender):
             if not waiting.answer.done():
                 waiting.answer.set_exception(self._process_end_error())
         self.protocol.end_prompts(self._process_end_error())
+        self.held_ends.end_all()
         self._listener.take_process_end()
 
     def _dispatch(self, message: jsonrpc.Message) -> None:
@@ -405,10 +410,15 @@ class AcpClient(Sender):
 
     def _take_update(self, message: jsonrpc.Notification) -> None:
         session, updates = self.protocol.read_update(message.params)
-        for update in updates:
-            if isinstance(update, AvailableCommands):
-                self.commands.set_commands(session, update.commands)
-            self._listener.take_update(session, update)
+        for each in updates:
+            root, news = self.subagents.take_update(session, each)
+            for update in news:
+                if isinstance(update, AvailableCommands):
+                    self.commands.set_commands(root, update.commands)
+                self._listener.take_update(root, update)
+            if isinstance(each, WorkState):
+                self.held_ends.note_work(session, each.is_busy)
+            self.held_ends.look_again(root)
 
     def _take_request(self, message: jsonrpc.Request) -> None:
         try:
@@ -416,6 +426,8 @@ class AcpClient(Sender):
         except Unreadable as unreadable:
             self.refuse_request(message.id, _error_object(jsonrpc.INVALID_PARAMS, str(unreadable)))
             raise
+        if request is not None:
+            request = self.subagents.take_request(request)
         if isinstance(request, messages.PermissionRequest):
             self._listener.take_permission_request(request)
         elif isinstance(request, ElicitationRequest):
@@ -451,10 +463,12 @@ class AcpSession:
         self.id = id
         self.folder = folder
         self.roots = (folder, *others)
+        client.subagents.note_root(id)
 
     def prompt(self, blocks: Sequence[messages.Block]) -> asyncio.Future[messages.TurnEnd]:
         """A turn. The future is done when the turn is over, or gets its AgentError."""
-        return self.client.protocol.begin_prompt(self.client, self.id, blocks)
+        end = self.client.protocol.begin_prompt(self.client, self.id, blocks)
+        return self.client.held_ends.hold_end(self.id, end)
 
     def steer(self, blocks: Sequence[messages.Block]) -> asyncio.Future[bool]:
         """Whether the agent takes the message into the turn that runs; or AgentError."""
@@ -463,6 +477,17 @@ class AcpSession:
     def cancel(self) -> None:
         self.client.protocol.note_cancel(self.id)
         self.client.send_notification(messages.cancel_notification(self.id))
+        # Those in the background would go on.
+        for each in self.client.subagents.sessions_to_stop(self.id):
+            self.client.send_notification(messages.cancel_notification(each))
+        self.client.held_ends.end_now(self.id)
+
+    def stop_subagent(self, call: str) -> bool:
+        """End the work of the subagent that a call runs, and of nobody else; whether it can be."""
+        found = self.client.subagents.session_of_call(self.id, call)
+        if found:
+            self.client.send_notification(messages.cancel_notification(found))
+        return bool(found)
 
     def answer_permission(self, request: messages.PermissionRequest, option: str | None) -> None:
         """Answer with the option's id; None if the turn is cancelled."""

@@ -43,6 +43,8 @@ OUTPUT_DELTA = "terminal_output_delta"
 # a call by its own; a word that is not known counts as the first.
 COMPACTION, COMPACTING = "compaction-", "Compact the conversation"
 COMPACTION_KIND = "think"
+# What a subagent with a session of its own is as a call.
+SUBAGENT_KIND = "subagent"
 COMPACTION_STATUSES = {
     "in_progress": "in_progress",
     "completed": "completed",
@@ -67,11 +69,13 @@ class UserMessageChunk:
 @dataclass(frozen=True)
 class AgentMessageChunk:
     """A piece of the answer. It may begin or end with half a character (`surrogates`). `meta` is
-    the agent's own. Where it is no text, `blocks` has it."""
+    the agent's own. Where it is no text, `blocks` has it. `parent` is the id of the call of the
+    subagent that says it, or empty."""
 
     text: str
     meta: Meta = field(default_factory=dict)
     blocks: tuple[ContentBlock, ...] = ()
+    parent: str = ""
 
 
 @dataclass(frozen=True)
@@ -111,7 +115,9 @@ class ToolCallUpdate:
     the tool's own result, of any type. `meta` is the agent's own. `output` is a piece of what a
     command puts out, which follows the pieces before. `blocks` are what of its content is no
     text. `tool` is the name of the tool, where the agent tells it as the protocol says. One that
-    `asks_alone` is a question about no call, which is over with its answer."""
+    `asks_alone` is a question about no call, which is over with its answer. `parent` is the id of
+    the call of the subagent that makes it, or empty. One that `can_stop` is a subagent that can be
+    stopped alone, and `sessions` are the ids of those of subagents that it names."""
 
     id: str
     title: str = ""
@@ -128,6 +134,9 @@ class ToolCallUpdate:
     blocks: tuple[ContentBlock, ...] = ()
     tool: str = ""
     asks_alone: bool = False
+    parent: str = ""
+    can_stop: bool = False
+    sessions: tuple[str, ...] = ()
 
     @property
     def is_over(self) -> bool:
@@ -158,6 +167,8 @@ def joined_call(known: ToolCallUpdate | None, news: ToolCallUpdate) -> ToolCallU
         _joined_meta(known.meta, news.meta),
         known.raw_output if news.raw_output is None else news.raw_output,
         tool=news.tool or known.tool,
+        parent=news.parent or known.parent,
+        can_stop=news.can_stop or known.can_stop,
     )
 
 
@@ -661,6 +672,9 @@ def read_call(made: type[Call], told: Mapping[str, Any], kind: str) -> Call:
         text_of(object_of(object_of(told, "_meta"), OUTPUT_DELTA), "data"),
         tuple(filter(None, others)),
         text_of(told, "name"),
+        sessions=tuple(
+            text_of(each, "sessionId") for each in content if each.get("type") == "session"
+        ),
     )
 
 

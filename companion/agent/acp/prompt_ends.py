@@ -19,6 +19,8 @@ RUNNING, WAITING, IDLE = "running", "requires_action", "idle"
 CANCELLED = "cancelled"
 # The most messages of one turn whose ids are kept.
 MAX_MESSAGES = 100
+# The most sessions of which it is known that they are busy.
+MAX_SESSIONS = 1000
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,8 @@ class PromptEnds:
 
     def take_busy(self, session: str) -> None:
         """The session works, or waits for its user."""
-        self._busy.add(session)
+        if len(self._busy) < MAX_SESSIONS:
+            self._busy.add(session)
         self.take_work(session)
         prompt = self._prompts.get(session)
         if prompt is not None:

@@ -10,7 +10,8 @@ from typing import Any, Mapping, Sequence
 from ...base import jsonrpc
 from ..failure import AgentError
 from . import messages
-from .messages import AgentRequest, Initialized, OutgoingRequest, SessionUpdate, TurnEnd
+from .messages import AgentRequest, Initialized, OutgoingRequest, TurnEnd
+from .subagents import Told
 
 
 class Sender(ABC):
@@ -33,7 +34,7 @@ class Protocol(ABC):
         """The answer to `initialize`."""
 
     @abstractmethod
-    def read_update(self, params: Mapping[str, Any]) -> tuple[str, Sequence[SessionUpdate]]:
+    def read_update(self, params: Mapping[str, Any]) -> tuple[str, Sequence[Told]]:
         """The session's id and what happened in it; nothing, if that is only for the protocol.
         Raises Unreadable."""
 

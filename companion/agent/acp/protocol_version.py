@@ -78,6 +78,7 @@ def _capabilities_of_1(offers: Offers) -> Mapping[str, Any]:
         "fs": {"readTextFile": offers.reads, "writeTextFile": offers.writes},
         "session": {"configOptions": {"boolean": {}}, "notices": {}, "compaction": {}},
         "elicitation": ANY_ELICITATION,
+        "subagents": {},
     }
     if offers.runs:
         capabilities["terminal"] = True

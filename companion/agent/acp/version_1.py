@@ -8,9 +8,11 @@ from typing import Any, Mapping, Sequence
 
 from ...base import jsonrpc
 from ..failure import AgentError
-from . import messages
-from .messages import AgentRequest, Initialized, OutgoingRequest, SessionUpdate, TurnEnd
+from . import messages, subagents
+from .members import object_of, required_text
+from .messages import AgentRequest, Initialized, OutgoingRequest, TurnEnd
 from .protocol import Protocol, Sender
+from .subagents import Told
 
 
 class Version1(Protocol):
@@ -20,7 +22,10 @@ class Version1(Protocol):
     def read_initialized(self, result: Mapping[str, Any]) -> Initialized:
         return messages.read_initialized(result)
 
-    def read_update(self, params: Mapping[str, Any]) -> tuple[str, Sequence[SessionUpdate]]:
+    def read_update(self, params: Mapping[str, Any]) -> tuple[str, Sequence[Told]]:
+        of_subagent = subagents.read_update(object_of(params, "update"))
+        if of_subagent is not None:
+            return required_text(params, "sessionId", messages.UPDATE), (of_subagent,)
         session, update = messages.session_update(params)
         return session, (update,)
 

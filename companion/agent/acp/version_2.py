@@ -16,7 +16,7 @@ from .. import elicitation, session_state
 from ..failure import AgentError, from_rpc
 from ..session_state import ConfigOptions, Plan
 from ..wording.surrogates import clean_surrogates
-from . import messages
+from . import messages, subagents
 from .members import SHOWN, Unreadable, object_of, objects_of, required_text, text_of
 from .messages import (
     AgentMessageChunk,
@@ -33,6 +33,7 @@ from .messages import (
 )
 from .prompt_ends import IDLE, RUNNING, WAITING, Acknowledged, Idle, PromptEnds
 from .protocol import Protocol, Sender
+from .subagents import Told
 from .upserts import Upserts, question_of
 
 # The most sessions of which something is kept.
@@ -133,13 +134,16 @@ class Version2(Protocol):
 
     # What the agent says.
 
-    def read_update(self, params: Mapping[str, Any]) -> tuple[str, Sequence[SessionUpdate]]:
+    def read_update(self, params: Mapping[str, Any]) -> tuple[str, Sequence[Told]]:
         session = required_text(params, "sessionId", messages.UPDATE)
         update = object_of(params, "update")
         kind = text_of(update, "sessionUpdate")
         if kind == STATE:
             self._take_state(session, update)
-            return session, ()
+            return session, (subagents.read_state(update),)
+        of_subagent = subagents.read_update(update)
+        if of_subagent is not None:
+            return session, (of_subagent,)
         known = self._upserts_of(session)
         if kind in (USER, USER + CHUNK):
             self._ends.take_message(session, text_of(update, "messageId"))

@@ -135,7 +135,7 @@ class RepeatedTurns:
                 call.title,
                 call.args,
                 False,
-                self._cli.parent_call(told.meta),
+                told.parent or self._cli.parent_call(told.meta),
             )
         )
         return call

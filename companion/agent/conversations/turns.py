@@ -17,6 +17,7 @@ from .conversation import Conversation
 ENDING = 2.0
 # Seconds between two checks whether turns still run.
 LOOKING = 0.05
+NO_SUBAGENT = sentence("This subagent cannot be stopped any more.")
 
 
 class Known(Protocol):
@@ -78,6 +79,13 @@ class Turns:
             raise failure.no_call(call_id)
         asking[0].confirm_call(call_id, decision)
         return asking[0]
+
+    def stop_subagent(self, session_id: str, call_id: str) -> None:
+        """End the work of the subagent of one call in a conversation, and of nobody else. Raises
+        AgentError, code TOOL_CALL_NOT_FOUND."""
+        stopped = [turn.session_id == session_id and turn.stop_subagent(call_id) for turn in self]
+        if not any(stopped):
+            raise AgentError(failure.TOOL_CALL_NOT_FOUND, NO_SUBAGENT)
 
     @property
     def elicitations(self) -> tuple[events.TurnEvent, ...]:

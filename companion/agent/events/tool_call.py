@@ -12,7 +12,7 @@ import shlex
 from dataclasses import dataclass, field
 from typing import Any, Mapping
 
-from ..acp.messages import ToolCallUpdate
+from ..acp.messages import SUBAGENT_KIND, ToolCallUpdate
 from ..sentence import Words, sentence
 from ..turn_events import Diff, ToolResult
 
@@ -50,6 +50,7 @@ DISPLAY_NAMES = {
     "delete": "Delete",
     "move": "Move",
     "think": "Think",
+    SUBAGENT_KIND: "Subagent",
     SWITCH_MODE: "SwitchMode",
 }
 # The names of calls of which the agent tells nothing but a title.
@@ -69,7 +70,7 @@ class Call:
     is the file that it is about, or empty, and `locations` are all places that it names. `tool` is
     the tool's name where the agent tells it as the protocol says. `parent` is the id of the call of
     the subagent that has made it, or empty. One that `asks_alone` is a question, and over with its
-    answer."""
+    answer. One that `can_stop` is a subagent that can be stopped alone."""
 
     id: str
     name: str
@@ -84,6 +85,7 @@ class Call:
     tool: str = ""
     parent: str = ""
     asks_alone: bool = False
+    can_stop: bool = False
 
     @property
     def diff(self) -> Diff | None:

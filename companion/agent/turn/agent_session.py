@@ -28,8 +28,8 @@ class AgentSession:
         self._is_trusted = True
 
     def read_call(self, told: ToolCallUpdate) -> Call:
-        parent = self.cli.parent_call(told.meta)
-        call = replace(self.cli.read_call(told), asks_alone=told.asks_alone)
+        parent = told.parent or self.cli.parent_call(told.meta)
+        call = replace(self.cli.read_call(told), asks_alone=told.asks_alone, can_stop=told.can_stop)
         return replace(call, parent=parent) if parent and parent != call.id else call
 
     def writes_through_us(self, path: str) -> bool:

@@ -88,6 +88,7 @@ class CallEvents:
                 call.args,
                 requires_confirmation,
                 call.parent,
+                call.can_stop,
             )
         )
 

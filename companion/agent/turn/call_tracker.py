@@ -74,6 +74,10 @@ class CallTracker:
         """Whether no call runs or waits for a decision."""
         return not self._calls.running_calls
 
+    def is_running(self, call_id: str) -> bool:
+        """Whether the call was begun, and has no end yet."""
+        return self._calls.known_call(call_id) is not None
+
     @property
     def is_cancelled(self) -> bool:
         return self._questions.is_cancelled

@@ -145,6 +145,11 @@ class Turn:
         self._calls.set_attended(is_attended)
         self.elicitations.set_attended(is_attended)
 
+    def stop_subagent(self, call_id: str) -> bool:
+        """End the work of the subagent of one call, and of nobody else; whether it can be."""
+        runs = not self.is_over and self._calls.is_running(call_id)
+        return runs and self._session.stop_subagent(call_id)
+
     def cancel(self) -> None:
         """End the turn soon; calls that wait for a decision will not run. Does nothing once it is
         over.
@@ -252,7 +257,7 @@ class Turn:
         elif isinstance(said, messages.AgentMessageChunk):
             if said.meta:
                 self.usage = sum_of([self.usage, self._agent.cli.read_usage(said.meta)])
-            parent = self._agent.cli.parent_call(said.meta)
+            parent = said.parent or self._agent.cli.parent_call(said.meta)
             is_own = not parent or not self._calls.take_words(parent, said.text)
             if is_own and not self._agent.cli.own_mark.fullmatch(said.text):
                 self._log.add_answer_piece(said.text)

@@ -109,6 +109,7 @@ CHINESE_SENTENCES: Mapping[str, str] = {
         "对话超过了 {seconds} 秒（--turn-time）。"
     ),
     # Of decisions.
+    "This subagent cannot be stopped any more.": "这个子代理已经无法停止。",
     "No call {call} waits for a decision.": "没有等待确认的工具调用：{call}",
     "Expected one of {expected}; got {got}.": "应为以下之一：{expected}；收到的是 {got}。",
     "Expected one of {expected} for this call.": "此调用只支持以下结果之一：{expected}。",

@@ -757,6 +757,7 @@ EVENT_DATA: Mapping[str, Schema] = {
             "args": ANYTHING,
             "requiresConfirmation": BOOLEAN,
             "parentCallId": STRING,
+            "canStop": BOOLEAN,
             "shown": {
                 **SHOWN,
                 **object_schema({"displayName": STRING, "description": STRING}, {"args": ANYTHING}),

@@ -16,6 +16,7 @@ from ...base.shown_text import shown_line
 from ...base.web_address import web_address
 from ...chat import rendered
 from ...chat.rendered import Link
+from ...chat.requests import StopSubagent
 from .. import application, panels
 from ..file_reading import in_time
 from . import failure_words
@@ -158,6 +159,11 @@ async def _log_in(followed: Followed, service: ChatService) -> None:
     await _run_recovery(followed, failure_words.LOG_IN)
 
 
+async def _stop_subagent(followed: Followed, service: ChatService) -> None:
+    call = str(followed.argument.get("call", ""))
+    await service.ask(StopSubagent(followed.conversation, call))
+
+
 async def _open_changes(followed: Followed, service: ChatService) -> None:
     window, turn = followed.view.window(), str(followed.argument.get("turn", ""))
     if window is not None:
@@ -171,6 +177,7 @@ ACTIONS = {
     rendered.OPEN_PLACE: _open_place,
     rendered.OPEN_ADDRESS: _open_address,
     rendered.SHOW_OUTPUT: _show_output,
+    rendered.STOP_SUBAGENT: _stop_subagent,
     rendered.RETRY: _retry_turn,
     rendered.LOG_IN: _log_in,
 }
