@@ -139,6 +139,7 @@ class Updates(unittest.TestCase):
             {"x": 1},
             has_content=True,
             blocks=(ContentBlock("image"),),
+            terminals=("t",),
         )
         self.assertEqual(told, expected)
 

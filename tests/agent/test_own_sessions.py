@@ -88,6 +88,19 @@ class Repeated(unittest.TestCase):
         self.assertEqual(shown, [(0, ""), (2, "1")])
         self.assertIsInstance(found[1], events.ToolCall)
 
+    def test_what_a_call_has_put_out_in_pieces_is_its_result_if_its_end_has_none(self) -> None:
+        turns = repeated_turns.RepeatedTurns(
+            GeminiCli("/w", False), "c", datetime.now(timezone.utc)
+        )
+        for text in ("one\n", "two\n"):
+            turns.take_update(messages.ToolCallUpdate("1", "ls", "execute", output=text))
+        turns.take_update(messages.ToolCallUpdate("1", status="completed"))
+        (turn,) = turns.finish_turns("")
+        results = [
+            event.body.result for event in turn.events if isinstance(event.body, events.ToolResult)
+        ]
+        self.assertEqual(results, ["one\ntwo\n"])
+
 
 class OfTerminal(unittest.IsolatedAsyncioTestCase):
     def setUp(self) -> None:

@@ -51,7 +51,7 @@ class Told(unittest.TestCase):
         return self.announce(session, parent, state={"state": state, **more})
 
     def test_one_is_a_call_with_its_task_from_its_begin_to_its_end(self) -> None:
-        can = {"capabilities": {"cancel": {}}}
+        can: dict[str, Any] = {"capabilities": {"cancel": {}}}
         self.assertEqual(self.announce(title="Look", description="Around", **can), [])
         said = {"messageId": "1", "recipientSessionId": "c", "senderSessionId": "s"}
         task = [{"type": "text", "text": "Look around."}]

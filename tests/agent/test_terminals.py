@@ -33,6 +33,7 @@ from GeminiCompanion.companion.agent.turn_events import (
     CANCEL,
     FAILED,
     ONCE,
+    ToolCall,
     ToolConfirmation,
     ToolResult,
 )
@@ -145,6 +146,68 @@ class Terminals(unittest.IsolatedAsyncioTestCase):
         # Once for each time that it was allowed.
         self.create("echo plum")
         await self.question()
+
+    async def test_a_command_that_the_agent_asked_about_is_one_call_with_its_output(self) -> None:
+        await self.allow_own_question("echo plum")
+        terminal = str((await self.answer(self.create("echo plum")))["terminalId"])
+        await self.use(WAIT, terminal)
+        await until(lambda: self.stage.of(ToolResult))
+        # What the agent says of it then does not count.
+        for more in ({"terminals": (terminal,)}, {"status": "failed", "texts": ("No.",)}):
+            await self.tracker.take_update(messages.ToolCallUpdate(OWN, **more))
+        (call,) = self.stage.of(ToolCall)
+        (result,) = self.stage.of(ToolResult)
+        self.assertEqual((call.call_id, result.call_id), (OWN, OWN))
+        self.assertEqual((result.success, result.result), (True, "plum\n"))
+
+    async def begin_own(self, args: dict[str, Any]) -> None:
+        """The agent tells of a call, and asks about nothing."""
+        cli: Any = self.stage.agent.cli
+        cli.read_call = lambda told: read_call(told, "bash", told.raw_input or {})
+        begun = messages.ToolCallStart(OWN, "Echo", "execute", "in_progress", raw_input=args)
+        await self.tracker.take_update(begun)
+
+    async def test_a_command_that_the_agent_has_told_is_asked_about_as_that_call(self) -> None:
+        args = {"command": "echo plum", "description": "It is harmless."}
+        await self.begin_own(args)
+        id = self.create("echo plum")
+        body = await self.question()
+        self.assertEqual((body.call_id, body.args), (OWN, {"command": "echo plum"}))
+        with self.assertRaises(AgentError):
+            self.tracker.confirm_call(OWN, CallDecision(ONCE, by_client=True))
+        # It cannot end its question, nor change what is asked.
+        for more in ({"raw_input": {"command": "ls"}}, {"status": "completed"}):
+            await self.tracker.take_update(messages.ToolCallUpdate(OWN, **more))
+        self.assertEqual((await self.question()).args, {"command": "echo plum"})
+        self.tracker.confirm_call(OWN, CallDecision(ONCE))
+        await self.use(WAIT, str((await self.answer(id))["terminalId"]))
+        await until(lambda: self.stage.of(ToolResult))
+        (result,) = self.stage.of(ToolResult)
+        self.assertEqual((result.call_id, result.result), (OWN, "plum\n"))
+        self.assertEqual(len(self.stage.of(ToolCall)), 1)
+        # The next one is another.
+        self.create("echo plum")
+        self.assertNotEqual((await self.question()).call_id, OWN)
+
+    async def test_another_command_than_the_one_that_was_told_stands_alone(self) -> None:
+        for args in ({"command": "ls"}, {"command": "echo plum", "cwd": "/"}, {}):
+            with self.subTest(args=args):
+                self.setUp()
+                await self.begin_own(args)
+                self.create("echo plum")
+                self.assertNotEqual((await self.question()).call_id, OWN)
+
+    async def test_a_call_that_is_told_only_with_its_terminal_is_not_told_twice(self) -> None:
+        terminal = await self.allowed("echo plum")
+        begun = messages.ToolCallStart(OWN, "Echo", "execute", terminals=(terminal,))
+        await self.tracker.take_update(begun)
+        await self.tracker.take_update(messages.ToolCallUpdate(OWN, status="completed"))
+        await until(lambda: self.stage.of(ToolResult))
+        self.assertNotIn(OWN, [call.call_id for call in self.stage.of(ToolCall)])
+        # One that names none of ours is the agent's own.
+        other = messages.ToolCallStart("o", "x", "execute", "in_progress", terminals=("none",))
+        await self.tracker.take_update(other)
+        self.assertIn("o", [call.call_id for call in self.stage.of(ToolCall)])
 
     async def test_what_differs_from_what_was_allowed_is_asked_about(self) -> None:
         inner = self.path("inner")

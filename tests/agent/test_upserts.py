@@ -251,6 +251,13 @@ class Reading(unittest.TestCase):
         self.assertEqual(self.told("terminal_update", terminalId="t", **whole), [])
         self.assertEqual(self.told("terminal_output_chunk", terminalId="t", data="%"), [])
 
+    def test_a_call_that_is_over_at_once_has_put_out_what_its_terminal_shows(self) -> None:
+        self.told("terminal_update", terminalId="t", output=data(b"plum"))
+        shown = [{"type": "terminal", "terminalId": "t"}]
+        start, output, end = self.call(status="completed", content=shown)
+        self.assertIsInstance(start, ToolCallStart)
+        self.assertEqual((start.is_over, output.output, end.is_over), (False, "plum", True))
+
     # Questions.
 
     def test_a_question_about_a_call_has_its_own_words_beside_the_calls(self) -> None:

@@ -31,8 +31,14 @@ from GeminiCompanion.companion.chat.chat_update import (
 )
 from GeminiCompanion.companion.chat.edit_requests import DecideEdits, TurnTexts
 from GeminiCompanion.companion.chat.question import MOST_REVIEWS, PERMISSION, ChatQuestion
-from GeminiCompanion.companion.chat.rendered import OPEN_EDIT, Link, Patch, Rendered
-from GeminiCompanion.companion.chat.requests import Decide
+from GeminiCompanion.companion.chat.rendered import (
+    OPEN_EDIT,
+    STOP_SUBAGENT,
+    Link,
+    Patch,
+    Rendered,
+)
+from GeminiCompanion.companion.chat.requests import Decide, StopSubagent
 from GeminiCompanion.companion.edits.turn_edits import turn_id
 from GeminiCompanion.companion.ide.sharing import Sharing
 from GeminiCompanion.companion.ui import file_reading, sharing_settings
@@ -582,6 +588,16 @@ class InTheChat(EditCase):
         yield from self.draw(OPEN_EDIT, call="call", path=self.path)
         yield from self.follow()
         yield lambda: self.window.active_view() == right
+
+    def test_the_link_in_the_line_of_a_subagent_stops_that_one(self) -> Steps:
+        yield from self.wait_for(self.question)
+        yield from self.draw(STOP_SUBAGENT, call="its call")
+        yield from self.follow()
+        yield lambda: [
+            request for request, _answer in self.service.asked if isinstance(request, StopSubagent)
+        ]
+        request, _answer = self.service.asked[-1]
+        self.assertEqual(request, StopSubagent(self.id, "its call"))
 
     def test_the_line_of_an_edit_without_reviews_shows_all_that_is_asked_about(self) -> Steps:
         paths = [os.path.join(self.folder, f"{number}.txt") for number in range(MOST_REVIEWS + 1)]

@@ -117,7 +117,7 @@ class ToolCallUpdate:
     text. `tool` is the name of the tool, where the agent tells it as the protocol says. One that
     `asks_alone` is a question about no call, which is over with its answer. `parent` is the id of
     the call of the subagent that makes it, or empty. One that `can_stop` is a subagent that can be
-    stopped alone, and `sessions` are the ids of those of subagents that it names."""
+    stopped alone. `sessions` and `terminals` are the ids of those that its content names."""
 
     id: str
     title: str = ""
@@ -137,6 +137,7 @@ class ToolCallUpdate:
     parent: str = ""
     can_stop: bool = False
     sessions: tuple[str, ...] = ()
+    terminals: tuple[str, ...] = ()
 
     @property
     def is_over(self) -> bool:
@@ -674,6 +675,9 @@ def read_call(made: type[Call], told: Mapping[str, Any], kind: str) -> Call:
         text_of(told, "name"),
         sessions=tuple(
             text_of(each, "sessionId") for each in content if each.get("type") == "session"
+        ),
+        terminals=tuple(
+            text_of(each, "terminalId") for each in content if each.get("type") == "terminal"
         ),
     )
 

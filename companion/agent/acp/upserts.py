@@ -162,6 +162,10 @@ class Upserts:
             call.told["status"] = status
         told = self._read_call(ToolCallStart if is_new else ToolCallUpdate, id, call)
         output = self._show_terminals(id, terminals)
+        if call.is_over and is_new and output:
+            # What it has put out comes before its end.
+            end = self._read_call(ToolCallUpdate, id, call)
+            output, told = [*output, end], replace(told, status="in_progress")
         if call.is_over:
             self._forget_content(call)
         return [told, *output] if is_new or not told.is_over else [*output, told]

@@ -44,12 +44,14 @@ OLDER = sentence(
 
 @dataclass
 class _Turn:
-    """One turn as far as it was repeated, with its calls, and the ids of those that are over."""
+    """One turn as far as it was repeated, with its calls, the ids of those that are over, and what
+    those have put out that tell it in pieces."""
 
     log: EventLog
     past: PastTurn
     calls: dict[str, ToolCallUpdate] = field(default_factory=dict)
     over: set[str] = field(default_factory=set)
+    outputs: dict[str, str] = field(default_factory=dict)
 
     @property
     def is_answered(self) -> bool:
@@ -115,6 +117,9 @@ class RepeatedTurns:
     def _take_call(self, turn: _Turn, news: ToolCallUpdate) -> None:
         """A call is told with its end, when all of it is known."""
         told = turn.calls[news.id] = messages.joined_call(turn.calls.get(news.id), news)
+        if news.output:
+            known = turn.outputs.get(news.id, "")
+            turn.outputs[news.id] = known + news.output[: MAX_RESULT + 1 - len(known)]
         if told.is_over and news.id not in turn.over:
             turn.over.add(news.id)
             call = self._introduce_call(turn, told)
@@ -122,7 +127,8 @@ class RepeatedTurns:
                 turn.log.add_event(resource_event(block, news.id))
             is_done = told.status == "completed"
             turn.log.add_event(ToolExecution(call.id, call.name, COMPLETED if is_done else FAILED))
-            short = replace(call, text=_shortened_result(call.text))
+            text = call.text or turn.outputs.pop(news.id, "")
+            short = replace(call, text=_shortened_result(text))
             turn.log.add_event(tool_call.reported_result(short, None, None, is_done))
 
     def _introduce_call(self, turn: _Turn, told: ToolCallUpdate) -> Call:

@@ -29,7 +29,7 @@ class CallEvents:
         # Those whose end was reported, although the agent may still tell of them.
         self._over: set[str] = set()
         self._outputs: dict[str, LiveOutput] = {}
-        # Calls of ours, of which the agent tells nothing.
+        # Calls of ours, of which nothing counts that the agent tells.
         self._ours: set[str] = set()
 
     @property
@@ -42,6 +42,17 @@ class CallEvents:
 
     def is_ours(self, id: str) -> bool:
         return id in self._ours
+
+    def take_over(self, call: Call) -> None:
+        """What the agent tells of its call from now on does not count: it is one of ours. It was
+        told, and has no end yet."""
+        self._running[call.id] = call
+        self._ours.add(call.id)
+
+    def leave_out(self, id: str) -> None:
+        """One of ours stands for this call of the agent's, unless that was told already."""
+        if id not in self._running:
+            self._ours.add(id)
 
     def make_id(self, name: str) -> str:
         """The id of a new call of ours. The agent cannot know it before, and whatever it tells of

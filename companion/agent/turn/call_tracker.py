@@ -123,6 +123,7 @@ class CallTracker:
 
     async def take_update(self, told: ToolCallUpdate) -> None:
         """The agent tells of a call: its beginning, more of it, or its end."""
+        self._terminals.take_names(told)
         call = self._calls.take_update(told)
         # While the user's text is being written, it tells of the refusal of its own.
         if call is None or call.id in self._writing:

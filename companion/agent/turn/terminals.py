@@ -8,6 +8,7 @@ import asyncio
 import os
 import secrets
 import shlex
+from dataclasses import replace
 from functools import partial
 from typing import Any, Callable, Mapping
 
@@ -105,6 +106,11 @@ class Terminals:
         """The call has ended, or the agent asks about it anew."""
         self._allowed.pop(call_id, None)
 
+    def take_names(self, told: ToolCallUpdate) -> None:
+        """A call that names a terminal is what that shows."""
+        if any(name in self._processes for name in told.terminals):
+            self._calls.leave_out(told.id)
+
     def refuse_client(self, call: Call) -> None:
         """A client of the API would allow the call. Raises AgentError if it is one of a terminal,
         which then continues to wait."""
@@ -134,24 +140,52 @@ class Terminals:
     async def _start_allowed(self, call: Call, request: CreateTerminal) -> str:
         """The id of the terminal, once the user has allowed the call. Raises AgentError."""
         verdict, _coverage = await self._consent.on_call(call, HELD)
+        allowed = "" if verdict.decision == DENY else self._take_allowed(call)
+        call = self._as_told(call, allowed)
         if verdict.decision == DENY:
             self._calls.introduce_call(call)
             self._calls.fail_call(call, FORBIDDEN, rejected=True)
             raise AgentError(VALIDATION_ERROR, FORBIDDEN)
-        if self._use_allowed(call):
+        if allowed:
             self._calls.introduce_call(call)
             self._calls.report_state(call, EXECUTING)
         else:
             await self._ask_user(call)
         return await self._start_process(call, request)
 
-    def _use_allowed(self, call: Call) -> bool:
-        """Whether the user has allowed exactly this; once for each time."""
+    def _take_allowed(self, call: Call) -> str:
+        """The id of the agent's call in which the user has allowed exactly this, once for each
+        time; empty if there is none."""
         if set(call.args) != {COMMAND}:
-            return False
+            return ""
         lines = self._allowed.items()
-        asked = next((id for id, line in lines if line == call.args[COMMAND]), None)
-        return asked is not None and self._allowed.pop(asked) is not None
+        asked = next((id for id, line in lines if line == call.args[COMMAND]), "")
+        self._allowed.pop(asked, None)
+        return asked
+
+    def _as_told(self, call: Call, allowed: str) -> Call:
+        """The call in the place of the one of the agent's that it is, if that runs: the `allowed`
+        one, or one that has the same line and nothing else."""
+        told = self._calls.known_call(allowed) if allowed else self._find_told(call)
+        if told is None:
+            return call
+        call = replace(call, id=told.id, name=told.name, parent=told.parent)
+        self._calls.take_over(call)
+        return call
+
+    def _find_told(self, call: Call) -> Call | None:
+        if set(call.args) != {COMMAND}:
+            return None
+        return next(
+            (
+                each
+                for each in self._calls.running_calls
+                if each.args.get(COMMAND) == call.args[COMMAND]
+                and set(each.args) <= PLAIN
+                and not self._calls.is_ours(each.id)
+            ),
+            None,
+        )
 
     async def _ask_user(self, call: Call) -> None:
         """Raises AgentError if they do not allow it."""
