@@ -239,7 +239,7 @@ class InTab(unittest.TestCase):
             shown = self.shown()
             return "▏ ⊘ " in shown and " token" in shown.rpartition("\n▏ ")[2]
 
-        until(is_over)
+        until(is_over, seen=self.shown)
         self.assertFalse([path for path in paths if os.path.exists(path)])
 
     def test_a_command_that_hides_its_end_is_allowed_only_after_that_was_in_sight(self) -> None:
