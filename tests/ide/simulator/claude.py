@@ -180,6 +180,8 @@ class ClaudeCli:
         random, paths = self._random, [self.folder + name for name in ("/a", "/b")]
         edits = random.choice((1, 1, 2, 3))
         if random.random() < 0.4:
+            # Also several about one file.
+            paths = random.choice((paths, paths[:1]))
             agents = [
                 self.world.loop.create_task(self._subagent(random.choice(paths)))
                 for _ in range(edits)
