@@ -46,6 +46,14 @@ SAID: tuple[dict[str, Any], ...] = (
 METHODS = [{"id": "api-key", "name": "API Key"}, {"id": "other", "name": "Another way"}]
 
 
+def in_2(update: dict[str, Any]) -> dict[str, Any]:
+    """As version 2 of the protocol has it."""
+    kind = update["sessionUpdate"]
+    if kind == "tool_call":
+        return {**update, "sessionUpdate": "tool_call_update"}
+    return {**update, "messageId": kind} if kind.endswith("_chunk") else update
+
+
 class PlainAgent:
     def __init__(self, options: list[str]) -> None:
         self.options = options
@@ -110,8 +118,9 @@ class PlainAgent:
             return {"result": {"sessionId": "a-session", **told}}
         if SESSIONS.get(params["sessionId"]) == "":
             return {"error": {"code": -32603, "message": "It cannot be read"}}
-        if method == "session/load" and params["sessionId"] in SESSIONS:
-            for each in SAID:
+        repeats = method == "session/load" or params.get("replayFrom") == {"type": "start"}
+        if repeats and params["sessionId"] in SESSIONS:
+            for each in SAID if self.version == 1 else map(in_2, SAID):
                 self.update(params["sessionId"], **each)
         return {"result": told}
 

@@ -148,7 +148,14 @@ class OfTerminal(unittest.IsolatedAsyncioTestCase):
             await self.listed()
 
     async def test_one_is_taken_over_with_what_was_said_in_it(self) -> None:
-        self.agent("--list", "--load", "--resume")
+        for version in ("1", "2"):
+            with self.subTest(version):
+                self.setUp()
+                await self.take_over_first("--version", version)
+                await self.made.stop()
+
+    async def take_over_first(self, *options: str) -> None:
+        self.agent("--list", "--load", "--resume", *options)
         taken = await self.take_over((await self.listed())[1])
         first, second = await self.told(taken)
         made = [type(body) for body in first[1:5]]
