@@ -229,6 +229,8 @@ class Reading(unittest.TestCase):
             for end in range(0, len(PATCH), 7):
                 read_edits(diff(("modify", "/work/a.txt"), patch=patch + PATCH[end:]))
         self.assertEqual(read_edits({"changes": [{}], "patch": {"format": "x"}}).diffs, ())
+        huge = f"diff --git a b\n@@ -1,{'9' * 5000} +1 @@\n-a\n"
+        self.assertEqual(read_edits(diff(("modify", "/a"), patch=huge)).diffs, ())
 
     # Terminals.
 

@@ -15,7 +15,7 @@ from .messages import FileDiff
 
 GIT_PATCH = "git_patch"
 SECTION = "diff --git "
-HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+HUNK = re.compile(r"@@ -\d{1,9}(?:,(\d{1,9}))? \+\d{1,9}(?:,(\d{1,9}))? @@")
 # How git writes letters of a name between quotes.
 ESCAPED = re.compile(r'\\(?:([0-7]{1,3})|(["\\abfnrtv]))')
 LETTERS = {"a": 7, "b": 8, "t": 9, "n": 10, "v": 11, "f": 12, "r": 13, '"': 34, "\\": 92}
