@@ -11,7 +11,7 @@ from unittest import mock
 
 from GeminiCompanion.companion.base.path_maps import PathMap, PathMaps
 from GeminiCompanion.companion.ide import hook_events
-from GeminiCompanion.companion.ide.clis import GEMINI_CLI, QWEN_CODE
+from GeminiCompanion.companion.ide.clis import CLAUDE_CODE, GEMINI_CLI, QWEN_CODE
 from GeminiCompanion.companion.ide.context import ContextStore, OpenFile
 from GeminiCompanion.companion.ide.editor import UnaskedEdit
 from GeminiCompanion.companion.ide.hooks import unasked_edits
@@ -26,6 +26,12 @@ GEMINI = {"prompted": "BeforeAgent", "begins": "BeforeTool", "ends": "AfterTool"
 GEMINI.update(answered="AfterAgent", gone="SessionEnd")
 QWEN = {"prompted": "UserPromptSubmit", "begins": "PreToolUse", "ends": "PostToolUse"}
 QWEN.update(answered="Stop", gone="SessionEnd")
+# Their names of tools: those that write, replace and run.
+TOOLS = {
+    GEMINI_CLI: ("write_file", "replace", "run_shell_command"),
+    QWEN_CODE: ("write_file", "edit", "run_shell_command"),
+    CLAUDE_CODE: ("Write", "Edit", "Bash"),
+}
 
 
 class Hearing(InLoop):
@@ -72,6 +78,10 @@ class Hearing(InLoop):
     def qwen(self) -> None:
         self.cli, self.names = QWEN_CODE, QWEN
 
+    @word("claude code")
+    def claude(self) -> None:
+        self.cli, self.names = CLAUDE_CODE, QWEN
+
     @word("(another|the first) CLI")
     def another(self, which: str) -> None:
         self.session = which
@@ -86,8 +96,7 @@ class Hearing(InLoop):
 
     @word(r"(write|replace|run) (\S+) (begins|ends|fails)")
     async def tool(self, kind: str, subject: str, which: str) -> None:
-        replace = "edit" if self.cli is QWEN_CODE else "replace"
-        name = {"write": "write_file", "replace": replace, "run": "run_shell_command"}[kind]
+        name = TOOLS[self.cli][("write", "replace", "run").index(kind)]
         member = "command" if kind == "run" else "file_path"
         told: dict[str, Any] = {"tool_name": name, "tool_input": {member: subject, **self.more}}
         if which != "begins":
@@ -98,9 +107,9 @@ class Hearing(InLoop):
 
     @word(r"(\S+) is asked about(?: as (\S+))?")
     async def asked(self, name: str, text: str | None) -> None:
-        if self.cli is QWEN_CODE:
-            arguments = {"file_path": self.at(name)}
-            await self.hear("PermissionRequest", tool_name="edit", tool_input=arguments)
+        if self.cli is not GEMINI_CLI:
+            told = {"tool_name": TOOLS[self.cli][1], "tool_input": {"file_path": self.at(name)}}
+            await self.hear("PermissionRequest", **told)
             return
         details = {"type": "edit", "filePath": self.at(name), "newContent": text}
         told = {"notification_type": "ToolPermission", "details": details}
@@ -217,6 +226,13 @@ def _said(found: Any) -> str:
     a refused question counts for no later turn
         prompted do; write a.py begins; a.py is asked about; prompted again; write a.py begins
         | a.py holds new; write a.py ends | shown are a.py from nothing to new
+    a refused question counts for no later edit of the turn
+        claude code; a.py holds old; prompted do; replace a.py begins; a.py is asked about
+        | replace a.py begins; a.py holds new; replace a.py ends | shown are a.py from old to new
+    a refused question leaves the next one about its file
+        claude code; a.py holds old; prompted do; replace a.py begins; a.py is asked about
+        | replace a.py begins; a.py is asked about; a.py holds new; replace a.py ends
+        | shown are nothing
     qwen code asks before its tool begins
         qwen; a.py holds old; prompted do; prompted; a.py is asked about; replace a.py begins
         | a.py holds new; replace a.py ends | shown are nothing

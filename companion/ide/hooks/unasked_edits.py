@@ -127,6 +127,7 @@ class UnaskedEdits:
         if event.moment is Moment.ASKS and event.kind in EDITS:
             _add_newest(turn.asked, (_file_name(event.subject), _text_hash(event)), None)
         elif event.moment is Moment.TOOL_BEGINS and event.kind is not None:
+            _forget_refused(event, turn)
             if self.shows:
                 self._remember_files(event, turn, await self._read_before_tool(event, turn))
             answer = self._asking_answer(event, session)
@@ -405,6 +406,15 @@ def _settle_question(event: HookEvent, turn: _Turn) -> bool:
             del turn.asked[question]
             return True
     return False
+
+
+def _forget_refused(event: HookEvent, turn: _Turn) -> None:
+    """What was asked about an earlier edit of the file, and has no text by which it is known, was
+    refused: no hook says so, and the turn may go on. A CLI that a hook can make ask does so after
+    that hook."""
+    form = event.cli.extension
+    if form is not None and form.can_ask and event.kind in EDITS:
+        turn.asked.pop((_file_name(event.subject), None), None)
 
 
 def _text_hash(event: HookEvent) -> int | None:
