@@ -39,7 +39,12 @@ watch_editor() {
     seconds=$((seconds + 1))
     kill -0 "$editor" && kill -0 $$ && [ -p "$1/calls" ] || break
     # The editor removes this name when it takes the report, and the other one at the end.
-    [ "$seconds" -ge 5 ] && [ -p "$pipe.in" ] && break
+    if [ "$seconds" -ge 5 ] && [ -p "$pipe.in" ]; then
+      # Later hooks must not wait as well: the number of an editor that was killed may be another
+      # process's by now. An editor that was only busy makes its pipe again.
+      rm -f "$1/calls"
+      break
+    fi
   done
   kill "$sending"
   if [ -p "$pipe.out" ]; then
