@@ -143,6 +143,11 @@ def is_network(text: str) -> bool:
     return any(mark in text for mark in NETWORK_MARKS)
 
 
+def is_refused_login(text: str) -> bool:
+    """Whether the CLI's words describe credentials that it has, and that are wrong."""
+    return any(mark in text for mark in AUTH_MARKS)
+
+
 def innermost_message(message: str, depth: int = MAX_DEPTH) -> str:
     """The sentence inside JSON inside JSON; the message itself if there is none."""
     start = message.find("{")
@@ -158,7 +163,7 @@ def innermost_message(message: str, depth: int = MAX_DEPTH) -> str:
 
 
 def _error_code(number: object, text: str) -> str:
-    if number in (401, -32000) or any(mark in text for mark in AUTH_MARKS):
+    if number in (401, -32000) or is_refused_login(text):
         return AUTH_REQUIRED
     if number == 403:
         return ACCESS_DENIED

@@ -1,10 +1,11 @@
 """An agent that speaks the protocol and nothing else.
 
-    python plain_agent.py [--login | --login-later] [--no-ways] [--version NUMBER [--strict]]
-        [--resume | --load] [--list] [--is VERSION] [--mode MODE [--refuses MODE]]
+    python plain_agent.py [--login | --login-later | --wrong-key] [--no-ways]
+        [--version NUMBER [--strict]] [--resume | --load] [--list] [--is VERSION]
+        [--mode MODE [--refuses MODE]]
 
-With --login it opens no session before `authenticate`; with --login-later it answers no message.
-With --no-ways it names no way to log in.
+With --login it opens no session before `authenticate`; with --login-later it answers no message;
+with --wrong-key it says that the model refuses its key. With --no-ways it names no way to log in.
 With --list it lists its SESSIONS, two on a page; where it loads one of them it repeats what was
 SAID, and one without a title is never opened.
 
@@ -25,6 +26,7 @@ import sys
 from typing import Any
 
 AUTH_REQUIRED = {"code": -32000, "message": "Authentication required"}
+WRONG_KEY = {"code": 400, "message": "API key not valid."}
 # Their titles by their ids, the oldest first; all of one minute, but for the last.
 SESSIONS = {"elsewhere": "Another folder", "first": "The word", "bare": "", "last": "Last one"}
 SAID: tuple[dict[str, Any], ...] = (
@@ -99,6 +101,8 @@ class PlainAgent:
             return self.changed(params["modeId"])
         if method == "session/prompt" and "--login-later" in self.options:
             return {"error": AUTH_REQUIRED}
+        if method == "session/prompt" and "--wrong-key" in self.options:
+            return {"error": WRONG_KEY}
         if method == "session/prompt" and self.version == 2:
             self.prompted_in_2(params)
             return {}

@@ -132,6 +132,16 @@ class Plain(unittest.IsolatedAsyncioTestCase):
             self.assertIn(words, str(last.message))
             await agent.stop()
 
+    async def test_of_an_own_login_that_is_refused_the_user_is_told_the_agents_words(self) -> None:
+        self.agent("--wrong-key", id="codex", fallback=Credentials(OWN))
+        last = (await self.told())[-1]
+        self.assertEqual(last.code, failure.AUTH_REQUIRED)
+        self.assertEqual(
+            str(last.message),
+            'The login that Codex has in your terminal was refused: "API key not valid." Run "codex'
+            ' login" there to change it, and send the message again.',
+        )
+
     async def test_a_row_with_the_own_login_has_the_users_environment(self) -> None:
         with mock.patch.dict(os.environ, {"SHOWN": "the user's"}):
             self.agent(id="codex", fallback=Credentials(OWN))

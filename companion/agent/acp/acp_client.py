@@ -229,8 +229,9 @@ class AcpClient(Sender):
         self.capabilities = messages.AgentCapabilities()
         self.auth_methods: tuple[AuthMethod, ...] = ()
         self.log_in = None if log_in is None else partial(log_in, self)
-        # Told where the agent asks for a login, if the user has to log in by themselves.
-        self.advice: Words = ""
+        # What is told where the agent asks for a login, by its error, if the user has to log in by
+        # themselves.
+        self.advise: Callable[[AgentError], Words] | None = None
         self._offers = Offers()
         self.protocol: Protocol = Version1()
         self.subagents = Subagents()
@@ -402,8 +403,8 @@ class AcpClient(Sender):
             return
         if message.error is not None:
             error = from_rpc(message.error)
-            if error.code == AUTH_REQUIRED and self.advice:
-                error = AgentError(AUTH_REQUIRED, self.advice, str(error))
+            if error.code == AUTH_REQUIRED and self.advise is not None:
+                error = AgentError(AUTH_REQUIRED, self.advise(error), str(error))
             waiting.answer.set_exception(error)
         else:
             waiting.set_result(message.result)

@@ -26,6 +26,7 @@ from ..failure import (
     CLIENT_NOT_INITIALIZED,
     STREAM_ERROR,
     AgentError,
+    is_refused_login,
 )
 from ..sentence import Words, sentence
 from ..supported import USUAL
@@ -41,6 +42,10 @@ NO_WAYS = sentence(
 )
 NO_OWN_LOGIN = sentence(
     '{cli} has no login in your terminal yet: run "{command}" there, and send the message again.'
+)
+REFUSED_LOGIN = sentence(
+    'The login that {cli} has in your terminal was refused: "{said}" Run "{command}" there to'
+    " change it, and send the message again."
 )
 # Seconds for the start, which takes two, and for the credentials, which take none.
 STARTING, AUTHENTICATING = 60.0, 60.0
@@ -136,7 +141,7 @@ class Runner:
             if is_first:
                 await log_in(client)
             if is_own:
-                client.advice = self._no_login(client, credentials)
+                client.advise = partial(self._login_advice, client, credentials)
             self._client = client
         finally:
             if self._client is not client:
@@ -273,6 +278,16 @@ class Runner:
         finally:
             asking.cancel()
             request.cancel()
+
+    def _login_advice(
+        self, client: AcpClient, credentials: Credentials, error: AgentError
+    ) -> Words:
+        """What the user can do after this error, for whom we cannot log in."""
+        cli = self._cli
+        if cli.own_login and is_refused_login(f"{error}\n{error.details}"):
+            said = str(error)
+            return REFUSED_LOGIN.with_values(cli=cli.name, said=said, command=cli.own_login)
+        return self._no_login(client, credentials)
 
     def _no_login(self, client: AcpClient, credentials: Credentials) -> Words:
         """What the user can do, for whom we cannot log in."""

@@ -211,6 +211,11 @@ CHINESE_SENTENCES: Mapping[str, str] = {
     '{cli} has no login in your terminal yet: run "{command}" there, and send the message again.': (
         "{cli} 在您的终端中尚未登录：请在终端中运行“{command}”，然后重新发送消息。"
     ),
+    'The login that {cli} has in your terminal was refused: "{said}" Run "{command}" there to'
+    " change it, and send the message again.": (
+        "{cli} 在您的终端中的登录被拒绝：“{said}”。请在终端中运行“{command}”更改登录，"
+        "然后重新发送消息。"
+    ),
     "{cli} does not list its sessions.": "{cli} 不列出其会话。",
     "{cli} does not open sessions again.": "{cli} 不能重新打开会话。",
     "{cli} needs a login before it opens the session: begin a chat with it, which says how.": (
