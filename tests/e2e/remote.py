@@ -283,6 +283,37 @@ def is_json(path: str) -> bool:
     return True
 
 
+def open_window(folder: str) -> None:
+    """Another window, with this folder."""
+    before = [each.id() for each in sublime.windows()]
+    sublime.run_command("new_window")
+    made = next(each for each in sublime.windows() if each.id() not in before)
+    made.set_project_data({"folders": [{"path": folder}]})
+
+
+def look_at_window(folder: str) -> None:
+    """Have the window with the folder in front; all else here is about that."""
+    _window_of(folder).bring_to_front()
+
+
+def windows_of(path: str) -> list[str]:
+    """The folder of each window that shows a diff for the path."""
+    return [each.folders()[0] for each in sublime.windows() if _diff_in(each, path)]
+
+
+def decide_in(folder: str, command: str) -> None:
+    """Decide on the diff that the window with the folder shows."""
+    _window_of(folder).run_command(command)
+
+
+def _window_of(folder: str) -> sublime.Window:
+    return next(each for each in sublime.windows() if each.folders() == [folder])
+
+
+def _diff_in(each: sublime.Window, path: str) -> bool:
+    return any(view.settings().get("gemini_companion_diff_path") == path for view in each.views())
+
+
 def holds(path: str, text: str) -> bool:
     """Whether the text is in the file."""
     with builtins.open(path, encoding="utf-8") as file:

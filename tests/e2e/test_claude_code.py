@@ -9,11 +9,12 @@ import shutil
 import tempfile
 import unittest
 from typing import Any
+from unittest import mock
 
 from any_model_server import AnyModelServer
-from cli import ALLOW, ERASE_LINE, ESCAPE, NO, ClaudeCode
+from cli import ALLOW, CLAUDE_STATE, ERASE_LINE, ESCAPE, NO, ClaudeCode, GeminiCli
 from editor import Editor
-from model_server import call
+from model_server import ModelServer, call
 from session import ACCEPT, REJECT
 
 from tests.support import wait_for
@@ -158,6 +159,103 @@ class Decisions(Claude):
         tabs = [tab for tab in self.editor.do("tabs") if "(your edits)" in tab]
         self.assertEqual(sorted(tabs), ["l.py (your edits)", "m.py (your edits)"])
         self.assertEqual(self.editor.do("unwritten"), 0)
+
+
+class WithDay(Claude):
+    """Twelve files that one answer of the model changes."""
+
+    names = tuple(f"day{number}.py" for number in range(12))
+
+    def begin_day(self) -> None:
+        for name in self.names:
+            self.write(name, "one\ntwo\n")
+        paths = [self.path(name) for name in self.names]
+        prompt = "change all files please"
+        edits = [call("Edit", file_path=path, old_string="two", new_string="2") for path in paths]
+        reads = [call("Read", file_path=path) for path in paths]
+        self.model.will_play(prompt, reads, edits, ["The day is over."])
+        self.cli.say(prompt)
+
+
+class Day(WithDay):
+    def test_each_is_shown_in_its_turn_and_decided_here_or_in_the_terminal(self) -> None:
+        self.begin_day()
+        for number, name in enumerate(self.names):
+            path, typed = self.path(name), f"mine {number}\n" if number % 3 == 0 else ""
+            self.editor.do("wait_for", "proposal", "one\n2\n", path)
+            if typed:
+                self.editor.do("append", path, typed)
+            if number % 3 == 1:
+                self.cli.wait_for(QUESTION)
+                self.cli.answer(ALLOW)
+            else:
+                self.editor.do("accept", path, f"one\n2\n{typed}")
+            self.editor.do("wait_for", "holds", True, path, f"one\n2\n{typed}")
+            self.editor.do("wait_for", "proposal", None, path)
+        self.cli.wait_for("The day is over.")
+        self.assertEqual(self.editor.do("unwritten"), 0)
+
+
+class AcceptEditsDay(WithDay):
+    """It writes without a question."""
+
+    mode = "acceptEdits"
+
+    @classmethod
+    def new_cli(cls, **variables: str) -> ClaudeCode:
+        settings = {"permissions": {"defaultMode": cls.mode}}
+        with mock.patch.object(ClaudeCode, "settings", settings):
+            return super().new_cli(**variables)
+
+    def test_all_are_written_and_none_is_shown(self) -> None:
+        self.begin_day()
+        self.cli.wait_for("The day is over.")
+        for name in self.names:
+            self.assertEqual(self.read(name), "one\n2\n")
+            self.assertEqual(self.editor.do("proposals", self.path(name)), [])
+        self.assertEqual(self.editor.do("connected"), 1)
+
+
+class AutoDay(AcceptEditsDay):
+    mode = "auto"
+
+
+class TwoWindows(Claude):
+    @classmethod
+    def new_cli(cls, **variables: str) -> ClaudeCode:
+        """It trusts the folders of both."""
+        path = os.path.join(cls.home, ".claude.json")
+        if not os.path.exists(path):
+            folders = (cls.folder, os.path.join(cls.root, "other"))
+            trusted = {each: {"hasTrustDialogAccepted": True} for each in folders}
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump({**CLAUDE_STATE, "projects": trusted}, file)
+        return super().new_cli(**variables)
+
+    def test_each_cli_has_the_window_of_its_folder_and_a_file_that_of_its_own(self) -> None:
+        other = os.path.join(self.root, "other")
+        os.mkdir(other)
+        self.editor.do("open_window", other)
+        wait_for(
+            lambda: [lock["workspaceFolders"] for lock in self.locks()] == [[self.folder, other]]
+        )
+        with mock.patch.object(type(self), "folder", other):
+            second = self.new_cli()
+        self.editor.do("look_at_window", other)
+        self.editor.do("wait_for", "connected", 1)
+        mine, theirs = self.path("mine.py"), os.path.join(other, "theirs.py")
+        # The first writes a file of the other window, and that one the first's.
+        self.ask(theirs, "new")
+        wait_for(lambda: self.editor.do("windows_of", theirs) == [other])
+        self.ask(mine, "new", second)
+        wait_for(lambda: self.editor.do("windows_of", mine) == [self.folder])
+        self.editor.do("decide_in", other, ACCEPT)
+        wait_for(lambda: os.path.exists(theirs))
+        second.answer(NO)
+        wait_for(lambda: self.editor.do("windows_of", mine) == [])
+        self.assertFalse(os.path.exists(mine))
+        self.cli.wait_ready()
+        second.wait_ready()
 
 
 class Context(Claude):
@@ -310,3 +408,47 @@ class Company(Claude):
         other.wait_ready()
         other.kill()
         self.editor.do("wait_for", "connected", 1)
+
+
+@unittest.skipUnless(os.path.exists(GeminiCli.program), "Gemini CLI is not installed")
+class BesideGemini(Claude):
+    """Both change the same file, each for its own model."""
+
+    def test_what_one_of_them_is_told_leaves_the_diff_of_the_other(self) -> None:
+        path = self.write("both.py", "one\ntwo\n")
+        theirs = ModelServer()
+        theirs.__enter__()
+        self.addCleanup(theirs.__exit__, None, None, None)
+        home = os.path.join(self.root, "gemini")
+        os.mkdir(home)
+        variables = {"TMPDIR": os.path.join(self.root, "tmp")}
+        gemini = GeminiCli(home, self.folder, theirs.url, variables)
+        self.addCleanup(gemini.close)
+        gemini.wait_connected()
+        self.editor.do("wait_for", "connected", 2)
+        ours, other = "one\n2\n", "one\ntwo\nthree\n"
+        writes = call("write_file", file_path=path, content=other)
+
+        def both_ask() -> None:
+            self.propose("both.py", "2", ours)
+            theirs.will_play("add a line", [writes], ["Gemini is done."])
+            gemini.say("add a line")
+            wait_for(lambda: self.editor.do("proposals", path) == [ours, other])
+
+        both_ask()
+        self.cli.answer(NO)
+        wait_for(lambda: self.editor.do("proposals", path) == [other])
+        self.editor.do("accept", path, other)
+        gemini.wait_for("Gemini is done.")
+        self.editor.do("wait_for", "holds", True, path, other)
+        self.cli.wait_ready()
+        self.write("both.py", "one\ntwo\n")
+        both_ask()
+        self.editor.do("accept", path, ours)
+        self.editor.do("wait_for", "holds", True, path, ours)
+        self.cli.wait_for("The end of both.py.")
+        self.assertEqual(self.editor.do("proposals", path), [other])
+        gemini.press(ESCAPE)
+        wait_for(lambda: self.editor.do("proposals", path) == [])
+        self.assertEqual(self.read("both.py"), ours)
+        self.assertEqual(self.editor.do("unwritten"), 0)
