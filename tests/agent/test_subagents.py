@@ -87,7 +87,7 @@ class Told(unittest.TestCase):
         )
         self.assertEqual((root, said), ("s", AgentMessageChunk("a", parent=CALL)))
         ((root, call),) = self.told("c", "tool_call", toolCallId="1", title="ls")
-        self.assertEqual((root, call.id, call.parent), ("s", "1", CALL))
+        self.assertEqual((root, call.id, call.parent), ("s", "c/1", CALL))
         ((root, notice),) = self.told("c", "notice", severity="info", title="So")
         self.assertEqual((root, notice), ("s", Notice("info", "So")))
 
@@ -105,7 +105,7 @@ class Told(unittest.TestCase):
     def test_one_of_which_only_its_work_is_told_is_shown_with_that(self) -> None:
         self.announce()
         told = self.told("c", "tool_call", toolCallId="1", title="ls")
-        self.assertEqual([(root, each.id) for root, each in told], [("s", CALL), ("s", "1")])
+        self.assertEqual([(root, each.id) for root, each in told], [("s", CALL), ("s", "c/1")])
 
     def test_one_of_another_one_stands_within_its_call(self) -> None:
         self.state("running")
@@ -149,6 +149,24 @@ class Told(unittest.TestCase):
         other = PermissionRequest("x", 9, ToolCallUpdate("1"), ())
         self.assertIs(self.known.take_request(other), other)
 
+    def test_calls_of_two_sessions_with_the_same_id_stay_apart(self) -> None:
+        self.state("running")
+        self.state("running", "d", "c")
+        link = [{"type": "session", "sessionId": "e"}]
+        self.announce("e", "c")
+        told = [
+            *self.told("s", "tool_call", toolCallId="1"),
+            *self.told("c", "tool_call", toolCallId="1", content=link),
+            *self.told("d", "tool_call", toolCallId="1"),
+        ]
+        self.assertEqual([call.id for _root, call in told], ["1", "c/1", "d/1"])
+        ((_root, inner),) = self.told("e", "tool_call", toolCallId="2")
+        self.assertEqual(inner.parent, "c/1")
+        asked: Any = self.known.take_request(PermissionRequest("d", 7, ToolCallUpdate("1"), ()))
+        self.assertEqual(asked.call.id, "d/1")
+        form = ElicitationRequest("d", 8, "form", "Which?", call="1")
+        self.assertEqual(getattr(self.known.take_request(form), "call", ""), "d/1")
+
     def test_no_session_of_a_conversation_becomes_that_of_a_subagent(self) -> None:
         self.known.note_root("other")
         for session in ("other", "s"):
@@ -160,6 +178,13 @@ class Told(unittest.TestCase):
         self.state("running", "c", "other")
         ((root, _call),) = self.told("c", "tool_call", toolCallId="1")
         self.assertEqual(root, "s")
+
+    def test_one_whose_session_was_opened_for_a_conversation_is_that_from_then_on(self) -> None:
+        self.state("running")
+        self.known.note_root("c")
+        ((root, call),) = self.told("c", "tool_call", toolCallId="1")
+        self.assertEqual((root, call.id, call.parent), ("c", "1", ""))
+        self.assertFalse(self.known.are_working("s"))
 
     def test_so_many_are_known_at_most(self) -> None:
         with mock.patch.object(subagents, "MAX_SUBAGENTS", 3):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Mapping, Sequence, Union
 
+from ..elicitation import ElicitationRequest
 from ..wording.surrogates import clean_surrogates
 from .members import object_of, objects_of, required_text, text_of
 from .messages import (
@@ -126,6 +127,11 @@ def _read_task(update: Mapping[str, Any]) -> Task:
     return Task(text_of(told, "recipientSessionId"), "\n".join(filter(None, texts)))
 
 
+def _id_of_call(known: _Subagent | None, id: str) -> str:
+    """The id of a call in the conversation: the agent's is unique only within its session."""
+    return id if known is None else f"{known.session}/{id}"
+
+
 class Subagents:
     """Those of one connection."""
 
@@ -135,8 +141,9 @@ class Subagents:
         self._roots: set[str] = set()
 
     def note_root(self, session: str) -> None:
-        """The session was opened for a conversation."""
+        """The session was opened for a conversation, which may have been that of a subagent."""
         self._roots.add(session)
+        self._known.pop(session, None)
 
     def are_working(self, root: str) -> bool:
         """Whether any of a conversation works."""
@@ -164,6 +171,7 @@ class Subagents:
             return self._take_task(update)
         known = self._known.get(session)
         if isinstance(update, ToolCallUpdate):
+            update = replace(update, id=_id_of_call(known, update.id))
             self._take_links(session, update)
         if known is None:
             return session, () if isinstance(update, WorkState) else (update,)
@@ -177,8 +185,11 @@ class Subagents:
         if known is None:
             return request
         if isinstance(request, PermissionRequest):
-            call = replace(request.call, parent=known.call)
+            id = _id_of_call(known, request.call.id)
+            call = replace(request.call, id=id, parent=known.call)
             return replace(request, session=known.root, call=call)
+        if isinstance(request, ElicitationRequest) and request.call:
+            request = replace(request, call=_id_of_call(known, request.call))
         return replace(request, session=known.root)
 
     def _take_news(self, session: str, news: SubagentNews) -> tuple[str, Sequence[SessionUpdate]]:
