@@ -189,6 +189,19 @@ class Terminals(unittest.IsolatedAsyncioTestCase):
         self.create("echo plum")
         self.assertNotEqual((await self.question()).call_id, OWN)
 
+    async def test_a_question_of_the_agent_does_not_end_that_of_its_terminal(self) -> None:
+        await self.begin_own({"command": "echo plum"})
+        id = self.create("echo plum")
+        await self.question()
+        asked = messages.ToolCallUpdate(OWN, raw_input={"command": "ls"})
+        await self.tracker.take_permission_request(
+            messages.PermissionRequest("session", 7, asked, ())
+        )
+        self.assertEqual(await self.answer(7), None)
+        self.assertEqual((await self.question()).args, {"command": "echo plum"})
+        self.tracker.confirm_call(OWN, CallDecision(ONCE))
+        self.assertIn("terminalId", await self.answer(id))
+
     async def test_another_command_than_the_one_that_was_told_stands_alone(self) -> None:
         for args in ({"command": "ls"}, {"command": "echo plum", "cwd": "/"}, {}):
             with self.subTest(args=args):

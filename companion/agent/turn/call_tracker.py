@@ -165,8 +165,11 @@ class CallTracker:
 
     async def take_permission_request(self, request: PermissionRequest) -> None:
         """The agent asks whether a call may run. What it asked before with one of these ids has its
-        answer then: nobody could tell the two apart."""
+        answer then: nobody could tell the two apart. What we ask about one of ours stands."""
         self.withdraw_question(Withdrawal(request.id))
+        if self._calls.is_ours(request.call.id):
+            self._session.answer_permission(request, None)
+            return
         self._questions.drop_question(request.call.id)
         self._terminals.forget_allowed(request.call.id)
         call = self._calls.take_update(request.call, is_asked=True)
