@@ -922,7 +922,7 @@ class Losses(ClaudeCase):
                 self.come_back(*([] if is_lost else [key[1:]]))
                 wait_for(lambda: self.editor.orphaned.get((1, key[1])) is True)  # noqa: B023
                 self.assertEqual(self.editor.diffs, {key: "large\n"})
-                with mock.patch("GeminiCompanion.companion.ide.delivery.PATIENCE", -1):
+                with mock.patch("GeminiCompanion.companion.ide.accepted_texts.PATIENCE", -1):
                     self.accept_as_proposed()
                     wait_for(lambda: "large\n" in self.unwritten())
                 self.cli = self.connect()

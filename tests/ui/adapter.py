@@ -11,7 +11,7 @@ from unittest import mock
 
 import sublime
 from GeminiCompanion import plugin
-from GeminiCompanion.companion.ide import delivery
+from GeminiCompanion.companion.ide import accepted_texts
 from GeminiCompanion.companion.ide.events import WindowSettingsChanged
 from GeminiCompanion.companion.ide.questions import (
     Question,
@@ -91,7 +91,7 @@ class AdapterTestCase(DeferrableTestCase):  # type: ignore[misc]
     def withdraw_unwritten(self) -> Generator[Any, Any, None]:
         """No fake CLI writes what was accepted; else the next tests would find it in the status."""
         # Those too that a CLI was told a moment ago.
-        with mock.patch.object(delivery, "PATIENCE", -1.0):
+        with mock.patch.object(accepted_texts, "PATIENCE", -1.0):
             found = yield from self.answered(UnwrittenTexts(self.window.id()))
             for path, text, _is_missing in found:
                 yield from self.answered(TextWithdrawal(self.window.id(), path, text))

@@ -17,7 +17,7 @@ from unittest import mock
 import sublime
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.base.folder_lock import FolderInUse, FolderLock
-from GeminiCompanion.companion.ide import delivery
+from GeminiCompanion.companion.ide import accepted_texts
 from GeminiCompanion.companion.ide.questions import TextWithdrawal, UnwrittenTexts, WindowStatuses
 from GeminiCompanion.companion.ui.review import open_diffs, record, typed_text_saver
 from hypothesis import HealthCheck, Phase, settings
@@ -101,7 +101,7 @@ class Faults(RuleBasedStateMachine):
         self.start_over()
         self.patches: list[Any] = [
             mock.patch.object(typed_text_saver, "AT_REST", 0),
-            mock.patch.object(delivery, "PATIENCE", -1.0),
+            mock.patch.object(accepted_texts, "PATIENCE", -1.0),
             mock.patch.object(sublime.Window, "show_quick_panel", self.accept_all_the_same),
         ]
         for patch in self.patches:

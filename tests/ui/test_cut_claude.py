@@ -12,7 +12,7 @@ from unittest import mock
 
 import sublime
 from GeminiCompanion import plugin
-from GeminiCompanion.companion.ide import delivery
+from GeminiCompanion.companion.ide import accepted_texts
 from GeminiCompanion.companion.ide.claude import lock_file
 from GeminiCompanion.companion.ide.decisions import UnwrittenText
 from GeminiCompanion.companion.ide.questions import UnwrittenTexts
@@ -161,7 +161,7 @@ class CutClaude(CuttingCase):
         decisions = [answer for answer in answers if answer != ["error"]]
         self.assertLessEqual(len(decisions), 1, when)
         if self.is_typed:
-            with mock.patch.object(delivery, "PATIENCE", -1.0):
+            with mock.patch.object(accepted_texts, "PATIENCE", -1.0):
                 listed = UnwrittenTexts(self.window.id())
                 yield from self.until_answered(listed, self.is_there, True)
         if not self.is_accepted:
