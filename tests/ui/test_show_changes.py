@@ -651,6 +651,25 @@ class Lasting(UnaskedCase):
         self.assertNotIn(TYPED_BEFORE, " ".join(sentences))
         self.assertNotIn(NOT_HERE, " ".join(sentences))
 
+    def test_a_line_that_reads_like_a_heading_is_none_after_a_restart(self) -> Steps:
+        first, second = yield from self.propose_files((OLD, "added\n" + OLD), (OLD, "new\n" + OLD))
+        view = yield from self.show()
+        heading = next(row for row in text_of(view).splitlines() if "1.py" in row)
+        path = waiting_record(first).path
+        first = yield from self.diff(self.cli, path, f"{heading}\n{OLD}")
+        yield from self.until_in(f"\n{heading}\n", lambda: text_of(view))
+        yield from self.until_drawn(view)
+        self.assertEqual(text_of(view).count(f"\n{heading}\n"), 2)
+        plugin._host.stop()
+        found = waiting_record(second)
+        assert found is not None
+        update_record(second, found, client="Another CLI")
+        plugin._host.start()
+        yield lambda: plugin._host.is_running
+        yield from self.until_in("proposed by Another CLI\n", lambda: text_of(view))
+        yield from self.until_equal(lambda: text_of(view) == self.sheet(view).model.text, True)
+        self.assertEqual(text_of(first), f"{heading}\n{OLD}")
+
     def test_the_caret_stays_while_the_saved_edits_are_loaded(self) -> Steps:
         self.made("made.py", OLD, "made\n" + OLD)
         kept = self.running().review.ledger.made

@@ -56,12 +56,14 @@ class EarlierText:
         if not self.fits_sections(sheet.sections):
             return None
         text, head = texts.text_of(view), sheet.text[: sheet.points[1]]
+        known = self._headings
+        if any(f"\n{text}".count(f"\n{each}") != known.count(each) for each in known):
+            # A line of a file reads like a heading, or the user has changed one.
+            return None
         parts: list[Part] = [(0, view.text_point(HEAD, 0), head)]
         at = parts[0][1]
         for heading, section in zip(self._headings, sheet.sections[1:]):
-            begin = f"\n{text}".find(f"\n{heading}", at)
-            if begin < 0:
-                return None
+            begin = f"\n{text}".index(f"\n{heading}", at)
             at = begin + len(heading)
             parts += [(begin, at, section.rows[0])] if heading != section.rows[0] else []
         if self.typed_text(view) is not None:
