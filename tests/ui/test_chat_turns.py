@@ -125,13 +125,22 @@ class Undoing(TurnCase):
         yield from self.until_told(NOTHING[False])
         self.assertEqual(self.service.asked, [])
 
+    def test_one_file_is_told_by_its_name_and_several_by_their_number(self) -> Steps:
+        yield from self.begin_chat()
+        changed = FileChange(self.path, CHANGED, UNDONE)
+        for files, said in (((changed,), "Undone: a.txt."), ((changed,) * 2, "Undone: 2 files.")):
+            self.run_command("undo_turn")
+            yield from self.given(Checkpoints, (self.turn("t1", AS_LEFT),))
+            yield from self.given(UndoTurn, files)
+            yield from self.until_told(said)
+
     def test_files_that_are_excluded_and_so_not_kept_are_named(self) -> Steps:
         yield from self.begin_chat()
         secret = FileChange("/w/.env", CHANGED, NOT_STORED, is_excluded=True)
         self.run_command("undo_turn")
         yield from self.given(Checkpoints, (self.turn("t1", AS_LEFT),))
         yield from self.given(UndoTurn, (FileChange(self.path, CHANGED, UNDONE), secret))
-        said = "Undone: 1 file." + EXCLUDED.format(".env")
+        said = "Undone: a.txt." + EXCLUDED.format(".env")
         yield lambda: any(sentence.endswith(said) for sentence in self.sentences)
         self.run_command("undo_turn")
         yield from self.given(Checkpoints, (Checkpoint("t1", "message", AT, (secret,)),))

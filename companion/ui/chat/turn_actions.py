@@ -102,7 +102,7 @@ class TurnActions:
         wanted = AS_LEFT if again else UNDONE
         done = [file for file in files or () if file.state == wanted]
         others = [file for file in files or () if file.state == OTHER]
-        said = f"{'Made again' if again else 'Undone'}: {count_text(len(done), 'file')}."
+        said = f"{'Made again' if again else 'Undone'}: {_told_files(done)}."
         left = (
             (NOT_LEFT if again else LEFT).format(count_text(len(others), "file")) if others else ""
         )
@@ -279,6 +279,11 @@ def _to_redo(found: Sequence[Checkpoint]) -> str:
 
 def _file_names(files: Iterable[FileChange]) -> str:
     return ", ".join(shown_line(os.path.basename(file.path)) for file in files)
+
+
+def _told_files(files: Sequence[FileChange]) -> str:
+    """One by its name: it need not be of the turn that is in sight."""
+    return _file_names(files) if len(files) == 1 else count_text(len(files), "file")
 
 
 def _excluded_note(files: Iterable[FileChange]) -> str:
