@@ -469,6 +469,14 @@ class InView(EngineTestCase):
         )
         self.assertEqual(wide.caret, (2, 0))
 
+    def test_links_of_a_phantom_stand_in_its_lines_where_they_are(self) -> None:
+        content = '<div>One · <a href="1">take</a> · <a href="2">send</a></div><div>Two</div>'
+        region = self.sublime.Region(0, 0)
+        self.view.set_scratch(True)
+        self.view.add_phantom("key", region, content, self.sublime.LAYOUT_BLOCK)
+        tab = self.editor.ui(tabs.read_tab, self.state, is_wanted=True)
+        self.assertEqual(tab.notes, ((0, "One · [take] · [send]"), (0, "Two")))
+
     def test_links_in_a_chats_text_are_found_from_below_and_clicked_in_place(self) -> None:
         self.insert(self.view, "some words here\n", 0)
         for key, begin in (("1_link", 0), ("2_button", 5), ("2_added", 10)):

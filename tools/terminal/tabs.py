@@ -85,18 +85,19 @@ def read_tab(view: Any, is_wanted: bool) -> Optional[Tab]:
     caret = view.selection[-1][1] if view.selection else None
     notes = []
     for phantom in view.phantoms:
-        words = " ".join(html_text.plain(phantom.content))
-        linked = ["[%s]" % link.text for link in clicks.in_html(phantom.content)]
-        said = " ".join(html_text.plain(phantom.content, with_links=False)) if linked else words
         at = _folded_place(min(phantom.region), folds)
-        notes.append((at, " ".join(filter(None, (said, *linked)))))
+        for words in html_text.plain(phantom.content, in_brackets=True):
+            notes.append((at, words))
     folded = _fold_text(text, folds)
     completing = view.completing
     offers = completing.fitting() if completing is not None else []
     return Tab(
         title,
         folded,
-        tuple((folded.count("\n", 0, at), words) for at, words in sorted(notes) if words),
+        tuple(
+            (folded.count("\n", 0, at), words)
+            for at, words in sorted(notes, key=lambda note: note[0])
+        ),
         _folded_place(caret, folds) if caret is not None else None,
         caret == len(text),
         folded.count("\n", 0, _folded_place(view.text.point(_top_row(view), 0), folds)),
