@@ -185,6 +185,16 @@ class Reading(unittest.TestCase):
             self.told("agent_message", str(number), messageId="m", content=[])
         self.assertLessEqual(len(self.protocol._sessions), 100)
 
+    def test_nothing_large_is_kept_of_a_call_that_is_over(self) -> None:
+        more = {"rawInput": {"path": "a"}, "rawOutput": "b", "_meta": {"own": "c"}}
+        (told,) = self.call(title="Read", status="completed", content=[item("x")], **more)
+        self.assertEqual(
+            (told.raw_input, told.raw_output, told.texts), ({"path": "a"}, "b", ("x",))
+        )
+        call = self.protocol._upserts_of("s")._calls.get("1")
+        assert call is not None
+        self.assertEqual(call.told, {"title": "Read", "status": "completed"})
+
     # Files.
 
     def test_the_pieces_of_a_patch_are_texts_of_the_files_that_are_named(self) -> None:

@@ -31,6 +31,8 @@ MAX_ITEMS, MAX_CONTENT, MAX_ALL = 1000, 16 << 20, 64 << 20
 # The members of a call that are known as they were told last.
 MEMBERS = ("name", "title", "kind", "status", "locations", "rawInput", "rawOutput")
 CONTENT, META = "content", "_meta"
+# Those that may be large, which nobody needs of a call that is over.
+LARGE = ("rawInput", "rawOutput", META)
 # The statuses of a call that version 1 has by another word.
 STATUSES = {"cancelled": "failed"}
 
@@ -168,6 +170,8 @@ class Upserts:
             output, told = [*output, end], replace(told, status="in_progress")
         if call.is_over:
             self._forget_content(call)
+            for name in LARGE:
+                call.told.pop(name, None)
         return [told, *output] if is_new or not told.is_over else [*output, told]
 
     def take_content(self, update: Mapping[str, Any]) -> list[ToolCallUpdate]:
