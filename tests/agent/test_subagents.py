@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import asyncio
 import unittest
+from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
 from GeminiCompanion.companion.agent.acp import held_ends, messages, subagents
+from GeminiCompanion.companion.agent.acp.acp_client import AcpSession
 from GeminiCompanion.companion.agent.acp.held_ends import HeldEnds
 from GeminiCompanion.companion.agent.acp.messages import (
     AgentMessageChunk,
@@ -18,7 +20,7 @@ from GeminiCompanion.companion.agent.acp.messages import (
     ToolCallUpdate,
     TurnEnd,
 )
-from GeminiCompanion.companion.agent.acp.subagents import Subagents
+from GeminiCompanion.companion.agent.acp.subagents import SubagentNews, Subagents, WorkState
 from GeminiCompanion.companion.agent.acp.version_1 import Version1
 from GeminiCompanion.companion.agent.acp.version_2 import Version2
 from GeminiCompanion.companion.agent.elicitation import ElicitationRequest
@@ -106,6 +108,17 @@ class Told(unittest.TestCase):
         self.announce()
         told = self.told("c", "tool_call", toolCallId="1", title="ls")
         self.assertEqual([(root, each.id) for root, each in told], [("s", CALL), ("s", "c/1")])
+
+    def test_nobody_waits_for_one_whose_end_is_not_told(self) -> None:
+        self.announce()
+        self.told("c", "tool_call", toolCallId="1", title="ls")
+        self.assertFalse(self.known.are_working("s"))
+        self.state("running")
+        self.assertTrue(self.known.are_working("s"))
+        self.announce(title="Look")
+        self.assertTrue(self.known.are_working("s"))
+        self.announce(state=None)
+        self.assertFalse(self.known.are_working("s"))
 
     def test_one_of_another_one_stands_within_its_call(self) -> None:
         self.state("running")
@@ -272,6 +285,24 @@ class Held(unittest.IsolatedAsyncioTestCase):
             _told, held = await self.ended()
             getattr(self.ends, name)(*(["s"] if name == "end_now" else []))
             self.assertTrue(held.done())
+
+    async def test_a_stopped_turn_lasts_while_one_works_that_cannot_be_stopped(self) -> None:
+        for can_stop in (False, True):
+            known, told = Subagents(), []
+            self.ends = HeldEnds(known.are_working)
+            client: Any = SimpleNamespace(
+                protocol=Version1(),
+                subagents=known,
+                held_ends=self.ends,
+                send_notification=lambda message, told=told: told.append(message.params),
+            )
+            session = AcpSession(client, "s", "/work")
+            news = SubagentNews("c", can_stop=can_stop, state=WorkState("running"))
+            known.take_update("s", news)
+            _end, held = await self.ended()
+            session.cancel()
+            self.assertEqual([each["sessionId"] for each in told], ["s", "c"][: 1 + can_stop])
+            self.assertEqual(held.done(), can_stop)
 
     async def test_a_turn_that_failed_and_one_that_nobody_waits_for_are_not_held(self) -> None:
         told, held = self.begin()

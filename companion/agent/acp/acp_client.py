@@ -481,7 +481,9 @@ class AcpSession:
         # Those in the background would go on.
         for each in self.client.subagents.sessions_to_stop(self.id):
             self.client.send_notification(messages.cancel_notification(each))
-        self.client.held_ends.end_now(self.id)
+        # One that cannot be stopped would go on unseen.
+        if self.client.subagents.can_stop_all(self.id):
+            self.client.held_ends.end_now(self.id)
 
     def stop_subagent(self, call: str) -> bool:
         """End the work of the subagent that a call runs, and of nobody else; whether it can be."""

@@ -76,7 +76,7 @@ Told = Union[SessionUpdate, WorkState, SubagentNews, Task]
 class _Subagent:
     """`root` is the session of the conversation, `call` its call, which belongs to the call
     `parent`, if that is not empty. It `is_shown` once its call was told, and `is_linked` if the
-    agent tells a call for it."""
+    agent tells a call for it. It `has_state` if the agent tells when it works."""
 
     session: str
     root: str
@@ -89,6 +89,7 @@ class _Subagent:
     is_shown: bool = False
     is_linked: bool = False
     is_working: bool = False
+    has_state: bool = False
 
 
 def read_update(update: Mapping[str, Any]) -> Told | None:
@@ -108,11 +109,10 @@ def _read_news(update: Mapping[str, Any]) -> SubagentNews:
     can_stop = None
     if "capabilities" in told:
         can_stop = isinstance(object_of(told, "capabilities").get("cancel"), dict)
-    state = object_of(told, "state")
     return SubagentNews(
         required_text(told, "sessionId", UPDATE),
         can_stop=can_stop,
-        state=read_state(state) if state else None,
+        state=read_state(object_of(told, "state")) if "state" in told else None,
         **texts,
     )
 
@@ -146,8 +146,8 @@ class Subagents:
         self._known.pop(session, None)
 
     def are_working(self, root: str) -> bool:
-        """Whether any of a conversation works."""
-        return any(each.root == root and each.is_working for each in self._known.values())
+        """Whether any of a conversation works, of those whose end would be told."""
+        return bool(self._at_work(root))
 
     def sessions_to_stop(self, root: str) -> tuple[str, ...]:
         """Those of the subagents of a conversation that work and can be stopped."""
@@ -156,6 +156,14 @@ class Subagents:
             for each in self._known.values()
             if each.root == root and each.is_working and each.can_stop
         )
+
+    def can_stop_all(self, root: str) -> bool:
+        """Whether all of those can be stopped."""
+        return all(each.can_stop for each in self._at_work(root))
+
+    def _at_work(self, root: str) -> Sequence[_Subagent]:
+        known = self._known.values()
+        return [each for each in known if each.root == root and each.is_working and each.has_state]
 
     def session_of_call(self, root: str, call: str) -> str:
         """The session of the subagent that works for the call and can be stopped; empty if there is
@@ -176,6 +184,7 @@ class Subagents:
         if known is None:
             return session, () if isinstance(update, WorkState) else (update,)
         if isinstance(update, WorkState):
+            known.has_state = bool(update.state)
             return known.root, self._take_state(known, update)
         return known.root, self._told_by(known, update)
 
@@ -205,8 +214,10 @@ class Subagents:
         known.title = known.title if news.title is None else news.title
         known.description = known.description if news.description is None else news.description
         known.can_stop = known.can_stop if news.can_stop is None else news.can_stop
-        told = [] if news.state is None else [*self._take_state(known, news.state)]
-        return known.root, told
+        if news.state is None:
+            return known.root, ()
+        known.has_state = bool(news.state.state)
+        return known.root, self._take_state(known, news.state)
 
     def _make_room(self) -> bool:
         """Forget the oldest one that does not work, if there are very many."""
