@@ -288,7 +288,8 @@ class Held(unittest.IsolatedAsyncioTestCase):
 
     async def test_a_stopped_turn_lasts_while_one_works_that_cannot_be_stopped(self) -> None:
         for can_stop in (False, True):
-            known, told = Subagents(), []
+            known = Subagents()
+            told: list[Any] = []
             self.ends = HeldEnds(known.are_working)
             client: Any = SimpleNamespace(
                 protocol=Version1(),

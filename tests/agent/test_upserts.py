@@ -186,7 +186,11 @@ class Reading(unittest.TestCase):
         self.assertLessEqual(len(self.protocol._sessions), 100)
 
     def test_nothing_large_is_kept_of_a_call_that_is_over(self) -> None:
-        more = {"rawInput": {"path": "a"}, "rawOutput": "b", "_meta": {"own": "c"}}
+        more: dict[str, Any] = {
+            "rawInput": {"path": "a"},
+            "rawOutput": "b",
+            "_meta": {"own": "c"},
+        }
         (told,) = self.call(title="Read", status="completed", content=[item("x")], **more)
         self.assertEqual(
             (told.raw_input, told.raw_output, told.texts), ({"path": "a"}, "b", ("x",))
