@@ -9,9 +9,9 @@
 # no window for this CLI.
 #
 # If there is no editor, or it does not answer, this ends well and prints nothing: the CLI works as
-# it does without the plugin. It ends within a second of the end of the editor, after 5 seconds if
-# the editor does not take the report, and after 10 in any case. Of the environment only HOME,
-# CLAUDE_CONFIG_DIR and GEMINI_COMPANION_CHAT are read.
+# it does without the plugin. It ends within a second of the end of the editor, within two of its
+# restart, after 5 seconds if the editor does not take the report, and after 10 in any case. Of the
+# environment only HOME, CLAUDE_CONFIG_DIR and GEMINI_COMPANION_CHAT are read.
 
 exec 2>/dev/null
 umask 077
@@ -31,13 +31,16 @@ is_served() {
 # Ends the wait for the answer when the editor has ended or takes too long.
 watch_editor() {
   trap 'kill "$pause"; exit' TERM
-  seconds=0
+  seconds=0 looks=0
   while [ "$seconds" -lt 10 ]; do
     sleep 1 &
     pause=$!
     wait "$pause"
     seconds=$((seconds + 1))
     kill -0 "$editor" && kill -0 $$ && [ -p "$1/calls" ] || break
+    # After an answer there is no second look: the editor has made its folder anew.
+    [ -p "$pipe.out" ] || looks=$((looks + 1))
+    [ "$looks" -lt 2 ] || break
     # The editor removes this name when it takes the report, and the other one at the end.
     if [ "$seconds" -ge 5 ] && [ -p "$pipe.in" ]; then
       # Later hooks must not wait as well: the number of an editor that was killed may be another
@@ -52,7 +55,8 @@ watch_editor() {
     rm -f "$pipe.in" "$pipe.out"
     echo late >&6
   else
-    # The editor has removed the folder just now.
+    # The editor has removed the folder. Of the first signal no shell says anything.
+    kill -PIPE $$
     kill $$
   fi
 }

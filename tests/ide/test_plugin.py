@@ -28,7 +28,7 @@ from GeminiCompanion.companion.ide.saved_state import SavedSentence
 from GeminiCompanion.companion.ide.window_settings import WindowSettings
 from GeminiCompanion.companion.ide.workspace import Workspace
 
-from ..support import wait_for
+from ..support import patched, wait_for
 from .test_claude import ClaudeCase
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -239,6 +239,30 @@ class Ends(PluginCase):
         wait_for(lambda: sorted(os.listdir(pipes)) == [plugin_folder.CALLS])
         self.assertIsNone(self.hook("Stop").answer())
 
+    def test_an_editor_that_has_made_its_folder_anew_ends_the_wait(self) -> None:
+        _editor, pipes = self.deaf_editor()
+        seconds = self.count_seconds()
+        hook = self.hook("Stop")
+        wait_for(lambda: len(os.listdir(pipes)) == 3)
+        for name in os.listdir(pipes):
+            if name != plugin_folder.CALLS:
+                os.unlink(os.path.join(pipes, name))
+        self.assertIsNone(hook.answer())
+        with open(seconds, encoding="utf-8") as file:
+            self.assertLess(len(file.readlines()), 10)
+
+    def count_seconds(self) -> str:
+        """The path of a file that has a line for each second that a hook has waited from now on."""
+        counted, folder = (os.path.join(self.temp, name) for name in ("seconds", "programs"))
+        os.mkdir(folder)
+        program = os.path.join(folder, "sleep")
+        with open(program, "w", encoding="utf-8") as file:
+            file.write(f'#!/bin/sh\necho >>"{counted}"\nexec {shutil.which("sleep")} "$@"\n')
+        os.chmod(program, 0o700)
+        places = {"PATH": os.pathsep.join([folder, os.environ["PATH"]])}
+        patched(self, mock.patch.dict(os.environ, places))
+        return counted
+
     def test_nothing_of_the_environment_is_told(self) -> None:
         editor, pipes = self.deaf_editor()
         calls = os.open(os.path.join(pipes, plugin_folder.CALLS), os.O_RDWR)
@@ -384,7 +408,12 @@ class Files(unittest.TestCase):
                 os.unlink(os.path.join(self.path, "report.sh"))
             done = subprocess.run(
                 ["sh", "-c", command],
-                env={"CLAUDE_PLUGIN_ROOT": self.path, "HOME": self.home, **os.environ},
+                # That of the user may lead to their editor.
+                env={
+                    "CLAUDE_PLUGIN_ROOT": self.path,
+                    "HOME": self.home,
+                    "PATH": os.environ["PATH"],
+                },
                 input=b"{}",
                 capture_output=True,
                 timeout=120,
