@@ -24,6 +24,7 @@ from GeminiCompanion.companion.agent.acp.subagents import SubagentNews, Subagent
 from GeminiCompanion.companion.agent.acp.version_1 import Version1
 from GeminiCompanion.companion.agent.acp.version_2 import Version2
 from GeminiCompanion.companion.agent.elicitation import ElicitationRequest
+from GeminiCompanion.companion.agent.failure import STREAM_ERROR, AgentError
 
 from ..support import until
 
@@ -279,12 +280,22 @@ class Held(unittest.IsolatedAsyncioTestCase):
             self.ends.look_again("s")
         self.assertEqual(await held, TurnEnd("end_turn"))
 
-    async def test_a_stop_or_the_end_of_the_process_ends_it_at_once(self) -> None:
-        for name in ("end_now", "end_all"):
-            self.setUp()
-            _told, held = await self.ended()
-            getattr(self.ends, name)(*(["s"] if name == "end_now" else []))
-            self.assertTrue(held.done())
+    async def test_a_stop_ends_it_at_once(self) -> None:
+        _told, held = await self.ended()
+        self.ends.end_now("s")
+        self.assertEqual(held.result(), TurnEnd("end_turn"))
+
+    async def test_it_has_failed_where_the_process_ends_before_its_subagents(self) -> None:
+        _told, held = await self.ended()
+        self.ends.end_all(AgentError(STREAM_ERROR, "It ended."))
+        with self.assertRaisesRegex(AgentError, "It ended."):
+            held.result()
+        await until(lambda: not self.ends._held)
+        _told, held = await self.ended()
+        self.works = False
+        self.ends.look_again("s")
+        self.ends.end_all(AgentError(STREAM_ERROR, "It ended."))
+        self.assertEqual(held.result(), TurnEnd("end_turn"))
 
     async def test_a_stopped_turn_lasts_while_one_works_that_cannot_be_stopped(self) -> None:
         for can_stop in (False, True):

@@ -379,7 +379,7 @@ class AcpClient(Sender):
             if not waiting.answer.done():
                 waiting.answer.set_exception(self._process_end_error())
         self.protocol.end_prompts(self._process_end_error())
-        self.held_ends.end_all()
+        self.held_ends.end_all(self._process_end_error())
         self._listener.take_process_end()
 
     def _dispatch(self, message: jsonrpc.Message) -> None:

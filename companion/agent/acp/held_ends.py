@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 from typing import Callable
 
+from ..failure import AgentError
 from .messages import TurnEnd
 
 # Seconds that an agent gets to go on by itself once its subagents are done.
@@ -69,9 +70,13 @@ class HeldEnds:
         if held is not None and not held[0].done():
             held[0].set_result(held[1])
 
-    def end_all(self) -> None:
-        for session in list(self._held):
-            self.end_now(session)
+    def end_all(self, error: AgentError) -> None:
+        """The process has ended, and what subagents still did is not done."""
+        for session, (held, _end) in list(self._held.items()):
+            if session in self._timers:
+                self.end_now(session)
+            elif not held.done():
+                held.set_exception(error)
 
     def _stop_timer(self, session: str) -> None:
         timer = self._timers.pop(session, None)
