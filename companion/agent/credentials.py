@@ -125,8 +125,9 @@ class Store:
             self._remove_file(self._key_path)
 
     def clear(self) -> None:
-        self._remove_file(self._path)
+        # In this order: with the key alone, old conversations would go on.
         self._remove_file(self._key_path)
+        self._remove_file(self._path)
 
     def _read_file(self, path: str) -> Credentials | None:
         try:

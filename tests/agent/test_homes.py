@@ -244,6 +244,16 @@ class Keys(unittest.TestCase):
         self.store.clear()
         self.assertEqual((self.names(), self.store.load_key()), ([], None))
 
+    def test_no_key_is_left_alone_where_its_removal_breaks_off(self) -> None:
+        self.store.save(KEY)
+        self.store.save(LOGIN)
+        unlink = os.unlink
+        with mock.patch.object(os, "unlink", side_effect=[None, OSError("Broken off.")]) as cut:
+            with self.assertRaises(OSError):
+                self.store.clear()
+        unlink(cut.call_args_list[0].args[0])
+        self.assertIsNone(self.store.load_key())
+
     @unittest.skipIf(os.name == "nt", "Windows has other rights")
     def test_nobody_else_can_read_it(self) -> None:
         self.store.save(KEY)
