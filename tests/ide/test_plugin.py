@@ -243,7 +243,8 @@ class Ends(PluginCase):
         _editor, pipes = self.deaf_editor()
         seconds = self.count_seconds()
         hook = self.hook("Stop")
-        wait_for(lambda: len(os.listdir(pipes)) == 3)
+        # Then it has opened its pipes.
+        wait_for(lambda: os.path.exists(seconds))
         for name in os.listdir(pipes):
             if name != plugin_folder.CALLS:
                 os.unlink(os.path.join(pipes, name))
