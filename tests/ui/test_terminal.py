@@ -381,10 +381,13 @@ class InTheSystemsTerminal(AdapterTestCase):
             " os.rename(sys.argv[1] + '.new', sys.argv[1])"
         )
         command = [PYTHON, "-c", code, out]
-        system_terminal.run_in_terminal("linux", ["{command}"], command, self.folder, ENVIRONMENT)
+        started = system_terminal.run_in_terminal(
+            "linux", ["{command}"], command, self.folder, ENVIRONMENT
+        )
         yield lambda: os.path.exists(out)
         with open(out, encoding="utf-8") as file:
             self.assertEqual(file.read(), f"{self.folder}|sublime|1")
+        yield lambda: started.process.poll() is not None
 
     def test_windows_reads_a_path_with_blanks_as_one(self) -> None:
         command = ["C:\\Program Files\\gemini.cmd", "--model", "a b"]
