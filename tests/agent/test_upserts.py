@@ -7,7 +7,7 @@ import unittest
 from typing import Any
 from unittest import mock
 
-from GeminiCompanion.companion.agent.acp import messages, upserts
+from GeminiCompanion.companion.agent.acp import git_patches, messages, upserts
 from GeminiCompanion.companion.agent.acp.git_patches import read_edits
 from GeminiCompanion.companion.agent.acp.members import Unreadable
 from GeminiCompanion.companion.agent.acp.messages import (
@@ -245,6 +245,11 @@ class Reading(unittest.TestCase):
         self.assertEqual(read_edits({"changes": [{}], "patch": {"format": "x"}}).diffs, ())
         huge = f"diff --git a b\n@@ -1,{'9' * 5000} +1 @@\n-a\n"
         self.assertEqual(read_edits(diff(("modify", "/a"), patch=huge)).diffs, ())
+
+    def test_no_more_files_of_a_patch_are_looked_at_than_are_read(self) -> None:
+        with mock.patch.object(git_patches, "MAX_FILES", 2):
+            edits = read_edits(diff(("modify", "/work/a.txt"), patch="diff --git\n" * 2 + PATCH))
+        self.assertEqual((edits.diffs, edits.words), ((), ("modify: /work/a.txt",)))
 
     # Terminals.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Iterator, Mapping
 
 from .members import object_of, objects_of, text_of
@@ -47,7 +48,8 @@ def read_edits(told: Mapping[str, Any]) -> Edits:
     changes = objects_of(told, "changes")[:MAX_FILES]
     patch = object_of(told, "patch")
     is_known = text_of(patch, "format") == GIT_PATCH
-    sections = list(_sections(text_of(patch, "text"))) if is_known else []
+    found = _sections(text_of(patch, "text")) if is_known else iter(())
+    sections = list(islice(found, MAX_FILES))
     diffs: list[FileDiff] = []
     words: list[str] = []
     for number, change in enumerate(changes):
