@@ -248,7 +248,7 @@ class Reading(unittest.TestCase):
 
     def test_no_more_files_of_a_patch_are_looked_at_than_are_read(self) -> None:
         with mock.patch.object(git_patches, "MAX_FILES", 2):
-            edits = read_edits(diff(("modify", "/work/a.txt"), patch="diff --git\n" * 2 + PATCH))
+            edits = read_edits(diff(("modify", "/work/a.txt"), patch="diff --git \n" * 2 + PATCH))
         self.assertEqual((edits.diffs, edits.words), ((), ("modify: /work/a.txt",)))
 
     # Terminals.
