@@ -41,8 +41,7 @@ ALONE = sentence(
     " so it does not see what is not saved, and a tab with unsaved changes keeps its text."
 )
 REMINDED = sentence(
-    "The agent could not resume its session of this conversation; it was given the text of the"
-    " conversation to read instead."
+    "{cli} goes on in a new session: it was given the text of the conversation to read."
 )
 
 
@@ -159,7 +158,7 @@ class HeldSession:
 
     def take_warnings(self) -> tuple[Words, ...]:
         """What the user should know before the next turn; each warning once."""
-        reminded = (REMINDED,) if self.reminder else ()
+        reminded = (REMINDED.with_values(cli=self._cli.name),) if self.reminder else ()
         left_out, self._left_out = self._left_out, ()
         notices = tuple(self._notices)
         self._notices.clear()

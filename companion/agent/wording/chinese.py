@@ -149,8 +149,9 @@ CHINESE_SENTENCES: Mapping[str, str] = {
     "The conversation cannot be deleted: {reason}.": "无法删除会话：{reason}。",
     "The conversation has no session.": "会话尚未建立。",
     "The conversation is full; begin a new one.": "会话已满，请开始新会话。",
-    "The agent could not resume its session of this conversation; it was given the text of the"
-    " conversation to read instead.": "CLI 无法恢复此会话；已改为把会话文本交给它阅读。",
+    "{cli} goes on in a new session: it was given the text of the conversation to read.": (
+        "{cli} 在新会话中继续；已把会话文本交给它阅读。"
+    ),
     "The server ended before this turn did.": "服务器在此对话结束之前已停止。",
     "The model {name} is no longer used, because the agent refused it: {reason}": (
         "不再使用模型 {name}，因为 CLI 拒绝了它：{reason}"
