@@ -161,8 +161,8 @@ class SessionOpener:
             if isinstance(error, AgentError) and error.code in (TIMED_OUT, AUTH_REQUIRED):
                 # A new session would start the same tool servers, or need the same login.
                 raise
-            told = str(error) or type(error).__name__
-            logger.warning("a conversation could not be loaded: %s", told)
+            reason = str(error) or type(error).__name__
+            logger.warning("a conversation could not be loaded: %s", reason)
             return None
         finally:
             self.loading = ""
