@@ -49,7 +49,8 @@ def fence_command(text: str) -> str:
 
 
 def indent_text(text: str) -> str:
-    """As a block of code without fences: in each line after four blanks; ends with a line end."""
+    """The text as a block of code without fences: each line after four blanks; ends with a line
+    end."""
     lines = with_line_ends(text).rstrip("\n").split("\n")
     return "".join(f"{INDENT}{line}\n" for line in lines)
 

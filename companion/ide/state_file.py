@@ -173,7 +173,8 @@ def _without_giants(workspace: SavedWorkspace) -> SavedWorkspace:
 
 
 def _is_giant(entry: Entry) -> bool:
-    """Of a large one that its CLI has to be given back, the editor's tab has a part."""
+    """Whether the text is too large to be saved. Of one that its CLI has to be given back, the
+    editor's tab has a part only."""
     limit = MAX_GIVEN_BACK if by_id(entry.cli).has_empty_text else MAX_PROPOSAL
     return len(entry.text or "") > limit
 

@@ -194,6 +194,9 @@ class _Waiting:
 
 # Authenticates with the agent of a connection. Raises AgentError.
 LogIn = Callable[["AcpClient"], Awaitable[None]]
+# What is told where the agent of a connection asks for a login, by its error, if the user has to
+# log in by themselves.
+Advise = Callable[["AcpClient", AgentError], Words]
 
 
 class AcpClient(Sender):
@@ -214,6 +217,7 @@ class AcpClient(Sender):
         opening: AsyncContextManager[None],
         log_in: LogIn | None = None,
         home: str = OURS,
+        advise: Advise | None = None,
     ) -> None:
         self.process = process
         self.home = home
@@ -229,9 +233,7 @@ class AcpClient(Sender):
         self.capabilities = messages.AgentCapabilities()
         self.auth_methods: tuple[AuthMethod, ...] = ()
         self.log_in = None if log_in is None else partial(log_in, self)
-        # What is told where the agent asks for a login, by its error, if the user has to log in by
-        # themselves.
-        self.advise: Callable[[AgentError], Words] | None = None
+        self._advise = advise
         self._offers = Offers()
         self.protocol: Protocol = Version1()
         self.subagents = Subagents()
@@ -403,8 +405,8 @@ class AcpClient(Sender):
             return
         if message.error is not None:
             error = from_rpc(message.error)
-            if error.code == AUTH_REQUIRED and self.advise is not None:
-                error = AgentError(AUTH_REQUIRED, self.advise(error), str(error))
+            if error.code == AUTH_REQUIRED and self._advise is not None:
+                error = AgentError(AUTH_REQUIRED, self._advise(self, error), str(error))
             waiting.answer.set_exception(error)
         else:
             waiting.set_result(message.result)

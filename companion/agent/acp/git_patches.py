@@ -44,7 +44,7 @@ class _Section:
 
 
 def read_edits(told: Mapping[str, Any]) -> Edits:
-    """Of the content of a call."""
+    """The edits of the content of a call."""
     changes = objects_of(told, "changes")[:MAX_FILES]
     patch = object_of(told, "patch")
     is_known = text_of(patch, "format") == GIT_PATCH

@@ -14,7 +14,8 @@ FOLLOWING = 1.0
 
 
 class HeldEnds:
-    """Of one connection. `works` says whether any subagent of a session works."""
+    """The ends of turns of one connection that wait for subagents. `works` says whether any of a
+    session works."""
 
     def __init__(self, works: Callable[[str], bool]) -> None:
         self._works = works

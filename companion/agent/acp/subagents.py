@@ -50,8 +50,8 @@ class WorkState:
 
 @dataclass(frozen=True)
 class SubagentNews:
-    """Of a subagent, by the id of its session. Members without news are None. It `can_stop` if the
-    user may end its work alone."""
+    """What is new of a subagent, by the id of its session. Members without news are None. It
+    `can_stop` if the user may end its work alone."""
 
     session: str
     title: str | None = None
@@ -133,7 +133,7 @@ def _id_of_call(known: _Subagent | None, id: str) -> str:
 
 
 class Subagents:
-    """Those of one connection."""
+    """The subagents of one connection."""
 
     def __init__(self) -> None:
         self._known: dict[str, _Subagent] = {}
@@ -150,7 +150,7 @@ class Subagents:
         return bool(self._at_work(root))
 
     def sessions_to_stop(self, root: str) -> tuple[str, ...]:
-        """Those of the subagents of a conversation that work and can be stopped."""
+        """The sessions of the subagents of a conversation that work and can be stopped."""
         return tuple(
             each.session
             for each in self._known.values()

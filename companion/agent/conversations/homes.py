@@ -1,4 +1,4 @@
-"""In which home a conversation was begun, for one that does not say: it is of a release before
+"""Finds in which home a conversation was begun that does not say: it is of a release before
 conversations kept that."""
 
 from __future__ import annotations

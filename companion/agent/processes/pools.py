@@ -21,8 +21,8 @@ LOCKS = {OURS: "opening.lock", USERS: "opening-own.lock"}
 
 
 class Pools:
-    """As many processes in each home as `launch` says. `folder` is that of the CLI in the engine's;
-    the locks are there. All methods are called on one loop."""
+    """The processes of a CLI, as many in each home as `launch` says. `folder` is that of the CLI in
+    the engine's; the locks are there. All methods are called on one loop."""
 
     def __init__(self, launch: Launch, cli: AgentCli, folder: str) -> None:
         self._pools = {

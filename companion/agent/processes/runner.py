@@ -140,8 +140,6 @@ class Runner:
         try:
             if is_first:
                 await log_in(client)
-            if is_own:
-                client.advise = partial(self._login_advice, client, credentials)
             self._client = client
         finally:
             if self._client is not client:
@@ -156,7 +154,9 @@ class Runner:
         process = await self._start_process(credentials, partial(take_log_line, listener))
         self.starts += 1
         home = home_of(credentials)
-        client = AcpClient(process, listener, self._cli.name, self._opening, log_in, home)
+        is_own = credentials.kind == OWN
+        advise = partial(self._login_advice, credentials) if is_own else None
+        client = AcpClient(process, listener, self._cli.name, self._opening, log_in, home, advise)
         try:
             await self._initialize_client(client, credentials)
         except AgentError as error:
@@ -280,7 +280,7 @@ class Runner:
             request.cancel()
 
     def _login_advice(
-        self, client: AcpClient, credentials: Credentials, error: AgentError
+        self, credentials: Credentials, client: AcpClient, error: AgentError
     ) -> Words:
         """What the user can do after this error, for whom we cannot log in."""
         cli = self._cli

@@ -52,13 +52,13 @@ class PluginCall(NamedTuple):
 
 # Gives the line that answers the call with that report; the last argument tells whether the hook
 # still waits.
-Answer = Callable[[PluginCall, Any, Callable[[], bool]], Awaitable[bytes]]
+AnswerCall = Callable[[PluginCall, Any, Callable[[], bool]], Awaitable[bytes]]
 
 
 class PluginCalls:
     """The calls in one folder, from `start` to `stop`."""
 
-    def __init__(self, folder: str, answer: Answer) -> None:
+    def __init__(self, folder: str, answer: AnswerCall) -> None:
         self._folder = folder
         self._answer = answer
         self._memory = MemoryBudget(MAX_REPORTS)
