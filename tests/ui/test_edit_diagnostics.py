@@ -110,15 +110,18 @@ class Case(ReviewCase):
 
     def hook(self, event: str) -> Future[dict[str, Any]]:
         call = {"tool_name": "write_file", "tool_input": {"file_path": self.path}}
-        asked = {"type": "edit", "filePath": self.path}
-        # An edit that the user was asked about: it is not one to look at later.
-        if event == "BeforeTool":
-            self.cli.hook("Notification", notification_type="ToolPermission", details=asked)
         return self.cli.hook(event, **call)
+
+    def begin_edit(self) -> Steps:
+        """The CLI asks the user about an edit: it is not one to look at later."""
+        asked = {"type": "edit", "filePath": self.path}
+        yield self.hook("BeforeTool").done
+        asking = self.cli.hook("Notification", notification_type="ToolPermission", details=asked)
+        yield asking.done
 
     def write_anew(self, is_loaded: bool = True) -> Steps:
         """The CLI does, and the editor sees it."""
-        yield self.hook("BeforeTool").done
+        yield from self.begin_edit()
         self.write("a.py", "new\n")
         if is_loaded:
             yield lambda: text_of(self.view) == "new\n"
@@ -157,7 +160,7 @@ class Servers(Case):
 
     def test_a_report_before_the_text_is_loaded_is_about_the_old_one(self) -> Steps:
         yield from self.watch()
-        yield self.hook("BeforeTool").done
+        yield from self.begin_edit()
         self.server.reports("old one")
         self.write("a.py", "new\n")
         yield lambda: text_of(self.view) == "new\n"
