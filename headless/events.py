@@ -86,7 +86,8 @@ class Events:
 
     def view(self, name: str, view: Any) -> None:
         """Tell listeners, then the view's own ones, then all of them once more on the worker."""
-        if not self.ready:
+        is_heard = self.editor.switches.hidden_panel_events or not view.is_hidden_panel
+        if not (self.ready and is_heard):
             return
         wrapper = self.editor.api.View(view.id)
         outer, self.tells_of_selection = self.tells_of_selection, name == "on_selection_modified"

@@ -62,6 +62,10 @@ class Switches:
     activated_before_close: bool = False
     # A tab whose file is being read hears on_activated after on_load.
     activated_after_load: bool = False
+    # An output panel that is not shown has a window, and tells of changes of its text; nobody has
+    # confirmed either.
+    hidden_panel_window: bool = True
+    hidden_panel_events: bool = True
     # view.sheet() of a panel answers a text sheet with id 0 (build 4200), not None.
     panel_sheet_zero: bool = True
 
@@ -83,6 +87,8 @@ WORST: Dict[str, Tuple[Any, ...]] = {
     "packages_delay": (3000.0, 500.0, 0.0),
     "activated_before_close": (True, False),
     "activated_after_load": (True, False),
+    "hidden_panel_window": (True, False),
+    "hidden_panel_events": (True, False),
     "modified_first": (True, False),
     "deactivate_on_close": (True, False),
 }

@@ -94,6 +94,15 @@ class View:
         return self.panel_window if self.sheet is None else self.sheet.window
 
     @property
+    def is_hidden_panel(self) -> bool:
+        """Whether it is that of an output panel which is not shown."""
+        window = self.window if self.element == "output:output" else None
+        if window is None or window.active_panel is None:
+            return window is not None
+        panel = window.panel_named(window.active_panel)
+        return panel is None or panel.view is not self
+
+    @property
     def text(self) -> Any:
         return self.buffer.text
 

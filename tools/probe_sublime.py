@@ -346,6 +346,25 @@ def ask_panel_sheet_zero(scene: Scene) -> Answer:
     return sheet is not None and sheet.id() == 0
 
 
+def ask_hidden_panel_window(scene: Scene) -> Answer:
+    panel = scene.window.create_output_panel("gemini_probe_hidden", True)
+    yield SHORT
+    window = panel.window()
+    scene.window.destroy_output_panel("gemini_probe_hidden")
+    return window is not None and window == scene.window
+
+
+def ask_hidden_panel_events(scene: Scene) -> Answer:
+    panel = scene.window.create_output_panel("gemini_probe_hidden", True)
+    yield SHORT
+    del _events[:]
+    panel.run_command("append", {"characters": "typed"})
+    yield SHORT
+    is_told = event_place("modified", panel) >= 0
+    scene.window.destroy_output_panel("gemini_probe_hidden")
+    return is_told
+
+
 QUESTIONS = [
     ("text_event_delay", ask_text_event_delay),
     ("modified_first", ask_modified_first),
@@ -360,4 +379,6 @@ QUESTIONS = [
     ("pre_close_window", ask_pre_close_window),
     ("disabled_commands_skip", ask_disabled_commands_skip),
     ("panel_sheet_zero", ask_panel_sheet_zero),
+    ("hidden_panel_window", ask_hidden_panel_window),
+    ("hidden_panel_events", ask_hidden_panel_events),
 ]

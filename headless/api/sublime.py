@@ -1499,8 +1499,10 @@ class View:
         return bool(self._open().is_primary())
 
     def window(self) -> Optional[Window]:
-        window = self._state().window
-        return Window(window.id) if window is not None else None
+        state = self._state()
+        if state.is_hidden_panel and not state.switches.hidden_panel_window:
+            return None
+        return Window(state.window.id) if state.window is not None else None
 
     def clones(self) -> List[View]:
         return [

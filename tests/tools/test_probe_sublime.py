@@ -22,6 +22,8 @@ OTHER: dict[str, Any] = {
     "close_events": True,
     "deactivate_on_close": True,
     "disabled_commands_skip": False,
+    "hidden_panel_events": False,
+    "hidden_panel_window": False,
     "modified_first": False,
     "panel_sheet_zero": False,
     "phantom_heights_late": True,
