@@ -30,7 +30,7 @@ T = TypeVar("T")
 # The most characters of a path on any system.
 MAX_PATH = 32768
 # The most open diffs of one CLI; Gemini CLI waits for each decision (docs/protocol.md 1.7).
-MAX_OPEN_DIFFS = 64
+MAX_OPEN_DIFFS = 128
 # The most open diffs of one window, including those of CLIs that are gone.
 MAX_WINDOW_DIFFS = 256
 NOT_KEPT = (

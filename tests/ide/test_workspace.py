@@ -146,8 +146,8 @@ class Context(WithoutServer):
         | proposals that wait: 0
     one CLI cannot open diffs without end
         c connects & proposes as often as it may
-        | c is refused, for 64 open diffs & proposes again for 0; d connects & proposes
-        | the diff of c for 0 is again | c is rejected for 1 & proposes | open diffs of c: 64
+        | c is refused, for 128 open diffs & proposes again for 0; d connects & proposes
+        | the diff of c for 0 is again | c is rejected for 1 & proposes | open diffs of c: 128
     many CLIs one after another cannot either
         CLIs that leave propose as often as they may; c connects
         | c is refused one.more, for open | proposals that wait: 256
