@@ -59,7 +59,7 @@ class GeminiCompanionListener(sublime_plugin.EventListener):
 
     def on_pre_close_window(self, window: sublime.Window) -> None:
         if _host.running is not None:
-            _host.running.stories.handle_close(window)
+            _host.running.handle_window_close(window)
 
     def on_load_project(self, window: sublime.Window) -> None:
         if _host.running is not None:
@@ -124,6 +124,7 @@ class GeminiCompanionListener(sublime_plugin.EventListener):
         if running is not None:
             running.review.typed_texts.note_modified(view)
             running.diffs.resting.note_modified(view)
+            running.diffs.unopened.note_modified(view)
             running.review.conflicts.note_modified(view)
             running.changes.sheets.take_typed_soon(view)
 

@@ -22,16 +22,19 @@ NO_TERMINAL = "{} proposes nothing now, and no Terminus terminal of its window s
 
 
 async def choose_cli(
-    companion: Companion, window: sublime.Window, tell: Callable[[str], None]
+    companion: Companion,
+    window: sublime.Window,
+    show: Callable[[sublime.View], None],
+    tell: Callable[[str], None],
 ) -> None:
-    """Let the user choose a CLI; then show its next waiting diff, or else its terminal."""
+    """Let the user choose a CLI; then `show` its next waiting diff, or else go to its terminal."""
     clis = await companion.ask(ConnectedClis())
     if not clis:
         tell(NONE)
         return
     number = await panels.ask_choice(window, [_cli_item(cli) for cli in clis], "Connected CLIs")
     if number >= 0:
-        _show_cli(clis[number], tell)
+        _show_cli(clis[number], show, tell)
 
 
 def _cli_item(cli: ConnectedCli) -> sublime.QuickPanelItem:
@@ -44,11 +47,13 @@ def _cli_item(cli: ConnectedCli) -> sublime.QuickPanelItem:
     )
 
 
-def _show_cli(cli: ConnectedCli, tell: Callable[[str], None]) -> None:
+def _show_cli(
+    cli: ConnectedCli, show: Callable[[sublime.View], None], tell: Callable[[str], None]
+) -> None:
     for view in queue.waiting_diffs():
         record = waiting_record(view)
         if record is not None and record.session_id == cli.session_id:
-            queue.show_diff(view)
+            show(view)
             return
     window = application.window_of(cli.window_id)
     found = [

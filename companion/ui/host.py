@@ -7,6 +7,7 @@ imported on the worker and then started. At a reload or an upgrade of the packag
 
 from __future__ import annotations
 
+import os
 import sys
 from functools import partial
 from types import ModuleType
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from .api_server import Api
     from .chat.drafts import Drafts
     from .engines import Engines
+    from .review.unopened_store import UnopenedStore
     from .running import Running
     from .unseen_messages import UnseenMessages
 
@@ -61,8 +63,8 @@ def forget_modules(modules: MutableMapping[str, ModuleType]) -> None:
 class Host:
     """`running` is None before `start` has finished and after `stop`; both can be called again and
     again. `api` is the API's server and `engines` has the engine, which both continue when the
-    companion is restarted, and so do the `drafts`, whose file may be older than they are, and the
-    `messages` that the user has not seen."""
+    companion is restarted, and so do the `drafts`, whose file may be older than they are, the
+    `messages` that the user has not seen, and the `unopened` proposals."""
 
     def __init__(self) -> None:
         self.running: Running | None = None
@@ -70,6 +72,7 @@ class Host:
         self.engines: Engines | None = None
         self.drafts: Drafts | None = None
         self.messages: UnseenMessages | None = None
+        self.unopened: UnopenedStore | None = None
         # Whether there were modules of an earlier load, which may still be importing others.
         self.is_reloaded = False
         self._wanted = False
@@ -90,13 +93,19 @@ class Host:
             forget_modules(sys.modules)
         from . import api_server, running, settings  # noqa: F401
 
+        if self.unopened is None:
+            from .review.unopened_store import UnopenedStore
+
+            folder = os.path.join(sublime.cache_path(), "GeminiCompanion", "unopened")
+            self.unopened = UnopenedStore(folder)
+            self.unopened.refusals.subscribe(self.warn_user)
         # Parses their patterns once, which would take milliseconds on the UI thread.
         settings.current_settings()
         queues.on_ui_thread(self._begin_serving)
 
     def _begin_serving(self) -> None:
         """The modules are imported."""
-        if not self._wanted:
+        if not self._wanted or self.unopened is None:
             return
         from .api_server import Api
         from .chat.drafts import DRAFTS, Drafts
@@ -115,7 +124,7 @@ class Host:
             withdraw = partial(messages.withdraw_messages, DRAFTS)
             self.drafts.recoveries.subscribe(partial(queues.on_ui_thread, withdraw))
         if self.running is None:
-            self.running = Running(self.engines, self.drafts, messages)
+            self.running = Running(self.engines, self.drafts, messages, self.unopened)
             self.running.start()
 
     def stop(self) -> None:
@@ -129,6 +138,9 @@ class Host:
         if self.api is not None:
             self.api.unload()
         self.stop()
+        if self.unopened is not None:
+            # The next load reads what is written.
+            self.unopened.finish()
 
     def quit(self) -> None:
         """The editor quits and its API no longer works."""
@@ -138,6 +150,8 @@ class Host:
             running.quit()
         if self.engines is not None:
             self.engines.quit()
+        if self.unopened is not None:
+            self.unopened.finish()
 
     @property
     def is_running(self) -> bool:

@@ -26,6 +26,7 @@ from .parts.page_parts import PageParts
 from .parts.review_parts import ReviewParts
 from .parts.status_parts import StatusParts
 from .review import open_diffs
+from .review.unopened_store import UnopenedStore
 from .terminals import terminus
 from .unseen_messages import UnseenMessages
 
@@ -37,7 +38,9 @@ class Running:
     """One companion, and the parts that report the editor to it from `start` on. On the UI
     thread."""
 
-    def __init__(self, engines: Engines, drafts: Drafts, unseen: UnseenMessages) -> None:
+    def __init__(
+        self, engines: Engines, drafts: Drafts, unseen: UnseenMessages, unopened: UnopenedStore
+    ) -> None:
         self.log = log.start_log(settings.current_settings().log_level)
         self._cache = os.path.join(sublime.cache_path(), "GeminiCompanion")
         state_path = os.path.join(self._cache, "state.json")
@@ -47,7 +50,7 @@ class Running:
         # What commands need most.
         self.companion, self.stories = base.companion, base.stories
         self.messages, self.keyboard = base.messages, base.keyboard
-        diffs = self.diffs = DiffParts(base)
+        diffs = self.diffs = DiffParts(base, unopened)
         chat_edits = self.chat_edits = ChatEditParts(base, diffs, engines)
         review = self.review = ReviewParts(base, diffs, chat_edits.reviews, self._cache)
         changes = self.changes = ChangeParts(base, diffs, review)
@@ -84,6 +87,11 @@ class Running:
         """The user closes a view."""
         for part in (self.changes, self.review, self.chat, self.stories):
             part.handle_close(view)
+
+    def handle_window_close(self, window: sublime.Window) -> None:
+        """The user closes a window."""
+        self.review.save_window(window)
+        self.stories.handle_close(window)
 
     def environment_of(self, window: sublime.Window) -> Mapping[str, str]:
         """The variables that lead a CLI in a terminal to the window; empty while there are none."""

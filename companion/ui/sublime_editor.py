@@ -24,6 +24,7 @@ from .review.proposal_opener import ProposalOpener
 from .review.record import DiffRecord, waiting_record
 from .review.reviews import Reviews
 from .review.terminal_decisions import TerminalDecisions
+from .review.unopened_tabs import MOMENT, UnopenedTabs
 from .user_messages import UserMessages
 
 # The name of a tab for the text of a diff that its CLI closed.
@@ -61,6 +62,7 @@ class SublimeEditor(Editor):
         edit_diagnostics: EditDiagnostics,
         reviews: Reviews,
         opener: ProposalOpener,
+        tabs: UnopenedTabs,
         closed: ClosedByClis,
         show_statuses: Callable[[tuple[Status, ...]], None],
         gather: Callable[[int, UnaskedEdit], None],
@@ -72,6 +74,7 @@ class SublimeEditor(Editor):
         self._keyboard = keyboard
         self._reviews = reviews
         self._opener = opener
+        self._tabs = tabs
         self._closed = closed
         self._show_statuses = show_statuses
         self._gather = gather
@@ -155,6 +158,8 @@ class SublimeEditor(Editor):
         else:
             ending.put_away(claimed, keyboard, CLOSED)
         self._reviews.forget_ended()
+        if not claimed.record.is_unopened:
+            self._tabs.open_next(window, keyboard in (claimed.original, claimed.view), MOMENT)
         if text is not None:
             return ClosedDiff(text, is_edited=True)
         return ClosedDiff(claimed.text, claimed.is_edited)

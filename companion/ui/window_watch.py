@@ -15,6 +15,8 @@ from . import queues, settings, sharing_settings, views
 from .files import Files
 from .review import restoring
 from .review.reviews import Reviews
+from .review.unopened_tabs import AT_START, UnopenedTabs
+from .review.unopened_texts import UnopenedTexts
 from .user_messages import UserMessages
 
 # Milliseconds between checks: not every closed window has an event, and changed folders have none
@@ -35,12 +37,16 @@ class WindowWatch:
         messages: UserMessages,
         files: Files,
         reviews: Reviews,
+        unopened: UnopenedTexts,
+        tabs: UnopenedTabs,
         polls: Sequence[Callable[[], None]],
     ) -> None:
         self._companion = companion
         self._messages = messages
         self._files = files
         self._reviews = reviews
+        self._unopened = unopened
+        self._tabs = tabs
         self._polls = polls
         self._folders: Mapping[int, tuple[str, ...]] = {}
         self._settings: Mapping[int, WindowSettings] = {}
@@ -90,7 +96,9 @@ class WindowWatch:
         self._companion.post(WindowsChanged(folders, self._settings))
         for window in windows:
             if window.id() not in known:
-                self._companion.post(DiffsRestored(window.id(), restoring.adopt_diffs(window)))
+                found = restoring.adopt_diffs(window) + self._unopened.adopt_kept(window)
+                self._companion.post(DiffsRestored(window.id(), found))
+                self._tabs.open_next(window, delay_ms=AT_START)
                 self._reviews.resume_reviews(window)
                 self._files.add_all(window.views())
 

@@ -70,8 +70,11 @@ class AdapterTestCase(DeferrableTestCase):  # type: ignore[misc]
     def tearDown(self) -> Generator[Any, Any, None]:
         # A question that is still open would have the keyboard in the next test.
         self.window.run_command("hide_overlay")
-        for diff, _ in list(open_diffs.undecided_diffs(self.window)):
-            diff.close()
+        for diff, record in list(open_diffs.undecided_diffs(self.window)):
+            if record.is_unopened:
+                plugin._host.running.review.actions.reject_proposal(diff)
+            else:
+                diff.close()
         yield lambda: not list(open_diffs.undecided_diffs(self.window))
         for cli in self.clis:
             # It is heard of after the last decision: else the CLI of a later test would be told it.

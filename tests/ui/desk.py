@@ -76,6 +76,8 @@ class DeskCase(ReviewCase):
     def setUp(self) -> None:
         super().setUp()
         self.by_name: dict[str, Any] = {}
+        # The ids of the diffs among the views.
+        self.diff_ids: dict[str, str] = {}
         self.sentences = self.told()
         self.asked, self.inputs_asked = self.panels(), self.inputs()
 
@@ -94,11 +96,16 @@ class DeskCase(ReviewCase):
 
     def view(self, name: str) -> sublime.View:
         if name.startswith("-"):
-            return open_diffs.partner_view(self.by_name["+" + name[1:]])
+            return open_diffs.partner_view(self.view("+" + name[1:]))
         view: sublime.View = self.by_name[name]
+        if name in self.diff_ids and not view.is_valid():
+            # It may have got tabs since.
+            view = self.by_name[name] = open_diffs.with_id(self.diff_ids[name]) or view
         return view
 
     def name_of(self, view: sublime.View) -> str:
+        for name in self.diff_ids:
+            self.view(name)
         for name, each in self.by_name.items():
             if isinstance(each, sublime.View) and each == view:
                 return name
@@ -123,6 +130,8 @@ class DeskCase(ReviewCase):
             self.write(file, text("old"))
         right = yield from self.diff(self.by_name[name], self.at(file), text(words))
         self.by_name["+" + file] = right
+        waiting = record.waiting_record(right)
+        self.diff_ids["+" + file] = waiting.id if waiting is not None else ""
 
     @word(r"(\S+) is reviewed from (\S+) to (\S+)")
     def reviewed(self, file: str, old: str, new: str) -> Steps:

@@ -19,7 +19,8 @@ from GeminiCompanion import plugin
 from GeminiCompanion.companion.base.folder_lock import FolderInUse, FolderLock
 from GeminiCompanion.companion.ide import accepted_texts
 from GeminiCompanion.companion.ide.questions import TextWithdrawal, UnwrittenTexts, WindowStatuses
-from GeminiCompanion.companion.ui.review import open_diffs, record, typed_text_saver
+from GeminiCompanion.companion.ui.review import hidden, open_diffs, record, typed_text_saver
+from GeminiCompanion.companion.ui.review.unopened_store import UnopenedStore
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -30,6 +31,7 @@ from .own_thread import PATIENCE, ask_companion, until
 
 ROUNDS = int(os.environ.get("FUZZ", "1"))
 ONE_GROUP: Any = {"cols": [0.0, 1.0], "rows": [0.0, 1.0], "cells": [[0, 0, 1, 1]]}
+UNOPENED = os.path.join(sublime.cache_path(), "GeminiCompanion", "unopened")
 NAMES = ("a.py", "b.py", "new.py")
 DECISIONS = ("reject", "close", "answer_in_the_terminal", "quit", "release")
 
@@ -175,8 +177,7 @@ class Faults(RuleBasedStateMachine):
         self.no_longer_mine(text)
         if cli is None and not self.online():
             self.held.add(text)
-        self.window.focus_view(view)
-        self.window.run_command("gemini_companion_accept_diff")
+        self.press("accept_diff", view)
         until(lambda: not view.is_valid(), "an accepted diff closes")
         if cli is not None and cli.online:
             # Perhaps not as the last one: what another CLI may not have read comes at any time.
@@ -189,11 +190,11 @@ class Faults(RuleBasedStateMachine):
         cli, path = self.owner(view), open_diffs.path_of(view)
         self.contest(view)
         before = cli.rejected(path) if cli is not None else 0
-        self.window.focus_view(view)
-        if by_closing:
+        if by_closing and not open_diffs.is_unopened(view):
+            self.window.focus_view(view)
             view.close()
         else:
-            self.window.run_command("gemini_companion_reject_diff")
+            self.press("reject_diff", view)
         until(lambda: not (view.is_valid() and view.is_scratch()), "it closes, or is a tab")
         until(self.is_in_order, "the window is in order")
         if cli is not None and cli.online:
@@ -219,8 +220,11 @@ class Faults(RuleBasedStateMachine):
     def release(self, view: sublime.View) -> None:
         text = text_of(view)
         self.contest(view)
-        self.window.focus_view(view)
-        self.window.run_command("gemini_companion_release_diff")
+        if open_diffs.is_unopened(view):
+            self.press("release_diff", view)
+            until(lambda: text in map(text_of, self.tabs()), "it is a tab of the user's")
+            return
+        self.press("release_diff", view)
         until(lambda: not open_diffs.partner_view(view).is_valid(), "its left side closes")
         self.check(view.is_valid() and text_of(view) == text, "the text stays")
         until(lambda: not view.is_scratch(), "it is a tab of the user's")
@@ -267,10 +271,13 @@ class Faults(RuleBasedStateMachine):
         texts = self.texts_of_diffs()
         plugin.plugin_unloaded()
         for view in self.diffs():
+            its = record.waiting_record(view)
             view.settings().erase(record.STAMP)
+            self.window.destroy_output_panel(hidden.NAME.format(its.id if its else ""))
             for side in (open_diffs.partner_view(view), view):
                 side.close()
         self.window.settings().erase(open_diffs.DIFFS)
+        plugin._host.unopened = UnopenedStore(UNOPENED)
         self.load()
         until(
             lambda: self.texts_of_diffs() == texts,
@@ -292,7 +299,7 @@ class Faults(RuleBasedStateMachine):
     @invariant()
     def everything_that_was_typed_is_there(self) -> None:
         def lost() -> set[str]:
-            texts = [text_of(view) for view in self.window.views()]
+            texts = [text_of(view) for view in (*self.window.views(), *self.diffs())]
             return {typed for typed in self.typed if not any(typed in text for text in texts)}
 
         until(lambda: not lost(), "what was typed is there", lost)
@@ -307,11 +314,11 @@ class Faults(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         try:
-            for view in self.diffs():
-                self.contest(view)
-                self.window.focus_view(view)
-                self.window.run_command("gemini_companion_reject_diff")
-            until(lambda: not self.diffs(), "no diffs any more")
+            while self.diffs():
+                self.contest(self.diffs()[0])
+                self.press("reject_diff", self.diffs()[0])
+                left = len(self.diffs())
+                until(lambda left=left: len(self.diffs()) <= left, "it is decided")  # type: ignore[misc]
             until(self.is_in_order, "the window is in order")
             self.everything_that_was_typed_is_there()
             self.close_tabs()
@@ -370,7 +377,25 @@ class Faults(RuleBasedStateMachine):
         return [cli for cli in self.clis if not cli.online]
 
     def diffs(self) -> list[sublime.View]:
+        """If some wait, and none has tabs, one gets some at once."""
+        until(
+            lambda: (
+                plugin._host.running is None
+                or open_diffs.tabbed_diffs(self.window)
+                or not list(open_diffs.undecided_diffs(self.window))
+            ),
+            "one has tabs",
+        )
         return [diff for diff, _ in open_diffs.undecided_diffs(self.window)]
+
+    def press(self, command: str, view: sublime.View) -> None:
+        """Where it has no tabs, as a sheet does it."""
+        its = record.waiting_record(view)
+        if its is not None and its.is_unopened:
+            self.window.run_command("gemini_companion_" + command, {"id": its.id})
+        else:
+            self.window.focus_view(view)
+            self.window.run_command("gemini_companion_" + command)
 
     def tabs(self) -> list[sublime.View]:
         """Those that are no part of a diff."""
@@ -474,6 +499,7 @@ def forget_everything(window: sublime.Window) -> None:
         view.settings().erase(record.STAMP)
         view.set_scratch(True)
         view.close()
+    plugin._host.unopened = UnopenedStore(UNOPENED)
     window.settings().erase(open_diffs.DIFFS)
     window.run_command("set_layout", ONE_GROUP)
     plugin.plugin_loaded()

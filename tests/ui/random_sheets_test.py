@@ -315,8 +315,11 @@ class RandomSheet:
         until(lambda: reached, "a turn")
 
     def clean_up(self) -> None:
-        for view, _ in list(open_diffs.undecided_diffs(self.window)):
-            view.close()
+        for view, record in list(open_diffs.undecided_diffs(self.window)):
+            if record.is_unopened:
+                plugin._host.running.review.actions.reject_proposal(view)
+            else:
+                view.close()
         until(lambda: not list(open_diffs.undecided_diffs(self.window)), "no diffs any more")
         self.turn()
         for view in self.window.views():

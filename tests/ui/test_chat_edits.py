@@ -60,6 +60,7 @@ from GeminiCompanion.companion.ui.review import (
     record,
     restoring,
 )
+from GeminiCompanion.companion.ui.review.queue import show_diff
 from GeminiCompanion.companion.ui.user_messages import PREFIX
 
 from ..support import PATIENCE
@@ -103,7 +104,9 @@ class EditCase(ChatCase):
         yield from self.update(self.view, waiting=questions, **members)
 
     def rights(self) -> list[sublime.View]:
-        found = [(view, record.waiting_record(view)) for view in self.window.views()]
+        there = [view for view, _record in open_diffs.undecided_diffs(self.window)]
+        views = {view.id(): view for view in (*self.window.views(), *there)}.values()
+        found = [(view, record.waiting_record(view)) for view in views]
         return [view for view, each in found if each is not None and each.chat]
 
     def right(self, name: str = "a.txt") -> Generator[Any, Any, sublime.View]:
@@ -221,10 +224,10 @@ class Deciding(EditCase):
     def test_an_edit_whose_end_was_not_in_sight_in_the_sheet_was_not_seen(self) -> Steps:
         lines = "".join(f"line {number}\n" for number in range(500))
         long = self.write("b.txt", "b\n")
-        # The review of the last one is in front, in another group.
-        last = Diff(self.write("c.txt", "c\n"), "c\n", "d\n")
+        # The review of the second one is in front, in another group; the third one has no tabs.
+        second = Diff(self.write("c.txt", "c\n"), "c\n", "d\n")
         unseen = yield from self.unseen_after_sheet(
-            Diff(self.path, "one\n", NEW), Diff(long, "b\n", lines), last
+            Diff(long, "b\n", lines), second, Diff(self.path, "one\n", NEW)
         )
         yield lambda: unseen() == [long]
         sheet = self.window.active_view()
@@ -538,7 +541,7 @@ class Kept(EditCase):
     def test_are_found_by_the_line_of_the_edit_in_the_chat(self) -> Steps:
         right = yield from self.restored()
         self.window.focus_view(self.view)
-        self.assertTrue(asked_edits.go_to_review(self.id, "call", self.path))
+        self.assertTrue(asked_edits.go_to_review(self.id, "call", self.path, show_diff))
         yield lambda: self.window.active_view() == right
 
     def test_make_way_where_the_agent_waits_after_all(self) -> Steps:

@@ -110,7 +110,7 @@ class Proposed(CutSheet):
                 self.assertIn(text_of(right), (NEW, OLD))
             changed = [right for right in rights if text_of(right) == OLD]
             undone = self.sheet(view).edits.go_back(is_undo=True)
-            self.assertEqual(undone, changed[::-1])
+            self.assertEqual(list(undone.views), changed[::-1])
             self.assertEqual([text_of(right) for right in rights], [NEW, NEW])
             yield from self.away()
 

@@ -15,7 +15,7 @@ from GeminiCompanion.companion.ide.doctor import checks
 from GeminiCompanion.companion.ide.hooks import extension
 from GeminiCompanion.companion.ui import cli_list
 from GeminiCompanion.companion.ui.prompt.sending import PromptWords, Sending
-from GeminiCompanion.companion.ui.review import accepting, open_diffs, record
+from GeminiCompanion.companion.ui.review import accepting, open_diffs, queue, record
 from GeminiCompanion.companion.ui.stories import Story
 
 from .adapter import text_of
@@ -150,7 +150,7 @@ class Reviews(CuttingCase):
         for begin in (
             lambda _: running.changes.list.choose_edit(window),
             lambda _: running.changes.list.choose_edit(window, "waiting"),
-            lambda _: cli_list.choose_cli(running.companion, window, tell),
+            lambda _: cli_list.choose_cli(running.companion, window, queue.show_diff, tell),
             lambda _: running.changes.list.choose_edit(window, "unwritten"),
         ):
             yield from self.cut_everywhere(begin, [-1, -1], 1)

@@ -14,7 +14,7 @@ from GeminiCompanion.companion.base import file_content
 from GeminiCompanion.companion.base.answer import Answer
 from GeminiCompanion.companion.ide.decisions import UnwrittenText
 from GeminiCompanion.companion.ide.questions import Question, TextWithdrawal, UnwrittenTexts
-from GeminiCompanion.companion.ui.review import head, open_diffs, record, restoring
+from GeminiCompanion.companion.ui.review import head, open_diffs, opening, record, restoring
 
 from ..tables import rows, told, word
 from .adapter import saved_state, text_of
@@ -465,7 +465,8 @@ class Traits(DeskCase):
                     with open(path, "wb") as file:
                         file.write(data)
                 limit = 0x40000 if "too large" in sentence else file_content.LARGE
-                with mock.patch.object(file_content, "LARGE", limit):
+                tabs = mock.patch.object(opening, "MOST_WITH_TABS", len(TRAITS))
+                with tabs, mock.patch.object(file_content, "LARGE", limit):
                     left = open_diffs.partner_view((yield from self.diff(cli, path, "new\n")))
                 self.assertIn(f"{number}.txt ({name}", left.name())
                 if shown is not None:

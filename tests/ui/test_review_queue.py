@@ -113,9 +113,9 @@ class QueueCase(DeskCase):
         | the first row tells the change, the folder, the CLI and since when
         | the other window is closed
     a highlighted one is shown and leaving the list brings back what was there
-        typing.py is open; three proposals wait; typing.py has the keyboard | +c is in sight: yes
+        typing.py is open; three proposals wait; typing.py has the keyboard | +b is in sight: yes
         | run show_diffs; row 0 is highlighted | +a is in sight: yes
-        | the answer is none | +c is in sight: yes; the keyboard is in typing.py
+        | the answer is none | +b is in sight: yes; the keyboard is in typing.py
     one of another window is shown as text in a tab that goes again
         typing.py is open; another window has a proposal; typing.py has the keyboard
         | run show_diffs; row 0 is highlighted

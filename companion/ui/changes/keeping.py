@@ -16,7 +16,7 @@ from ..review.reviews import Reviews
 from ..review.single_changes import ABOVE, SingleChanges
 from .sheet import ChangeSheet
 from .sources import Source
-from .steps import DropStep, EditStep, KeepStep, Step, Steps
+from .steps import DropStep, KeepStep, Step, Steps, edit_step
 
 DECIDED = "Those changes are decided already."
 AGAIN = "That file has changed meanwhile: decide on what is shown now."
@@ -208,7 +208,7 @@ class Keeping:
             is_edit = await self._changes.drop_all(view)
         after = review.dropped if review is not None else frozenset()
         if is_edit:
-            return EditStep(view)
+            return edit_step(view)
         return DropStep(self._reviews, view, before, after) if before != after else None
 
     def _is_shown(self, sheet: ChangeSheet, file: FileChanges, view: sublime.View) -> bool:

@@ -11,7 +11,7 @@ from ..review.accepting import Accepting
 from ..review.actions import Actions
 from ..review.diff_kinds import kind_of
 from ..review.history import EditHistory
-from ..review.open_diffs import undecided_diffs
+from ..review.open_diffs import undecided_diffs, with_id
 from ..review.record import seen_changes, waiting_record
 from ..review.returned import Returned, proposal_to_reject
 from ..review.reviews import Reviews
@@ -54,10 +54,15 @@ class ProposalSource:
         """The right view; None if it is decided."""
         view = self._views.get(id)
         record = waiting_record(view) if view is not None else None
-        if record is None or record.id != id:
+        if record is not None and record.id == id:
+            return view
+        # It may have got tabs since.
+        found = with_id(id) if id in self._views else None
+        if found is None:
             self._views.pop(id, None)
-            return None
-        return view
+        else:
+            self._views[id] = found
+        return found
 
     async def open_review(self, window: sublime.Window, id: str) -> sublime.View | None:
         """It is open as long as it waits."""

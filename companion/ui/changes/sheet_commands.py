@@ -12,6 +12,7 @@ from ...base.comparison import Comparison
 from .. import queues, settings
 from ..review import pair, sight
 from ..review.reviews import Reviews
+from ..review.unopened_tabs import UnopenedTabs
 from ..stories import Stories
 from .change_sheets import ChangeSheets
 from .deciding import Deciding
@@ -24,6 +25,7 @@ KEEP, DROP = "keep_change", "drop_change"
 NO_CHANGE = "There is no change at the caret: go to one first."
 NO_FILE = "There is no file at the caret: put it on the file that you mean."
 NOT_OPEN = "That edit has no tabs of its own yet: press Enter on its heading, then run this there."
+LOST = "Not {} in {}: that has got tabs since. Undo in its own tab, or type in it."
 NOWHERE = "This tab shows no change to go to."
 # The editor's commands that undo, and whether they do; the others redo. A sheet's own steps are not
 # the user's.
@@ -61,6 +63,7 @@ class SheetCommands:
         deciding: Deciding,
         keeping: Keeping,
         reviews: Reviews,
+        tabs: UnopenedTabs,
         stories: Stories,
         tell: Callable[[str], None],
     ) -> None:
@@ -68,6 +71,7 @@ class SheetCommands:
         self._deciding = deciding
         self._keeping = keeping
         self._reviews = reviews
+        self._tabs = tabs
         self._stories = stories
         self._tell = tell
 
@@ -93,7 +97,10 @@ class SheetCommands:
         return None
 
     def _go_back(self, sheet: ChangeSheet, is_undo: bool) -> None:
-        for right in sheet.edits.go_back(is_undo):
+        views, lost = sheet.edits.go_back(is_undo)
+        if lost:
+            self._tell(LOST.format("undone" if is_undo else "redone", ", ".join(lost)))
+        for right in views:
             # What is typed next must find the text as the sheet shows it.
             self._reviews.refresh_review(right)
         sheet.refresh()
@@ -173,7 +180,8 @@ class SheetCommands:
         source = sheet.find_source(id)
         if source is None:
             return
-        right = await source.open_review(window, id)
+        review = await source.open_review(window, id)
+        right = await self._tabs.open_tabs(review) if review is not None else None
         if right is None:
             self._tell(DECIDED)
             return

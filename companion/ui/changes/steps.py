@@ -4,32 +4,49 @@ only."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, Sequence
+from typing import NamedTuple, Protocol, Sequence
 
 import sublime
 
+from ..review.open_diffs import name_of, with_id
 from ..review.record import waiting_record
 from ..review.reviews import Reviews
 from .sources import Source
 
 
+class StepDone(NamedTuple):
+    """What a step has done: the right views whose texts have changed, and the names of the files of
+    which nothing could be undone any more, though they wait."""
+
+    views: Sequence[sublime.View] = ()
+    lost: Sequence[str] = ()
+
+
 class Step(Protocol):
-    def undo_or_redo(self, is_undo: bool) -> list[sublime.View] | None:
-        """Undo it, or do it again; gives the right views whose texts have changed, None if all of
-        it is decided by now."""
+    def undo_or_redo(self, is_undo: bool) -> StepDone | None:
+        """Undo it, or do it again; None if all of it is decided by now."""
 
 
 @dataclass(frozen=True)
 class EditStep(Step):
-    """One edit of the text of a review."""
+    """One edit of the text of the review with that id. Where it has got tabs since, their views
+    cannot undo it."""
 
     view: sublime.View
+    id: str
 
-    def undo_or_redo(self, is_undo: bool) -> list[sublime.View] | None:
+    def undo_or_redo(self, is_undo: bool) -> StepDone | None:
         if waiting_record(self.view) is None:
-            return None
+            now = with_id(self.id)
+            return None if now is None else StepDone(lost=[name_of(now)])
         self.view.run_command("undo" if is_undo else "redo")
-        return [self.view]
+        return StepDone([self.view])
+
+
+def edit_step(view: sublime.View) -> EditStep:
+    """The step of the last edit in the view."""
+    record = waiting_record(view)
+    return EditStep(view, record.id if record is not None else "")
 
 
 @dataclass(frozen=True)
@@ -42,11 +59,11 @@ class DropStep(Step):
     before: frozenset[str]
     after: frozenset[str]
 
-    def undo_or_redo(self, is_undo: bool) -> list[sublime.View] | None:
+    def undo_or_redo(self, is_undo: bool) -> StepDone | None:
         if waiting_record(self.view) is None:
             return None
         self.reviews.set_dropped(self.view, self.before if is_undo else self.after)
-        return []
+        return StepDone()
 
 
 @dataclass(frozen=True)
@@ -59,9 +76,9 @@ class KeepStep(Step):
     before: frozenset[str]
     after: frozenset[str]
 
-    def undo_or_redo(self, is_undo: bool) -> list[sublime.View] | None:
+    def undo_or_redo(self, is_undo: bool) -> StepDone | None:
         is_there = self.source.set_kept(self.id, self.before if is_undo else self.after)
-        return [] if is_there else None
+        return StepDone() if is_there else None
 
 
 @dataclass(frozen=True)
@@ -70,9 +87,10 @@ class Steps(Step):
 
     steps: Sequence[Step]
 
-    def undo_or_redo(self, is_undo: bool) -> list[sublime.View] | None:
+    def undo_or_redo(self, is_undo: bool) -> StepDone | None:
         found = [
             step.undo_or_redo(is_undo) for step in (self.steps[::-1] if is_undo else self.steps)
         ]
-        done = [views for views in found if views is not None]
-        return [view for each in done for view in each] if done else None
+        done = [each for each in found if each is not None]
+        views = [view for each in done for view in each.views]
+        return StepDone(views, [name for each in done for name in each.lost]) if done else None

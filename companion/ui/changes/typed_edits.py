@@ -17,7 +17,7 @@ from ...base.sheet_typing import TypedEdit
 from .. import queues, texts
 from ..stories import Stories
 from .sources import Source
-from .steps import EditStep, Step
+from .steps import Step, StepDone, edit_step
 
 # Names a tab with what was typed.
 YOURS = "your edits"
@@ -71,19 +71,19 @@ class TypedEdits:
         self._done.append(step)
         self._undone.clear()
 
-    def go_back(self, is_undo: bool) -> list[sublime.View]:
-        """Undo what was done last, or redo what was undone last; gives the right views of the
-        reviews in which that was. What is decided is left out."""
+    def go_back(self, is_undo: bool) -> StepDone:
+        """Undo what was done last, or redo what was undone last; gives where that was. What is
+        decided is left out."""
         some, others = self._done, self._undone
         if not is_undo:
             some, others = others, some
         while some:
             step = some.pop()
-            views = step.undo_or_redo(is_undo)
-            if views is not None:
+            found = step.undo_or_redo(is_undo)
+            if found is not None:
                 others.append(step)
-                return views
-        return []
+                return found
+        return StepDone()
 
     def pass_on(self, edit: TypedEdit, sheet: sublime.View) -> bool:
         """Put it into the file's own review; False if that has another text by now."""
@@ -115,7 +115,7 @@ class TypedEdits:
             return False
         region = sublime.Region(edit.start, edit.start + len(edit.old))
         texts.replace_parts(view, [(region, edit.new)])
-        self.note_step(EditStep(view))
+        self.note_step(edit_step(view))
         self.counts[edit.file] = view.change_count()
         self._typed.add(edit.file)
         return True

@@ -4,7 +4,7 @@ wants of each. UI thread only, unless a function says otherwise."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Iterator, Sequence, Tuple
+from typing import Callable, Iterator, Sequence, Tuple
 
 import sublime
 
@@ -15,7 +15,6 @@ from ...base.text_digest import text_digest
 from ...chat.question import ChatQuestion
 from .. import texts
 from ..review.open_diffs import undecided_diffs
-from ..review.queue import show_diff
 from ..review.record import DiffRecord, update_record, waiting_record
 
 # A conversation and one of its calls.
@@ -116,11 +115,11 @@ def key_of(record: DiffRecord) -> Key:
     return record.chat, record.call
 
 
-def go_to_review(chat: str, call: str, path: str) -> bool:
-    """Show the review of an edit; False if it has none."""
+def go_to_review(chat: str, call: str, path: str, show: Callable[[sublime.View], None]) -> bool:
+    """Call `show` with the review of an edit; False if it has none."""
     for view, record in (*open_reviews(), *open_reviews(are_kept=True)):
         if (*key_of(record), record.path) == (chat, call, path):
-            show_diff(view)
+            show(view)
             return True
     return False
 

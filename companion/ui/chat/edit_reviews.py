@@ -30,6 +30,7 @@ from ..review.owners import Owner
 from ..review.proposal_opener import ProposalOpener
 from ..review.record import DiffRecord, Origin
 from ..review.reviews import Reviews
+from ..review.unopened_tabs import MOMENT, UnopenedTabs
 from ..stories import Stories, run_in_thread
 from ..user_messages import UserMessages
 from .asked_edits import (
@@ -70,6 +71,7 @@ class EditReviews(Owner):
         keyboard: Keyboard,
         shown_reviews: Reviews,
         opener: ProposalOpener,
+        unopened: UnopenedTabs,
         access: ServiceAccess,
         typed_texts: Drafts,
         tabs: OpenTabs,
@@ -80,6 +82,7 @@ class EditReviews(Owner):
         self._keyboard = keyboard
         self._reviews = shown_reviews
         self._opener = opener
+        self._unopened = unopened
         self._access = access
         self._tabs = tabs
         self._sections = sections
@@ -184,7 +187,11 @@ class EditReviews(Owner):
         """Show a review of the call that is unseen, unless it is still to open; False if none is
         unseen."""
         unseen = self.unseen_paths(chat, call)
-        return any(go_to_review(chat, call, path) for path in unseen) or bool(unseen)
+        return any(self.go_to_review(chat, call, path) for path in unseen) or bool(unseen)
+
+    def go_to_review(self, chat: str, call: str, path: str) -> bool:
+        """Show the review of an edit; False if it has none."""
+        return go_to_review(chat, call, path, self._unopened.show)
 
     def unseen_paths(self, chat: str, call: str) -> list[str]:
         """The files of the call whose reviews were never in front, and whose edits were not seen in
@@ -318,6 +325,9 @@ class EditReviews(Owner):
             return
         keyboard = self._keyboard.in_window(claimed.window)
         queues.on_ui_thread(partial(ending.put_away, claimed, keyboard, OVER))
+        if not claimed.record.is_unopened:
+            is_there = keyboard in (claimed.original, claimed.view)
+            self._unopened.open_next(claimed.window, is_there, MOMENT)
         self._reviews.forget_soon()
 
 

@@ -14,7 +14,7 @@ from ...chat.question import PERMISSION
 from .. import application
 from ..panels import Panel
 from ..stories import Stories
-from . import asked_edits, forms
+from . import forms
 from .chat_view import ChatView
 from .edit_reviews import Accept, EditReviews
 from .question_places import Key, key_of
@@ -101,7 +101,7 @@ class Replies:
 
     def go_to_edit(self, asked: WaitingQuestion, path: str) -> bool:
         """Show the review of the file; False if it has none."""
-        return asked_edits.go_to_review(asked.chat.conversation, asked.question.id, path)
+        return self._edits.go_to_review(asked.chat.conversation, asked.question.id, path)
 
     def can_allow_unasked(self, asked: WaitingQuestion) -> bool:
         """Whether nothing is to be shown before it is allowed: no text in a tab, no review."""

@@ -28,7 +28,8 @@ class GeminiCompanionShowClisCommand(GeminiCompanionRunningCommand):
     def run_with_companion(self, running: Running) -> None:
         from .. import cli_list
 
-        story = cli_list.choose_cli(running.companion, self.window, host.tell_user)
+        show = running.diffs.tabs.show
+        story = cli_list.choose_cli(running.companion, self.window, show, host.tell_user)
         running.stories.begin(story, self.window)
 
 

@@ -56,6 +56,8 @@ class GeminiCompanionDiffCommand(sublime_plugin.WindowCommand):
         view = open_diffs.diff_for_command(self.window) if id is None else open_diffs.with_id(id)
         if view is None:
             running.messages.tell_user(NO_DIFF)
+        elif id is None and open_diffs.is_unopened(view):
+            running.stories.begin(self._open_tabs(running, view, self.decides), self.window)
         elif id is not None or self._show_diff(running, view) or not self.decides:
             self.run_on_diff(running, view)
 
@@ -66,18 +68,34 @@ class GeminiCompanionDiffCommand(sublime_plugin.WindowCommand):
             return
         view = commands.review_at_caret(self.window)
         if view is not None:
-            self.run_on_diff(running, view)
+            running.stories.begin(self._open_tabs(running, view), self.window)
+
+    async def _open_tabs(
+        self, running: Running, view: sublime.View, is_enough: bool = False
+    ) -> None:
+        """Run on a diff that may wait without tabs, in its tabs; if those are new, that may be
+        enough."""
+        was_unopened = _is_unopened(view)
+        tab = await running.diffs.tabs.open_tabs(view)
+        if tab is None:
+            running.messages.tell_user(NO_DIFF)
+            return
+        if was_unopened:
+            self._show_diff(running, tab, is_new=True)
+        if not (was_unopened and is_enough):
+            self.run_on_diff(running, tab)
 
     def run_on_diff(self, running: Running, view: sublime.View) -> None:
         raise NotImplementedError
 
-    def _show_diff(self, running: Running, view: sublime.View) -> bool:
-        """Show the diff, and leave the keyboard where it is; gives whether it was visible
-        before."""
+    def _show_diff(self, running: Running, view: sublime.View, is_new: bool = False) -> bool:
+        """Show the diff, whose tabs may be new, and leave the keyboard where it is; gives whether
+        it was visible before."""
         from ..review import open_diffs, pair
 
         keyboard = running.keyboard.in_window(self.window)
-        was_in_sight = open_diffs.is_on_top(view.window() or self.window, view)
+        home = view.window() or self.window
+        was_in_sight = not is_new and open_diffs.is_on_top(home, view)
         if was_in_sight and keyboard in (view, open_diffs.partner_view(view)):
             return True
         pair.bring_into_sight(view, keyboard)
@@ -293,6 +311,12 @@ class GeminiCompanionSelectCommand(sublime_plugin.TextCommand):
         selection = self.view.sel()
         selection.clear()
         selection.add_all([sublime.Region(*region) for region in regions])
+
+
+def _is_unopened(view: sublime.View) -> bool:
+    from ..review import open_diffs
+
+    return open_diffs.is_unopened(view)
 
 
 def _current_diff(window: sublime.Window) -> sublime.View | None:

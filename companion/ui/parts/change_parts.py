@@ -47,7 +47,9 @@ class ChangeParts:
         for kind in kinds:
             if kind.updates is not None:
                 kind.updates.subscribe(self.sheets.refresh_all)
-        self.commands = SheetCommands(self.sheets, deciding, keeping, reviews, base.stories, tell)
+        self.commands = SheetCommands(
+            self.sheets, deciding, keeping, reviews, diffs.tabs, base.stories, tell
+        )
         listed = {kind.name: kind.listed for kind in kinds if kind.listed is not None}
         self.list = ChangeList(listed, self.sheets, reviews, tell)
         self.polls = (self.sheets.forget_closed,)

@@ -26,6 +26,7 @@ class ChatEditParts:
             base.keyboard,
             diffs.reviews,
             diffs.opener,
+            diffs.tabs,
             self.access,
             typed_texts,
             engines.open_tabs,

@@ -7,27 +7,47 @@ from ..review.proposal_opener import ProposalOpener
 from ..review.resting import Resting
 from ..review.reviews import Reviews
 from ..review.scrolling import Scrolling
+from ..review.unopened_store import UnopenedStore
+from ..review.unopened_tabs import UnopenedTabs
+from ..review.unopened_texts import UnopenedTexts
 from .foundation import Foundation
 
 
 class DiffParts:
-    def __init__(self, base: Foundation) -> None:
+    """`store` keeps the proposals without tabs."""
+
+    def __init__(self, base: Foundation, store: UnopenedStore) -> None:
         self.reviews = Reviews(base.stories, base.messages.tell_user)
         self.scrolling = Scrolling(self.reviews)
         self.resting = Resting(self.reviews)
-        self.next_edit = NextEdit(base.messages.tell_user)
+        self.unopened = UnopenedTexts(store, base.stories, self.reviews)
+        self.tabs = UnopenedTabs(
+            base.stories,
+            self.reviews,
+            self.scrolling,
+            base.keyboard,
+            self.unopened.look_soon,
+        )
+        self.next_edit = NextEdit(self.tabs.show, base.messages.tell_user)
         self.opener = ProposalOpener(
             self.reviews,
+            self.unopened,
             self.scrolling,
             self.next_edit,
             base.notices,
             base.keyboard,
             base.messages,
         )
-        self.polls = (self.reviews.forget_ended, self.scrolling.look_for_pairs)
+        # First what mends the list of diffs that the others look at.
+        self.polls = (
+            self.unopened.look_at_all,
+            self.reviews.forget_ended,
+            self.scrolling.look_for_pairs,
+        )
 
     def stop(self) -> None:
         """Leave the diffs as they are for the next start."""
+        self.unopened.stop()
         self.scrolling.stop()
         self.next_edit.stop()
         self.reviews.stop()

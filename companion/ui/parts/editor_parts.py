@@ -34,7 +34,15 @@ class EditorParts:
         self._ledger = review.ledger
         self.files = Files(base.companion, base.keyboard)
         self.edit_diagnostics = EditDiagnostics(base.calls.run)
-        self.windows = WindowWatch(base.companion, base.messages, self.files, diffs.reviews, polls)
+        self.windows = WindowWatch(
+            base.companion,
+            base.messages,
+            self.files,
+            diffs.reviews,
+            diffs.unopened,
+            diffs.tabs,
+            polls,
+        )
         decisions = TerminalDecisions(base.stories, review.ledger, base.messages.warn_user)
         self.sublime_editor = SublimeEditor(
             base.calls,
@@ -44,6 +52,7 @@ class EditorParts:
             self.edit_diagnostics,
             diffs.reviews,
             diffs.opener,
+            diffs.tabs,
             ClosedByClis(review.words, review.save_typed, decisions),
             self._show_status,
             review.unasked.gather_edit,

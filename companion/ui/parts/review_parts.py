@@ -50,19 +50,26 @@ class ReviewParts:
             self.words,
             ledger,
         )
-        self.returned = Returned(stories, messages, base.keyboard, reviews, self.words)
+        self.returned = Returned(
+            stories, messages, base.keyboard, reviews, diffs.unopened, self.words
+        )
         sessions = CliSessions(companion, self.words)
         self._owners = {SESSION: sessions, CHAT: chat_edits, GIVEN_BACK: self.returned}
-        self.actions = Actions(companion, messages, base.keyboard, reviews, self._owners)
-        self.accepting = Accepting(reviews, self.actions, self.conflicts, ledger, *told)
+        self.actions = Actions(
+            companion, messages, base.keyboard, reviews, self._owners, diffs.tabs
+        )
+        self.accepting = Accepting(reviews, self.actions, self.conflicts, ledger, diffs.tabs, *told)
         self.decisions = DiffDecisions(
             reviews, messages, self.accepting, self.actions, self.written
         )
         self.single_changes = SingleChanges(reviews, tell, self.decisions.reject_diff)
-        self.queue = ReviewQueue(ledger, reviews, tell)
+        self.queue = ReviewQueue(ledger, reviews, diffs.tabs.show, tell)
         self.unasked = Unasked(ledger, self.written, self.queue, tell)
         self.notes = Notes(reviews, warn, self.decisions.reject_by_press)
         self.typed_texts = TypedTextSaver(self.save_typed)
+        self._unopened = diffs.unopened
+        for follow in (self.typed_texts, diffs.resting, diffs.unopened):
+            diffs.unopened.unnoticed.subscribe(follow.note_modified)
         reviews.ends.subscribe(lambda id: messages.withdraw_warning(about_diff(id)))
         self.polls = (self.conflicts.look_for_changes,)
 
@@ -73,7 +80,12 @@ class ReviewParts:
         """Keep what was typed."""
         self.history.stop()
         for window in sublime.windows():
-            self.typed_texts.save_all(window)
+            self.save_window(window)
+
+    def save_window(self, window: sublime.Window) -> None:
+        """Keep what was typed in the last moment."""
+        self.typed_texts.save_all(window)
+        self._unopened.save_window(window)
 
     def handle_close(self, view: sublime.View) -> None:
         """The user closes a view."""

@@ -5,8 +5,9 @@ To be read in this order:
 - Its data: `record` is what a diff's views remember, `diff_kinds` has what differs between kinds,
   `open_diffs` finds diffs.
 - How a diff opens: `opening` shows a proposal in place of older ones, `pair` opens and fills its
-  views, `layout` makes room for them, `large` shows parts of large texts, `restoring` takes up
-  diffs that the editor has restored.
+  views, `hidden` is one without tabs, which `unopened_tabs` opens later and `unopened_texts` keeps
+  over a restart (`unopened_store`); `layout` makes room for them, `large` shows parts of large
+  texts, `restoring` takes up diffs that the editor has restored.
 - What is reviewed: `reviews` has a `review` for each diff and has its changes computed, `resting`
   does so when the user stops typing.
 - What is visible: `drawing` shows the `head`, with its `links`, and the changes: `marks` colours

@@ -27,6 +27,7 @@ from .open_diffs import name_of
 from .record import is_diff, waiting_record
 from .reviews import FAILED, LOST, OVER, Reviews
 from .single_changes import FORGOTTEN, ask_whether_to_reject
+from .unopened_tabs import UnopenedTabs
 
 # The possible answers to doubts about an acceptance, and what each does; the first shows the
 # doubts as its description. `{}` is who proposed the text.
@@ -61,6 +62,7 @@ class Accepting:
         actions: Actions,
         conflicts: Conflicts,
         edits: EditLedger,
+        tabs: UnopenedTabs,
         tell: Callable[[str], None],
         warn: Warn,
     ) -> None:
@@ -68,6 +70,7 @@ class Accepting:
         self._actions = actions
         self._conflicts = conflicts
         self._edits = edits
+        self._tabs = tabs
         self._tell = tell
         self._warn = warn
         # The acceptances, by the ids of their diffs.
@@ -229,8 +232,9 @@ class Accepting:
             self._tell(FORGOTTEN)
         else:
             await self._see_digest(view, present, digest)
-        if is_diff(view):
-            pair.show_pair(window, view)
+        tab = await self._tabs.open_now(view)
+        if tab is not None:
+            pair.show_pair(window, tab)
 
     async def _see_digest(self, view: sublime.View, present: Original, before: Digest) -> None:
         digest = await run_in_thread(partial(before.compare_with, present.text))

@@ -20,6 +20,7 @@ from .open_diffs import partner_view
 from .owners import Owners
 from .record import is_diff, waiting_record
 from .reviews import Reviews
+from .unopened_tabs import UnopenedTabs
 
 STOPPED = 'It has stopped. Run "Gemini Companion: Restart Companion", then decide.'
 WINDOW_CLOSED = "The window of its CLI is closed; the text stays here, as a new tab."
@@ -36,7 +37,9 @@ class Actions:
         keyboard: Keyboard,
         reviews: Reviews,
         owners: Owners,
+        tabs: UnopenedTabs,
     ) -> None:
+        self._tabs = tabs
         self._companion = companion
         self._messages = messages
         self._keyboard = keyboard
@@ -77,6 +80,7 @@ class Actions:
         self._owners[kind_of(claimed.record)].hear_rejection(claimed, words)
         keyboard = self._keyboard.in_window(claimed.window)
         queues.on_ui_thread(partial(ending.release_diff, claimed, keyboard))
+        self._open_next(claimed, keyboard)
 
     def handle_close(self, view: sublime.View) -> None:
         """The user closes the view of a proposal: that is a rejection."""
@@ -120,8 +124,14 @@ class Actions:
         keyboard = self._keyboard.in_window(claimed.window)
         # Closing views during the close event of a view may close others (docs/sublime.md 4.5).
         queues.on_ui_thread(partial(close, claimed, keyboard))
+        self._open_next(claimed, keyboard)
         self._reviews.forget_soon()
         return claimed
+
+    def _open_next(self, claimed: ClaimedDiff, keyboard: sublime.View | None) -> None:
+        if not claimed.record.is_unopened:
+            is_there = keyboard in (claimed.original, claimed.view)
+            self._tabs.open_next(claimed.window, take_focus=is_there)
 
     def can_decide(self) -> bool:
         """Whether the companion can receive the decision; if not, the user is told."""

@@ -15,7 +15,7 @@ from ..prompt.references import NoReference, file_reference, line_range, remote_
 from ..wrapping import wrap_text
 from .between import ShownComment
 from .marks import comment_key, erase_comments
-from .open_diffs import path_of
+from .open_diffs import home_of, path_of
 from .record import Comment, stored_comments, waiting_record, write_comments
 from .review import Review
 
@@ -193,7 +193,7 @@ def lines_of(right: sublime.View, review: Review | None, comment: Comment) -> st
 
 def _prompt_name(right: sublime.View) -> str:
     """The diff's file in the form of the CLI's prompt."""
-    window, path = right.window(), path_of(right)
+    window, path = home_of(right), path_of(right)
     try:
         if window is None:
             return file_reference(path, [])

@@ -12,6 +12,7 @@ from ...base.comparison import Comparison
 from .. import queues
 from . import comments, head, sight
 from .marks import MAX_LINKS
+from .open_diffs import is_unopened
 from .record import seen_changes, waiting_record
 from .review import Drawn, Review
 
@@ -25,6 +26,8 @@ class Drawing:
     def draw_all(self, right: sublime.View, review: Review, comparison: Comparison) -> None:
         """Draw everything again."""
         review.drawn = Drawn(comparison, right.change_id())
+        if is_unopened(right):
+            return
         review.current = sight.current_change(right, comparison)
         steps = review.marks.drawing_steps(comparison)
         self.draw_head(right)
@@ -73,7 +76,7 @@ class Drawing:
         change is before the user's eyes. While the view `is_scrolled`, the head is drawn only if it
         is in sight, because drawing it moves all below it."""
         review = self._review_of(right)
-        if review is None or review.comparison is None:
+        if review is None or review.comparison is None or is_unopened(right):
             return
         if review.change_count != right.change_count():
             # The changes may have moved, and are drawn again soon.
@@ -102,7 +105,7 @@ class Drawing:
     def draw_comments(self, right: sublime.View) -> None:
         """Draw the user's comments below their lines."""
         review = self._review_of(right)
-        if review is None:
+        if review is None or is_unopened(right):
             return
         comparison = review.comparison
         if comparison is None or review.change_count == right.change_count():

@@ -13,7 +13,7 @@ from ...base.shown_text import shown_line
 from ...base.text_digest import text_digest
 from ...ide.clis import by_label
 from .. import texts
-from . import head, marks, pair
+from . import head, hidden, marks, pair
 from .diff_kinds import kind_of
 from .layout import take_room_back
 from .open_diffs import partner_view, set_listed, undecided_diffs
@@ -152,9 +152,13 @@ def claim_diff(view: sublime.View) -> ClaimedDiff | None:
 def _is_as_before(record: DiffRecord, original: sublime.View, text: str | None) -> bool:
     """Whether nothing of the text is the user's own. What they typed is, even if the left side has
     the same: the file may be another by now, and that of an edit that is made already is."""
-    if text is None or kind_of(record).is_made or not original.is_valid():
+    if text is None or kind_of(record).is_made:
         return False
     is_typed = bool(text) and text_digest(text) != record.dropped_digest
+    if record.is_unopened:
+        return bool(record.dropped_digest) and not is_typed
+    if not original.is_valid():
+        return False
     return not is_typed and texts.text_of(original) == text
 
 
@@ -164,8 +168,10 @@ def close_diff(claimed: ClaimedDiff, keyboard: sublime.View | None) -> None:
     `keyboard` is the view in which the user types; it changes only if it is one of these two.
     """
     for view in (claimed.original, claimed.view):
-        if view.is_valid():
+        if view.is_valid() and not claimed.record.is_unopened:
             view.close()
+    if claimed.record.is_unopened:
+        hidden.destroy_view(claimed.window, claimed.record.id)
     _go_on(claimed, keyboard)
 
 
@@ -198,7 +204,9 @@ def _hand_over(claimed: ClaimedDiff, name: str) -> None:
     if claimed.original.is_valid():
         claimed.original.close()
     view, path = claimed.view, claimed.record.path
-    if not view.is_valid():
+    if claimed.record.is_unopened:
+        hidden.destroy_view(claimed.window, claimed.record.id)
+    if claimed.record.is_unopened or not view.is_valid():
         texts.return_text(claimed.window, path, claimed.text or "", name)
         return
     disown_view(view, shown_line(f"{os.path.basename(path)} ({name})"))
@@ -223,14 +231,20 @@ def _go_on(claimed: ClaimedDiff, keyboard: sublime.View | None) -> None:
     window = claimed.window
     if not window.is_valid():
         return
-    others = [view for view, _record in undecided_diffs(window)]
-    set_listed(window, others)
-    if others:
-        pair.show_pair(window, others[-1])
+    others = list(undecided_diffs(window))
+    set_listed(window, [view for view, _record in others])
+    if claimed.record.is_unopened:
+        # Its text may have opened as a tab, else nothing that the user sees has changed.
+        if keyboard is not None and keyboard.is_valid():
+            window.focus_view(keyboard)
+        return
+    shown = [view for view, record in others if not record.is_unopened]
+    if shown:
+        pair.show_pair(window, shown[-1])
     else:
         take_room_back(window)
     if keyboard in (claimed.original, claimed.view):
-        keyboard = None if others else _focused_before(window)
+        keyboard = None if shown else _focused_before(window)
     if keyboard is not None and keyboard.is_valid():
         window.focus_view(keyboard)
 

@@ -57,7 +57,10 @@ def draw_head(
     notes: Sequence[str] = (),
 ) -> None:
     """Draw the name and the links for what the user can do now. Without a summary, the changes are
-    not known yet. The left side gets as many lines at its head, to stay level."""
+    not known yet. The left side gets as many lines at its head, to stay level. One without tabs has
+    no head."""
+    if record.is_unopened:
+        return
     texts.name_tab(view, record.path, kind_of(record).tab_state(record))
     left, width = partner_view(view), view_columns(view)
     parts = [_first_line(record, summary, not left.is_valid()), _second_line(record)]

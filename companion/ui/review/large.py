@@ -40,6 +40,10 @@ def differing_parts(old: str, new: str) -> Digest | None:
     return found if shown <= LARGE else None
 
 
+def can_be_shown_whole(*texts: str) -> bool:
+    return max(map(len, texts)) <= LARGE
+
+
 def shown_texts(
     proposal: Proposal, original: Original, digest: Digest | None
 ) -> tuple[Proposal, Original]:

@@ -10,8 +10,8 @@ from typing import Callable
 import sublime
 
 from .. import queues
-from .open_diffs import undecided_diffs
-from .queue import NONE, show_diff, waiting_diffs
+from .open_diffs import home_of, tabbed_diffs, undecided_diffs
+from .queue import NONE, waiting_diffs
 
 # Milliseconds that a CLI has for its next proposal.
 MOMENT = 3000
@@ -39,9 +39,10 @@ class Wait:
 
 
 class NextEdit:
-    """The waiting of one companion."""
+    """The waiting of one companion. `show` goes to a diff, whether it has tabs or not."""
 
-    def __init__(self, tell: Callable[[str], None]) -> None:
+    def __init__(self, show: Callable[[sublime.View], None], tell: Callable[[str], None]) -> None:
+        self._show = show
         self._tell = tell
         self._wait: Wait | None = None
 
@@ -49,12 +50,12 @@ class NextEdit:
         """The diff of that name was accepted: show the next waiting one, if need be in another
         window. A proposal that is still to come gets the keyboard if it `takes_keyboard` and the
         user has not begun with something else."""
-        if next(undecided_diffs(window), None) is not None:
+        if tabbed_diffs(window):
             # It is shown already.
             return
-        found = waiting_diffs()
+        found = [*(view for view, _record in undecided_diffs(window)), *waiting_diffs()]
         if found:
-            show_diff(found[0])
+            self._show(found[0])
             return
         active = window.active_view()
         wait = self._wait = Wait(
@@ -66,11 +67,11 @@ class NextEdit:
     def note_opened(self, right: sublime.View) -> None:
         """A CLI has proposed the edit."""
         wait = self._wait
-        if wait is None or right.window() != wait.window:
+        if wait is None or home_of(right) != wait.window:
             return
         self._wait = None
         if wait.takes_keyboard and not wait.is_user_elsewhere:
-            show_diff(right)
+            self._show(right)
 
     def note_activated(self, view: sublime.View) -> None:
         """The view has got the keyboard. A list or an input line is left alone, because it would

@@ -144,6 +144,27 @@ def group_without_diff(window: sublime.Window) -> int:
     return next(free, groups[0])
 
 
+def tabbed_diffs(window: sublime.Window) -> list[sublime.View]:
+    """The right views of those undecided diffs that have tabs, oldest first."""
+    return [view for view, record in undecided_diffs(window) if not record.is_unopened]
+
+
+def is_unopened(view: sublime.View) -> bool:
+    """Whether it is a diff that waits without tabs."""
+    record = waiting_record(view)
+    return record is not None and record.is_unopened
+
+
+def home_of(right: sublime.View) -> sublime.Window | None:
+    """The window of a diff's right view; also of a hidden one, which may not say it
+    (docs/sublime.md 5.15)."""
+    record = waiting_record(right)
+    if record is None or not record.is_unopened:
+        return right.window()
+    home = sublime.Window(record.window_id)
+    return home if home.is_valid() else None
+
+
 def path_of(view: sublime.View) -> str:
     """The path of a diff in the editor; empty if the view is not a diff."""
     path = view.settings().get(PATH)

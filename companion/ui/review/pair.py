@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from contextlib import ExitStack
 from dataclasses import asdict, replace
+from functools import partial
 
 import sublime
 
@@ -13,7 +14,7 @@ from ...base.file_content import Original
 from ...base.text_digest import text_digest
 from ...ide.editor import Proposal
 from .. import settings, texts
-from . import comments, head, large
+from . import comments, head, hidden, large
 from .diff_kinds import kind_of
 from .layout import make_room
 from .open_diffs import is_on_top, partner_view
@@ -21,8 +22,14 @@ from .record import (
     DiffRecord,
     Origin,
     OriginalRecord,
+    erase_stamp,
     read_record,
+    seen_changes,
+    set_seen,
+    stamp_view,
+    stored_comments,
     update_record,
+    write_comments,
     write_original,
     write_record,
 )
@@ -38,14 +45,7 @@ def open_pair(
 ) -> sublime.View:
     """Open both views, and give the right one; it is a diff once it is stamped. `undo` gets
     functions that close them again. With a digest, both texts are only the changed parts."""
-    wanted = settings.current_settings(window)
-    left_group, right_group = make_room(window, wanted.diff_layout)
-    right = _new_view(window, right_group, wanted.diff_word_wrap)
-    undo.callback(right.close)
-    left = sublime.View(0)
-    if left_group != right_group:
-        left = _new_view(window, left_group, wanted.diff_word_wrap)
-        undo.callback(left.close)
+    left, right = _open_views(window, undo)
     for view in (left, right) if is_digest else ():
         # The gutter would count the lines of the parts.
         view.settings().set("line_numbers", False)
@@ -56,6 +56,63 @@ def open_pair(
     _prepare_view(right, record)
     show_original(right, original, is_digest)
     return right
+
+
+def open_hidden(
+    window: sublime.Window, proposal: Proposal, original: Original, undo: ExitStack, origin: Origin
+) -> sublime.View:
+    """As `open_pair`, but without tabs; both texts are whole."""
+    id = uuid.uuid4().hex
+    right = hidden.create_view(window, id, proposal.content)
+    undo.callback(partial(hidden.destroy_view, window, id))
+    record = replace(_new_record(window, proposal, sublime.View(0), right, False), **asdict(origin))
+    write_record(right, replace(record, id=id, is_unopened=True))
+    show_original(right, original)
+    return right
+
+
+def give_tabs(
+    window: sublime.Window, right: sublime.View, original: str, undo: ExitStack
+) -> sublime.View:
+    """Open both views for a diff that waits without tabs, with the same id and with all that the
+    user has done in it; gives the new right view. The hidden one is gone. `undo` as in
+    `open_pair`."""
+    record = read_record(right)
+    if record is None:
+        raise LookupError("the view has no diff")
+    left, tab = _open_views(window, undo)
+    texts.fill_view(tab, texts.text_of(right), record.path)
+    comments.save_comments(right)
+    write_comments(tab, stored_comments(right))
+    set_seen(tab, seen_changes(right))
+    if left.is_valid():
+        write_original(left, OriginalRecord(record.id, tab.id()))
+        texts.name_tab(left, record.path, record.original_state)
+        texts.fill_view(left, original, record.path)
+        left.set_read_only(True)
+    # From here on the tabs are the diff.
+    erase_stamp(right)
+    undo.pop_all()
+    views = replace(record, view_id=tab.id(), original_id=left.id())
+    dress_view(tab, replace(views, is_unopened=False))
+    stamp_view(tab)
+    if record.is_compared:
+        tab.set_reference_document(original)
+    hidden.destroy_view(window, record.id)
+    return tab
+
+
+def _open_views(window: sublime.Window, undo: ExitStack) -> tuple[sublime.View, sublime.View]:
+    """The left one, not valid if there is only one, and the right one."""
+    wanted = settings.current_settings(window)
+    left_group, right_group = make_room(window, wanted.diff_layout)
+    right = _new_view(window, right_group, wanted.diff_word_wrap)
+    undo.callback(right.close)
+    left = sublime.View(0)
+    if left_group != right_group:
+        left = _new_view(window, left_group, wanted.diff_word_wrap)
+        undo.callback(left.close)
+    return left, right
 
 
 def _new_record(
@@ -137,7 +194,7 @@ def compare_with(
     """Compare the proposal with this text from now on."""
     # If a side is not complete, every line would count as changed.
     compared = (record.is_whole or is_digest) and not original.note
-    if compared:
+    if compared and not record.is_unopened:
         right.set_reference_document(original.text)
     head.draw_head(right, update_record(right, record, is_compared=compared))
 

@@ -10,7 +10,7 @@ import sublime
 from ...base.unified import unified_rows
 from .. import texts
 from . import pair
-from .open_diffs import current_diff, path_of
+from .open_diffs import current_diff, is_unopened, path_of
 from .record import waiting_record
 from .reviews import Reviews, not_compared
 
@@ -22,7 +22,8 @@ NOT_YET = "Its changes are being computed.\n"
 
 class Preview:
     """The preview of one window. A diff in another window is shown as text, in a temporary tab: if
-    that window came to the front, it would take the keyboard from the list."""
+    that window came to the front, it would take the keyboard from the list. So is one without
+    tabs."""
 
     def __init__(self, window: sublime.Window, reviews: Reviews) -> None:
         self._window = window
@@ -36,7 +37,7 @@ class Preview:
             self.show_before()
             return
         self._is_shown = True
-        if right.window() == self._window:
+        if right.window() == self._window and not is_unopened(right):
             pair.show_pair(self._window, right)
             return
         path = path_of(right)
@@ -44,7 +45,8 @@ class Preview:
             self._tab = self._window.new_file(sublime.TRANSIENT)
             self._tab.set_scratch(True)
         texts.fill_view(self._tab, self._diff_text(right), "preview.diff")
-        texts.name_tab(self._tab, path, "proposed in another window")
+        where = "proposed" if is_unopened(right) else "proposed in another window"
+        texts.name_tab(self._tab, path, where)
         self._window.focus_view(self._tab)
 
     def _diff_text(self, right: sublime.View) -> str:

@@ -12,22 +12,31 @@ from ...edits.ledger import EditLedger
 from .. import queues
 from . import head, pair
 from .edit_rows import EditRow
-from .open_diffs import undecided_diffs
+from .open_diffs import home_of, undecided_diffs
 from .record import DiffRecord, waiting_record
 from .reviews import Reviews
 
 NONE = "No proposed edit waits for you."
 DECIDED = "That diff is decided already."
+# Said of one in the list.
+NO_TABS = "no tabs yet"
 ONLY = "No other proposed edit waits for you."
 
 
 class ReviewQueue:
-    """The queue of one companion."""
+    """The queue of one companion. `show` goes to a diff, whether it has tabs or not."""
 
     caption, nothing = "Proposed edits that wait for you", NONE
 
-    def __init__(self, edits: EditLedger, reviews: Reviews, tell: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        edits: EditLedger,
+        reviews: Reviews,
+        show: Callable[[sublime.View], None],
+        tell: Callable[[str], None],
+    ) -> None:
         self._edits = edits
+        self._show = show
         self._reviews = reviews
         self._tell = tell
 
@@ -38,15 +47,15 @@ class ReviewQueue:
         if other is None:
             self._tell(ONLY if found else NONE)
         else:
-            show_diff(other)
+            self._show(other)
 
     def go_within(self, right: sublime.View, step: int) -> bool:
         """Show the next waiting diff of this one's window; False if there is no other one."""
-        window = right.window()
+        window = home_of(right)
         here = [] if window is None else [view for view, _record in undecided_diffs(window)]
         other = _diff_beside(here, right, step)
         if other is not None:
-            show_diff(other)
+            self._show(other)
         return other is not None
 
     async def edit_rows(self, window: sublime.Window) -> list[EditRow]:
@@ -60,9 +69,10 @@ class ReviewQueue:
         """An undecided diff."""
         review = self._reviews.review_of(view)
         summary = review.diff_summary(view) if review is not None else None
+        without_tabs = [NO_TABS] if record.is_unopened else []
         item = sublime.QuickPanelItem(
             os.path.basename(record.path),
-            [os.path.dirname(record.path), *head.origin_words(record)],
+            [os.path.dirname(record.path), *head.origin_words(record), *without_tabs],
             f"+{summary.added} -{summary.removed}" if summary is not None else "",
         )
         return EditRow(item, partial(self._go_to, view), view)
@@ -71,7 +81,7 @@ class ReviewQueue:
         if waiting_record(view) is None:
             self._tell(DECIDED)
         else:
-            show_diff(view)
+            self._show(view)
 
 
 def _diff_beside(
@@ -94,7 +104,7 @@ def _all_diffs() -> Iterator[tuple[sublime.View, DiffRecord]]:
 
 
 def show_diff(right: sublime.View) -> None:
-    """Go there, with the keyboard."""
+    """Go to one that has tabs, with the keyboard."""
     window = right.window()
     if window is None:
         return

@@ -73,6 +73,8 @@ class DiffRecord:
     unsaved_digest: str = ""
     # The text that was left when all changes had been dropped; empty if that never was.
     dropped_digest: str = ""
+    # Whether it waits without tabs: its right view is hidden, and there is no left one.
+    is_unopened: bool = False
 
     @property
     def origin(self) -> Origin:
@@ -166,9 +168,20 @@ def update_record(view: sublime.View, record: DiffRecord, **changes: Any) -> Dif
     return changed
 
 
+def record_from(stored: Any) -> DiffRecord | None:
+    """The record of which `asdict` gave this; None if it is damaged."""
+    return _parse_stored(stored, DiffRecord)
+
+
+def comments_from(stored: Any) -> list[Comment]:
+    """The comments of which `asdict` gave these; without damaged ones."""
+    found = [_parse_stored(each, Comment) for each in _as_list(stored)]
+    return [each for each in found if each is not None]
+
+
 def seen_changes(view: sublime.View) -> frozenset[str]:
     """The keys of the changes that the user has seen and wants."""
-    return frozenset(key for key in _stored_list(view, SEEN) if isinstance(key, str))
+    return frozenset(key for key in _as_list(view.settings().get(SEEN)) if isinstance(key, str))
 
 
 def add_seen(view: sublime.View, key: str) -> None:
@@ -181,8 +194,7 @@ def set_seen(view: sublime.View, keys: Iterable[str]) -> None:
 
 def stored_comments(view: sublime.View) -> list[Comment]:
     """The comments of a right view at the rows that were written; without damaged ones."""
-    found = [_parse_stored(each, Comment) for each in _stored_list(view, COMMENTS)]
-    return [each for each in found if each is not None]
+    return comments_from(view.settings().get(COMMENTS))
 
 
 def write_comments(view: sublime.View, found: Iterable[Comment]) -> None:
@@ -204,8 +216,7 @@ def erase_record(view: sublime.View) -> None:
         view.settings().erase(name)
 
 
-def _stored_list(view: sublime.View, name: str) -> Sequence[Any]:
-    stored = view.settings().get(name)
+def _as_list(stored: Any) -> Sequence[Any]:
     return stored if isinstance(stored, (list, tuple)) else ()
 
 

@@ -10,7 +10,7 @@ from ...base.text_digest import text_digest
 from .. import texts
 from . import comments, ending, pair
 from .diff_kinds import SESSION, kind_of
-from .open_diffs import listed_ids, set_listed
+from .open_diffs import is_unopened, listed_ids, set_listed
 from .record import (
     STAMP,
     DiffRecord,
@@ -32,7 +32,9 @@ def adopt_diffs(window: sublime.Window) -> list[tuple[str, str]]:
         return []
     rights: dict[str, sublime.View] = {}
     lefts: dict[str, sublime.View] = {}
-    for view in window.views():
+    # Hidden views are there after a reload of the package alone.
+    hidden = [view for view in map(sublime.View, listed_ids(window)) if is_unopened(view)]
+    for view in (*window.views(), *hidden):
         _sort_view(view, rights, lefts)
     for id, right in rights.items():
         _take_up(window, right, lefts.pop(id, None))

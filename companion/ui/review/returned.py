@@ -22,6 +22,7 @@ from .ending import ClaimedDiff
 from .owners import Owner, WordsToClis
 from .record import DiffRecord, Origin, waiting_record
 from .reviews import Reviews
+from .unopened_texts import UnopenedTexts
 
 WRITTEN = "{} has the accepted text."
 NOT_DONE = "{} could not be written."
@@ -72,8 +73,10 @@ class Returned(Owner):
         messages: UserMessages,
         keyboard: Keyboard,
         reviews: Reviews,
+        unopened: UnopenedTexts,
         words: WordsToClis,
     ) -> None:
+        self._unopened = unopened
         self._stories = stories
         self._messages = messages
         self._keyboard = keyboard
@@ -95,7 +98,10 @@ class Returned(Owner):
         proposal = Proposal("", rejected.path, text, client=rejected.client, opened_at=time.time())
         keyboard, is_digest = self._keyboard.in_window(window), digest is not None
         shown = large.shown_texts(proposal, present, digest)
-        view, _note = opening.open_diff(window, *shown, keyboard, False, is_digest, rejected.origin)
+        view, _note = opening.open_diff(
+            window, *shown, keyboard, False, is_digest, rejected.origin, self._unopened.room
+        )
+        self._unopened.keep_view(view)
         self._reviews.begin_review(view, present.text, digest)
         return ""
 

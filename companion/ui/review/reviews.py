@@ -110,9 +110,10 @@ class Reviews:
                 self.begin_review(right, texts.text_of(left))
             elif record.is_whole and not kind_of(record).is_made:
                 # The original is not in a view.
-                self._stories.begin(self._read_again(right, record.path), right)
+                self._stories.begin(self.read_again(right, record.path), right)
 
-    async def _read_again(self, right: sublime.View, path: str) -> None:
+    async def read_again(self, right: sublime.View, path: str) -> None:
+        """Begin the review of a diff whose original is in no view, if it has none yet."""
         present = await file_reading.read_content(path)
         record = waiting_record(right)
         if record is not None and self.review_of(right) is None:

@@ -12,7 +12,7 @@ from ...base.comparison import Comparison
 from ...base.text_digest import text_digest
 from .. import panels, settings, texts
 from .diff_kinds import kind_of
-from .open_diffs import name_of
+from .open_diffs import home_of, name_of
 from .record import DiffRecord, seen_changes, update_record, waiting_record
 from .review import Drawn
 from .reviews import OVER, Reviews
@@ -276,7 +276,7 @@ async def ask_whether_to_reject(
     right: sublime.View, reject: Callable[[sublime.View], object]
 ) -> None:
     """No change of the proposal is left: ask what to do."""
-    window, record = right.window(), waiting_record(right)
+    window, record = home_of(right), waiting_record(right)
     if window is None or record is None:
         return
     undo = "Take back" if right.is_read_only() else "Undo"

@@ -27,8 +27,8 @@ from GeminiCompanion.companion.ide.hooks import open_questions
 from GeminiCompanion.companion.ide.questions import UnwrittenTexts
 from GeminiCompanion.companion.ide.silence import GRACE
 from GeminiCompanion.companion.ui.chat.chat_view import CONVERSATION
-from GeminiCompanion.companion.ui.review import large, open_diffs
-from GeminiCompanion.companion.ui.review.record import is_diff, stored_comments
+from GeminiCompanion.companion.ui.review import hidden, large, open_diffs
+from GeminiCompanion.companion.ui.review.record import erase_stamp, is_diff, stored_comments
 from GeminiCompanion.companion.ui.sublime_editor import SublimeEditor
 
 from ...virtual_loop import Endless
@@ -243,6 +243,8 @@ class World:
         views = self.window.views()
         places = [text_of(view) for view in views if view != self._chat.view]
         found = [view for view, _record in open_diffs.undecided_diffs(self.window)]
+        # Some wait without tabs.
+        places += [text_of(view) for view in found if view not in views]
         self.ledger.hooks.check(
             places, [comment.text for view in found for comment in stored_comments(view)]
         )
@@ -266,6 +268,13 @@ class World:
             view.set_scratch(True)
             view.settings().erase(CONVERSATION)
             view.close()
+        for view, record in list(open_diffs.undecided_diffs(self.window)):
+            if record.is_unopened:
+                erase_stamp(view)
+                hidden.destroy_view(self.window, record.id)
+        store = plugin._host.unopened
+        for id in list(store.kept) if store is not None else ():
+            store.drop(id)
 
     def _heard(self, cli: Cli, path: str, text: str | None, how: str) -> None:
         """The CLI writes what was accepted, after a while."""
