@@ -63,7 +63,10 @@ def select(path: str, begin: int, end: int) -> None:
 
 def _diffs(path: str) -> list[sublime.View]:
     found = []
-    for view in window().views():
+    # Some wait without tabs.
+    listed: Any = window().settings().get("gemini_companion_diffs", [])
+    hidden = [view for view in map(sublime.View, listed) if view.element() is not None]
+    for view in (*window().views(), *hidden):
         settings = view.settings()
         if settings.get("gemini_companion_diff"):
             if settings.get("gemini_companion_diff_path") == path:
@@ -554,6 +557,35 @@ def retype_named(name: str, old: str, new: str) -> None:
             view.sel().clear()
             view.sel().add(view.find(old, 0, sublime.LITERAL))
             view.run_command("insert", {"characters": new})
+
+
+def tabs_of_diffs() -> int:
+    """How many tabs are a side of a diff."""
+    names = "gemini_companion_diff", "gemini_companion_diff_original"
+    views = window().views()
+    return sum(1 for view in views if any(view.settings().has(name) for name in names))
+
+
+def type_below(name: str, above: str, behind: str, new: str) -> None:
+    """In the tab of that name, behind the text that is next below another one."""
+    for view in window().views():
+        if view.name() == name:
+            window().focus_view(view)
+            start = view.find(above, 0, sublime.LITERAL).end()
+            point = view.find(behind, start, sublime.LITERAL).end()
+            view.sel().clear()
+            view.sel().add(sublime.Region(point))
+            view.run_command("insert", {"characters": new})
+
+
+def is_kept_without_tabs(text: str) -> bool:
+    """Whether a proposal without tabs has that text on the disk."""
+    folder = os.path.join(sublime.cache_path(), "GeminiCompanion", "unopened")
+    for name in os.listdir(folder):
+        with builtins.open(os.path.join(folder, name), encoding="utf-8") as file:
+            if file.read().endswith(text):
+                return True
+    return False
 
 
 def focus(path: str) -> None:

@@ -203,6 +203,31 @@ class Opening(UnopenedCase):
         self.assertEqual(self.waiting(), self.ids)
         self.assertFalse(right.is_valid())
 
+    def test_enter_in_the_sheet_gives_it_tabs_and_goes_to_the_line(self) -> Steps:
+        yield from self.many(3)
+        view = yield from self.show()
+        point = text_of(view).rindex("LINE 3")
+        view.sel().clear()
+        view.sel().add(sublime.Region(point))
+        self.run_command("go_to_change")
+        yield lambda: self.ids[2] in self.with_tabs()
+        right = self.right(self.ids[2])
+        yield lambda: self.window.active_view() == right
+        yield lambda: right.substr(right.line(right.sel()[0].b)) == "LINE 3"
+
+    def test_rejecting_with_a_note_from_the_sheet_gives_it_tabs(self) -> Steps:
+        words = self.inputs()
+        yield from self.many(3)
+        view = yield from self.show()
+        view.sel().clear()
+        view.sel().add(sublime.Region(text_of(view).rindex("LINE 3")))
+        self.run_command("reject_diff_with_note")
+        yield lambda: words
+        self.assertIn(self.ids[2], self.with_tabs())
+        words.pop()("not so")
+        yield from self.until_equal(self.waiting, self.ids[:2])
+        yield from self.count_heard("diffRejected", 1)
+
     def test_a_highlighted_one_is_shown_as_text_and_gets_no_tabs(self) -> Steps:
         yield from self.many(3)
         self.run_command("show_diffs")
