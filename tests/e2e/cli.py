@@ -516,8 +516,12 @@ class ClaudeCode(GeminiCli):
         return TOLD_BY_EDITOR.sub("", typed.replace("\xa0", " "))
 
     def answer(self, key: str) -> None:
-        """Answer the question about an edit; ends when it has taken the key."""
-        self._insist(key, lambda screen: "Do you want to" not in screen)
+        """Answer the question about an edit; ends when it has taken the key. The question about the
+        edit of another file may be there at once."""
+        begin = "Do you want to"
+        asked = [line.strip() for line in self.screen().splitlines() if begin in line]
+        question = asked[-1] if asked else begin
+        self._insist(key, lambda screen: question not in screen)
 
     def told_by_editor(self) -> str:
         """What the input line says of the user's file; empty if it says nothing."""

@@ -186,7 +186,7 @@ class Day(WithDay):
             if typed:
                 self.editor.do("append", path, typed)
             if number % 3 == 1:
-                self.cli.wait_for(QUESTION)
+                self.cli.wait_for(f"{QUESTION} make this edit to {name}?")
                 self.cli.answer(ALLOW)
             else:
                 self.editor.do("accept", path, f"one\n2\n{typed}")
