@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
 import session
+
+from tests.support import wait_for
 
 
 class Sheet(session.Session):
@@ -49,6 +53,9 @@ class WithoutTabs(session.Session):
     def test_what_was_typed_into_one_is_there_after_the_editor_was_killed(self) -> None:
         paths = self.three_wait("def")
         self.editor.do("wait_for", "is_kept_without_tabs", True, "theirs mine\n")
+        # What the companion does not know is rejected after the start.
+        state = os.path.join(self.root, "data", "Cache", "GeminiCompanion", "state.json")
+        wait_for(lambda: paths[-1].encode() in self.read(state))
         self.editor.kill()
         type(self).editor = self.new_editor()
         self.editor.do("wait_until_served")

@@ -390,6 +390,24 @@ class Keeping(UnopenedCase):
         yield from self.count_heard("diffAccepted", 1)
         self.assertIn("LINE 3 typed\n", self.cli.received("ide/diffAccepted")[0]["content"])
 
+    def test_an_older_one_does_not_come_back_where_the_editor_ended_before_it_was_removed(
+        self,
+    ) -> Steps:
+        yield from self.many(3)
+        store, older = self.running().diffs.unopened._store, self.ids[2]
+        with mock.patch.object(store, "drop"):
+            path = self.record(older).path
+            newer = yield from self.diff(self.cli, path, NEW + "newer\n")
+            self.ids[2] = self.id(newer)
+            yield from self.until_kept(self.ids[2], "newer")
+            yield from self.crash()
+        self.assertIn(older, store.kept)
+        yield from self.until_equal(lambda: sorted(self.waiting()), sorted(self.ids))
+        yield lambda: f"{older}.proposal" not in kept_files()
+        self.run_command("accept_diff", id=self.ids[2])
+        yield from self.count_heard("diffAccepted", 1)
+        self.assertIn("newer\n", self.cli.received("ide/diffAccepted")[0]["content"])
+
     def test_they_are_the_same_views_after_a_reload_of_the_package(self) -> Steps:
         yield from self.many(3)
         before = self.right(self.ids[2])
