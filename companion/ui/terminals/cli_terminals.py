@@ -198,10 +198,11 @@ def _terminus_record(view: sublime.View) -> Any:
 
 def show_terminal(terminal: sublime.View) -> None:
     """Go there, with the keyboard."""
-    window = terminal.window()
-    if window is None:
-        return
-    for name in window.panels():
-        if name.startswith("output.") and window.find_output_panel(name[7:]) == terminal:
-            window.run_command("show_panel", {"panel": name})
-    window.focus_view(terminal)
+    # A panel that is hidden may have no window.
+    for window in sublime.windows():
+        for name in window.panels():
+            if name.startswith("output.") and window.find_output_panel(name[7:]) == terminal:
+                window.run_command("show_panel", {"panel": name})
+    holder = terminal.window()
+    if holder is not None:
+        holder.focus_view(terminal)
