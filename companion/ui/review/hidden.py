@@ -15,7 +15,7 @@ destroyed: set[str] = set()
 
 
 def create_view(window: sublime.Window, id: str, text: str) -> sublime.View:
-    """That of the diff with the id. Undo does not remove the text."""
+    """Make the hidden view of the diff with the id. Undo does not remove the text."""
     view = window.create_output_panel(NAME.format(id), unlisted=True)
     texts.replace_view_text(view, text)
     if int(sublime.version()) >= 4114:

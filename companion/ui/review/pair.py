@@ -61,7 +61,7 @@ def open_pair(
 def open_hidden(
     window: sublime.Window, proposal: Proposal, original: Original, undo: ExitStack, origin: Origin
 ) -> sublime.View:
-    """As `open_pair`, but without tabs; both texts are whole."""
+    """Do as `open_pair`, but without tabs; both texts are whole."""
     id = uuid.uuid4().hex
     right = hidden.create_view(window, id, proposal.content)
     undo.callback(partial(hidden.destroy_view, window, id))

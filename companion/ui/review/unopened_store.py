@@ -65,7 +65,7 @@ class UnopenedStore:
         return sum(len(kept.text) for kept in self.kept.values())
 
     def keep(self, kept: KeptProposal) -> None:
-        """In place of what was kept of it."""
+        """Keep the proposal in place of what was kept of it."""
         self.kept[kept.record.id] = kept
         self._hand_to_writer()
 

@@ -68,7 +68,7 @@ class UnopenedTabs:
             return await self.open_now(right)
 
     async def open_now(self, right: sublime.View, take_focus: bool = False) -> sublime.View | None:
-        """As `open_tabs`, for whoever has the place in the line."""
+        """Do as `open_tabs`, for whoever has the place in the line."""
         record = waiting_record(right)
         if record is None or not record.is_unopened:
             return right if record is not None else None

@@ -47,7 +47,7 @@ CLOSED = "your edits of a proposal in a closed window"
 
 
 class UnopenedTexts:
-    """Those of one companion."""
+    """The texts of the proposals without tabs of one companion."""
 
     def __init__(
         self,
