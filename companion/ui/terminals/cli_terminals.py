@@ -199,7 +199,7 @@ def _terminus_record(view: sublime.View) -> Any:
 def show_terminal(terminal: sublime.View) -> None:
     """Go there, with the keyboard."""
     # A panel that is hidden may have no window.
-    for window in sublime.windows():
+    for window in application.all_windows():
         for name in window.panels():
             if name.startswith("output.") and window.find_output_panel(name[7:]) == terminal:
                 window.run_command("show_panel", {"panel": name})
