@@ -23,10 +23,10 @@ from GeminiCompanion.companion.agent.acp.version_2 import Version2
 from GeminiCompanion.companion.agent.session_state import ConfigOptions, Plan
 from GeminiCompanion.companion.base import jsonrpc
 
-PATCH = """diff --git a/work/a.txt b/work/a.txt
+PATCH = """diff --git a/project/a.txt b/project/a.txt
 index 1..2 100644
---- a/work/a.txt
-+++ b/work/a.txt
+--- a/project/a.txt
++++ b/project/a.txt
 @@ -1,3 +1,3 @@ a heading
  one
 -two
@@ -36,10 +36,10 @@ index 1..2 100644
 --- old
 +++ new
 +diff --git a/none b/none
-diff --git "a/work/\\303\\244.txt" "b/work/\\303\\244.txt"
+diff --git "a/project/\\303\\244.txt" "b/project/\\303\\244.txt"
 new file mode 100644
 --- /dev/null
-+++ "b/work/\\303\\244.txt"
++++ "b/project/\\303\\244.txt"
 @@ -0,0 +1,2 @@
 +first
 +last
@@ -202,26 +202,28 @@ class Reading(unittest.TestCase):
     # Files.
 
     def test_the_pieces_of_a_patch_are_texts_of_the_files_that_are_named(self) -> None:
-        told = diff(("modify", "/work/a.txt"), ("add", "/work/ä.txt"), patch=PATCH)
+        told = diff(("modify", "/project/a.txt"), ("add", "/project/ä.txt"), patch=PATCH)
         edits = read_edits(told)
         self.assertEqual(
             edits.diffs,
             (
-                FileDiff("/work/a.txt", "one\ntwo\nthree\n", "one\nTWO\nthree\n"),
-                FileDiff("/work/a.txt", "-- old\n", "++ new\ndiff --git a/none b/none\n"),
-                FileDiff("/work/ä.txt", "", "first\nlast"),
+                FileDiff("/project/a.txt", "one\ntwo\nthree\n", "one\nTWO\nthree\n"),
+                FileDiff("/project/a.txt", "-- old\n", "++ new\ndiff --git a/none b/none\n"),
+                FileDiff("/project/ä.txt", "", "first\nlast"),
             ),
         )
-        self.assertEqual((edits.paths, edits.words), (("/work/a.txt", "/work/ä.txt"), ()))
-        whole = PATCH.replace("a/work", "/work").replace("b/work", "/work")
+        self.assertEqual((edits.paths, edits.words), (("/project/a.txt", "/project/ä.txt"), ()))
+        whole = PATCH.replace("a/project", "/project").replace("b/project", "/project")
         self.assertEqual(
             read_edits({**told, **diff(patch=whole), **{"changes": told["changes"]}}), edits
         )
 
     def test_what_a_patch_does_not_tell_is_said_and_no_file_is_hidden(self) -> None:
-        edits = read_edits(diff(("delete", "/gone"), ("modify", "/work/a.txt"), patch=PATCH))
-        self.assertEqual({each.path for each in edits.diffs}, {"/work/a.txt"})
-        self.assertEqual((edits.paths, edits.words), (("/gone", "/work/a.txt"), ("delete: /gone",)))
+        edits = read_edits(diff(("delete", "/gone"), ("modify", "/project/a.txt"), patch=PATCH))
+        self.assertEqual({each.path for each in edits.diffs}, {"/project/a.txt"})
+        self.assertEqual(
+            (edits.paths, edits.words), (("/gone", "/project/a.txt"), ("delete: /gone",))
+        )
         moved = read_edits(diff(("move", "/new"), oldPath="/old"))
         self.assertEqual((moved.paths, moved.words), (("/old", "/new"), ("move: /old → /new",)))
         (start,) = self.call(
@@ -241,15 +243,17 @@ class Reading(unittest.TestCase):
             'diff --git a\n+++ "\\',
         ):
             for end in range(0, len(PATCH), 7):
-                read_edits(diff(("modify", "/work/a.txt"), patch=patch + PATCH[end:]))
+                read_edits(diff(("modify", "/project/a.txt"), patch=patch + PATCH[end:]))
         self.assertEqual(read_edits({"changes": [{}], "patch": {"format": "x"}}).diffs, ())
         huge = f"diff --git a b\n@@ -1,{'9' * 5000} +1 @@\n-a\n"
         self.assertEqual(read_edits(diff(("modify", "/a"), patch=huge)).diffs, ())
 
     def test_no_more_files_of_a_patch_are_looked_at_than_are_read(self) -> None:
         with mock.patch.object(git_patches, "MAX_FILES", 2):
-            edits = read_edits(diff(("modify", "/work/a.txt"), patch="diff --git \n" * 2 + PATCH))
-        self.assertEqual((edits.diffs, edits.words), ((), ("modify: /work/a.txt",)))
+            edits = read_edits(
+                diff(("modify", "/project/a.txt"), patch="diff --git \n" * 2 + PATCH)
+            )
+        self.assertEqual((edits.diffs, edits.words), ((), ("modify: /project/a.txt",)))
 
     # Terminals.
 
@@ -258,7 +262,7 @@ class Reading(unittest.TestCase):
             return self.told("terminal_output_chunk", terminalId="t", **data(text))
 
         self.assertEqual(piece(b"early "), [])
-        self.told("terminal_update", terminalId="t", command="make", cwd="/work")
+        self.told("terminal_update", terminalId="t", command="make", cwd="/project")
         start, early = self.call(kind="execute", content=[{"type": "terminal", "terminalId": "t"}])
         self.assertEqual((start.texts, early.output), ((), "early "))
         # Half a letter waits for its other half.
@@ -334,7 +338,7 @@ class Reading(unittest.TestCase):
         (told,) = self.told("config_option_update", configOptions=[option])
         assert isinstance(told, ConfigOptions)
         self.assertEqual(told.options[0].id, "mode")
-        asked = self.protocol.form_of(messages.new_session(messages.SessionPlace("/work")))
+        asked = self.protocol.form_of(messages.new_session(messages.SessionPlace("/project")))
         commands = [{"name": "x", "description": "X", "input": {"type": "text", "hint": "h"}}]
         result = {"sessionId": "s", "configOptions": [option], "availableCommands": commands}
         opened = asked.read(result)
@@ -348,7 +352,7 @@ class Reading(unittest.TestCase):
 
     def test_requests_have_the_form_of_version_2(self) -> None:
         server = {"name": "n", "command": "c", "args": [], "env": []}
-        place = messages.SessionPlace("/work", [server])
+        place = messages.SessionPlace("/project", [server])
         loaded = self.protocol.form_of(messages.reopen_session(messages.LOAD, "s", place))
         self.assertEqual(loaded.method, "session/resume")
         self.assertEqual(loaded.params["replayFrom"], {"type": "start"})

@@ -15,12 +15,12 @@ MAX_FOLDERS = 20_000
 def find_home(cli: AgentCli, session: str) -> str:
     """The home with the CLI's files of that session, empty if that cannot be seen. Their names have
     its id, of Gemini CLI's the first group of that. Blocks."""
-    if not session:
+    begins = session.split("-")[0]
+    if not begins:
         return ""
     if cli.has_home:
         # It has never been anywhere else.
         return OURS
-    begins = session.split("-")[0]
     for number, (_folder, folders, names) in enumerate(os.walk(cli.folder)):
         if any(begins in name for name in (*names, *folders)):
             return OURS
