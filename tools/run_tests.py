@@ -3,7 +3,8 @@
 Several parts run at once, because those with the real CLI wait much of the time. What a part says
 is shown when it ends, below its seconds and those of the CPU. What only some of them need is set up
 meanwhile (tools/setup.py). One that hangs is ended, with its process group. The last lines tell
-what was skipped in all of them, one each, and, where something failed, in which.
+what was skipped in all of them, one each, and, where something failed, what and in which: they
+are short, for a server of CI may show the end of the output only.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import functools
 import glob
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -176,16 +178,23 @@ POLL_INTERVAL = 0.05
 VENV = os.path.join(ROOT, ".venv")
 # What a part's line about tests that did not run begins with; see tests/skipped.py.
 SKIPPED = "skipped: "
+# What pytest's lines about a failure begin with: which test, what was wrong, and in which line.
+FAILURE = re.compile(r"(SUB)?FAIL(ED|URE)? |ERROR |E {2,}\S|\S+\.py:\d+: \w+$")
+# How much of that is shown again at the end: lines of a part, where it tells no failures but just
+# its last ones, and characters of a line.
+FAILURE_LINES, LAST_LINES, LINE_LENGTH = 12, 4, 160
 
 
 class Run:
-    """`failed` are the names of parts with what went wrong, `skipped` is what the parts said of
-    tests. Each part may take `limit` seconds; `environment` gives that of tests, as it is then."""
+    """`failed` are the names of parts with what went wrong, `failures` with what they said of it;
+    `skipped` is what all parts said of tests that did not run. Each part may take `limit` seconds;
+    `environment` gives that of tests, as it is then."""
 
     def __init__(
         self, limit: float = LIMIT, environment: Callable[[], Dict[str, str] | None] = lambda: None
     ) -> None:
         self.failed: Dict[str, str] = {}
+        self.failures: Dict[str, List[str]] = {}
         self.skipped: List[str] = []
         self._limit = limit
         self._environment = environment
@@ -248,6 +257,7 @@ class Run:
             self._tell_result(part, times, output)
             if problem:
                 self.failed[part.name] = problem
+                self.failures[part.name] = find_failures(output)
 
     def _tell_result(self, part: Part, times: str, output: str) -> None:
         # What was set up before has nothing to say.
@@ -272,6 +282,13 @@ class Run:
         finally:
             kill_group(process)
             process.wait()
+
+
+def find_failures(output: str) -> List[str]:
+    """The last lines of it that tell of a failure, else its last lines, each of bounded length."""
+    lines = [line.rstrip()[:LINE_LENGTH] for line in output.splitlines() if line.strip()]
+    found = [line for line in lines if FAILURE.match(line)]
+    return found[-FAILURE_LINES:] or lines[-LAST_LINES:]
 
 
 def count_at_once() -> int:
@@ -356,6 +373,8 @@ def run_all(parts: Sequence[Part], limit: float = LIMIT) -> int:
         shutil.rmtree(os.path.join(folder, written), ignore_errors=True)
     for line in sorted(run.skipped) or ["nothing"]:
         print(SKIPPED + line)
+    for name, failures in run.failures.items():
+        print(f"\n== What failed of {name} ==", *failures, sep="\n")
     if run.failed:
         print("FAILED:", ", ".join(f"{name} ({why})" for name, why in run.failed.items()))
     return 1 if run.failed else 0

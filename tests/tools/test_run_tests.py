@@ -62,6 +62,22 @@ class Ending(unittest.TestCase):
         self.assertEqual((status, lines[-1]), (1, "FAILED: one (status 3)"))
         self.assertIn("why", lines)
 
+    def test_what_failed_is_shown_again_at_the_end_below_what_was_skipped(self) -> None:
+        failure = "FAILED tests/a.py::A::test_b - AssertionError: 1 != 2"
+        said = ["skipped: 1 of c: why", "E   AssertionError: 1 != 2", "a.py:7: AssertionError"]
+        prints = "".join(f"print({line!r});" for line in [*said, failure, "1 failed"])
+        _status, lines = run(("one", f"{prints} raise SystemExit(1)"), ("two", ""))
+        heading = "== What failed of one =="
+        expected = [said[0], "", heading, *said[1:], failure, "FAILED: one (status 1)"]
+        self.assertEqual(lines[-len(expected) :], expected)
+
+    def test_of_a_part_that_tells_no_failures_its_last_lines_are_shown_and_bounded(self) -> None:
+        many = "[print(number) for number in range(9)]; print('x' * 1000); raise SystemExit(1)"
+        _status, lines = run(("one", many))
+        heading = "== What failed of one =="
+        expected = [heading, "6", "7", "8", "x" * run_tests.LINE_LENGTH, "FAILED: one (status 1)"]
+        self.assertEqual(lines[-len(expected) :], expected)
+
     @unittest.skipUnless(hasattr(os, "wait4"), "the system does not tell how long a process ran")
     def test_the_cpu_seconds_of_a_part_and_of_what_it_starts_stand_beside_its_seconds(self) -> None:
         computes = "import time\nwhile time.process_time() < 0.6: pass"
