@@ -17,11 +17,12 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ROOMS = {
     "base": set(),
     "edits": {"base"},
+    "work_trees": {"base"},
     "ide": {"base"},
     "agent": {"base"},
     "api": {"base", "agent"},
     "chat": {"base", "agent"},
-    "ui": {"base", "edits", "ide", "agent", "api", "chat"},
+    "ui": {"base", "edits", "work_trees", "ide", "agent", "api", "chat"},
 }  # fmt: skip
 # The folders of a room, lowest first: each may use those before it. A module beside them stands as
 # high as the highest that it uses, also through others, and at most as high as "".
