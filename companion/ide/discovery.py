@@ -36,8 +36,9 @@ MAX_SIZE = 65536
 @dataclass(frozen=True)
 class Advertisement:
     """The content of the discovery files of one endpoint. `folders` are absolute paths of the
-    editor; `path_maps` give the paths by which CLIs know them. `pid` is the editor's. `token` is
-    the endpoint's token, from which each CLI gets its own; `key` is that of the CLIs' extension."""
+    editor; `path_maps` give the paths by which CLIs know them. `trees` are the folders of work
+    trees of these: a CLI in one is of the window, too. `pid` is the editor's. `token` is the
+    endpoint's token, from which each CLI gets its own; `key` is that of the CLIs' extension."""
 
     pid: int
     port: int
@@ -45,22 +46,30 @@ class Advertisement:
     folders: tuple[str, ...] = ()
     path_maps: PathMaps = NO_MAPS
     key: str = ""
+    trees: tuple[str, ...] = ()
+
+    @property
+    def all_folders(self) -> tuple[str, ...]:
+        """The folders and the work trees."""
+        return (*self.folders, *self.trees)
 
     @property
     def remote_folders(self) -> tuple[str, ...]:
-        """The folders as CLIs know them."""
-        return self.path_maps.remote_folders(self.folders)
+        """The folders and the work trees as CLIs know them."""
+        return self.path_maps.remote_folders(self.all_folders)
 
     @property
     def workspace_path(self) -> str:
+        """All of them in one string, as discovery files have them."""
         return self.path_maps.separator.join(self.remote_folders)
 
     def environment(self) -> dict[str, str]:
         """The variables with which a terminal leads each CLI to the endpoint (docs/protocol.md
-        5.46)."""
+        5.46). They name no work tree: Gemini CLI may write into all that they name (5.47)."""
         variables: dict[str, str] = {}
+        path = self.path_maps.separator.join(self.path_maps.remote_folders(self.folders))
         for cli in CLIS:
-            variables.update(cli.environment(self.port, self.workspace_path, self.token, self.pid))
+            variables.update(cli.environment(self.port, path, self.token, self.pid))
         return variables
 
     def encode(self, cli: Cli, form: DiscoveryForm) -> bytes:

@@ -49,13 +49,15 @@ class _WindowEvent(Event):
 @dataclass(frozen=True)
 class WindowsChanged(Event):
     """The windows that exist, each with its folders (absolute paths); all others are closed. New
-    windows start with these settings, or with the defaults if they are not in `settings`."""
+    windows start with these settings, or with the defaults if they are not in `settings`. `trees`
+    are the folders of work trees that belong to a window."""
 
     windows: Mapping[int, tuple[str, ...]]
     settings: Mapping[int, WindowSettings] = field(default_factory=dict)
+    trees: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
 
     def apply(self, windows: Windows) -> None:
-        windows.set_windows(self.windows, self.settings)
+        windows.set_windows(self.windows, self.settings, self.trees)
 
 
 @dataclass(frozen=True)

@@ -147,17 +147,18 @@ class Windows:
         self,
         windows: Mapping[int, tuple[str, ...]],
         settings: Mapping[int, WindowSettings] | None = None,
+        trees: Mapping[int, tuple[str, ...]] | None = None,
     ) -> None:
         """Keep one workspace for each of these windows, with its folders, and close all others.
-        `settings` are those of new windows; a window that is not in them gets the defaults."""
+        `settings` are those of new windows; a window that is not in them gets the defaults. `trees`
+        are the folders of work trees that belong to a window."""
         for window_id in set(self.workspaces) - set(windows):
             self._close_workspace(self.workspaces.pop(window_id))
         for window_id, folders in windows.items():
-            if window_id in self.workspaces:
-                self.workspaces[window_id].change_folders(folders)
-            else:
+            if window_id not in self.workspaces:
                 mine = (settings or {}).get(window_id, DEFAULTS)
                 self._open_workspace(window_id, folders, mine, set(windows))
+            self.workspaces[window_id].change_folders(folders, (trees or {}).get(window_id, ()))
         for workspace in self:
             # A window without a server gets another attempt.
             if workspace not in self._tasks:
@@ -208,7 +209,7 @@ class Windows:
         """A window whose folders differ a little from before gets the decisions on its files. Texts
         that come back go to any window."""
         for workspace in self:
-            folders = workspace.advertisement.folders
+            folders = workspace.advertisement.all_folders
             workspace.adopt_entries(self._unclaimed.decisions_within(folders))
         for workspace in self:
             workspace.adopt_entries(self._unclaimed.texts_that_come_back())

@@ -178,9 +178,10 @@ class Workspace:
             self.diffs.reject_all()
         self.server.close(is_handed_over=not reject)
 
-    def change_folders(self, folders: tuple[str, ...]) -> None:
-        self.context.folders = folders
-        if self.server.change_advertisement(folders=folders):
+    def change_folders(self, folders: tuple[str, ...], trees: tuple[str, ...] = ()) -> None:
+        """The window has these folders from now on, and these work trees of them."""
+        self.context.folders = (*folders, *trees)
+        if self.server.change_advertisement(folders=folders, trees=trees):
             self.updates.tell_now()
 
     def map_paths(self, path_maps: PathMaps) -> None:

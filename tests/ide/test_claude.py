@@ -564,6 +564,17 @@ class Diffs(ClaudeCase):
         self.cli.open_diff(self.path("b.py"), "new\n", "u")
         wait_for(lambda: (3, "b.py", "new\n") in self.shown())
 
+    def test_a_work_tree_belongs_to_the_window_of_its_project(self) -> None:
+        tree = os.path.join("other", "trees", "one")
+        os.makedirs(os.path.join(self.temp, tree))
+        windows = {
+            number: (self.path("", name),) for number, name in ((1, "project"), (2, "other"))
+        }
+        self.tell(WindowsChanged(windows, trees={1: (os.path.join(self.temp, tree),)}))
+        wait_for(lambda: os.path.join(self.temp, tree) in self.lock()["workspaceFolders"])
+        self.cli.open_diff(self.path("a.py", tree), "new\n", "t")
+        wait_for(lambda: self.shown() == [(1, "a.py", "new\n")])
+
     def test_what_is_not_shared_is_an_error_and_no_diff(self) -> None:
         rows = (
             (".env", WindowSettings()),

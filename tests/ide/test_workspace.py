@@ -23,7 +23,7 @@ from GeminiCompanion.companion.ide.editor import EditorError, Proposal
 from GeminiCompanion.companion.ide.events import WindowSettingsChanged
 from GeminiCompanion.companion.ide.hooks import edit_makers, hook_desk, unasked_edits
 from GeminiCompanion.companion.ide.session import Session
-from GeminiCompanion.companion.ide.sharing import Sharing
+from GeminiCompanion.companion.ide.sharing import EXCLUDED, OUTSIDE, Sharing
 from GeminiCompanion.companion.ide.window_settings import WindowSettings
 from GeminiCompanion.companion.ide.workspace import Workspace
 
@@ -724,6 +724,29 @@ class DiscoveryFile(Served):
         self.assertEqual(removed, [])
         environment = self.workspace.advertisement.environment()
         self.assertEqual(environment["GEMINI_CLI_IDE_WORKSPACE_PATH"], "/two")
+
+    def test_it_names_work_trees_that_no_terminal_of_the_window_is_told_of(self) -> None:
+        """A CLI in a work tree finds the window; Gemini CLI may write into all that its variables
+        name."""
+        self.serve("/one")
+        self.background.call(self.workspace.change_folders, ("/one",), ("/trees/a",))
+        [file] = self.files()
+        self.assertEqual(file["workspacePath"], os.pathsep.join(["/one", "/trees/a"]))
+        told = self.workspace.advertisement.environment()
+        self.assertEqual(told["GEMINI_CLI_IDE_WORKSPACE_PATH"], "/one")
+        self.assertEqual(self.workspace.saved_workspace(0.0).folders, ("/one",))
+
+    def test_a_file_in_a_work_tree_is_shared_as_one_of_the_project(self) -> None:
+        self.serve("/one")
+        sharing = Sharing(exclude=("/secrets/",), only_project_files=True)
+        self.background.call(self.workspace.change_folders, ("/one",), ("/trees/a",))
+        self.workspace.context.sharing = sharing
+        gate = self.workspace.context.gate()
+        reasons = [
+            sharing.reason_to_hide(path, gate.folders)
+            for path in ("/trees/a/x.py", "/trees/a/secrets/x", "/trees/b/x.py")
+        ]
+        self.assertEqual(reasons, ["", EXCLUDED, OUTSIDE])
 
     def test_it_comes_after_the_socket_and_goes_before_it(self) -> None:
         answered: list[bool] = []

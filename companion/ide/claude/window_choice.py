@@ -13,7 +13,8 @@ def window_of_file(workspaces: Iterable[Workspace], path: str) -> Workspace | No
     the CLI; of several one that does, and of those the one that the user looked at last. None if no
     window has the path."""
     depths = {
-        each: _depth(each.diffs.local_path(path), each.advertisement.folders) for each in workspaces
+        each: _depth(each.diffs.local_path(path), each.advertisement.all_folders)
+        for each in workspaces
     }
     return _best({each: depth for each, depth in depths.items() if depth})
 
@@ -23,7 +24,9 @@ def windows_within(workspaces: Iterable[Workspace], folder: str) -> list[Workspa
     return [
         each
         for each in workspaces
-        if any(_depth(own, (each.diffs.local_path(folder),)) for own in each.advertisement.folders)
+        if any(
+            _depth(own, (each.diffs.local_path(folder),)) for own in each.advertisement.all_folders
+        )
     ]
 
 
