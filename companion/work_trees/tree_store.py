@@ -172,7 +172,7 @@ def _damaged_fields(stored: Mapping[str, Any]) -> set[str]:
     forms["admin"] = forms["admin"] and is_plain_name(stored["admin"])
     created, carried = stored.get("created"), stored.get("carried")
     is_number = isinstance(created, (int, float)) and not isinstance(created, bool)
-    forms["created"] = is_number and 0 <= created < 1e11
+    forms["created"] = is_number and 0 <= stored["created"] < 1e11
     forms["carried"] = isinstance(carried, list) and all(isinstance(one, str) for one in carried)
     forms["state"] = stored.get("state") in [state.value for state in TreeState]
     return {name for name, is_sound in forms.items() if not is_sound}

@@ -8,6 +8,7 @@ import os
 import tempfile
 import unittest
 from dataclasses import replace
+from typing import Any
 from unittest import mock
 
 from GeminiCompanion.companion.base import private_files
@@ -64,7 +65,7 @@ class Stores(unittest.TestCase):
 
     def test_a_damaged_field_takes_no_other_with_it(self) -> None:
         self.store.keep_tree(TREE)
-        lost = {
+        lost: dict[str, Any] = {
             "name": 7, "agent": None, "created": "soon", "beginning": [], "carried": [1],
             "state": "dreaming", "git_folder": "relative", "admin": "../..",
         }  # fmt: skip
@@ -73,7 +74,8 @@ class Stores(unittest.TestCase):
                 self.store.keep_tree(TREE)
                 self.change_file(**{field: value})
                 (found,) = self.store.list_trees()
-                emptied = {"created": 0.0, "carried": (), "state": TreeState.READY}.get(field, "")
+                empty: Any = {"created": 0.0, "carried": (), "state": TreeState.READY}
+                emptied = empty.get(field, "")
                 self.assertEqual(found, replace(TREE, **{field: emptied}))
 
     def test_a_number_that_no_clock_shows_is_damaged(self) -> None:
