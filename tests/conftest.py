@@ -19,6 +19,7 @@ from tests.looks_at import PassedBefore
 from tests.loop_checks import are_stacks_wanted, check_without_stacks
 from tests.package_name import name_package
 from tests.skipped import SkippedTests
+from tests.waiting import PATIENCE
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Seconds; `make fuzz` runs FUZZ times as much in a test.
@@ -29,6 +30,7 @@ PASSED = os.path.join(ROOT, ".venv", "passed.json")
 name_package(ROOT)
 
 from GeminiCompanion.companion.base.login_path import LOGIN_PATH  # noqa: E402
+from GeminiCompanion.companion.base.thread_ends import wait_for_end  # noqa: E402
 
 # What is installed for whoever runs the tests is none of a test's.
 mock.patch.object(LOGIN_PATH, "ask", return_value="").start()
@@ -108,4 +110,4 @@ def close_left_sockets() -> None:
             while True:
                 listeners.popitem()[1].close()
         vars(keeper)["is_empty"].set()
-        keeper.join()
+        wait_for_end(keeper, PATIENCE)

@@ -12,6 +12,7 @@ from typing import Any, Callable, Coroutine, Generic, TypeVar
 
 from . import import_errors
 from .log import logger
+from .thread_ends import wait_for_end
 
 T = TypeVar("T")
 
@@ -106,7 +107,7 @@ class LoopThread(Generic[T]):
         try:
             # A thread that is still ending has the ports, and saves the state for this one.
             for thread in self._predecessors:
-                thread.join(HANDOVER)
+                wait_for_end(thread, HANDOVER)
             asyncio.run(self._serve(self._receiver_ready))
         except Exception as error:
             self.problem = sentence_of(error, self._name, self._sorry)

@@ -6,6 +6,7 @@ import threading
 from typing import Callable
 
 from .log import logger
+from .thread_ends import wait_for_end
 
 # Seconds that the thread waits for more work before it ends.
 LINGERING = 2.0
@@ -65,7 +66,7 @@ class WriteBehind:
     def _run_work(self, others: list[threading.Thread]) -> None:
         """The boundary of the thread: a bug here costs only the work that has it."""
         for thread in others:
-            thread.join(HANDOVER)
+            wait_for_end(thread, HANDOVER)
         while True:
             with self._changed:
                 self._is_working = False
