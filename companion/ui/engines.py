@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 
 from ..base.answer import Answer
 from ..ide.clis import CLAUDE_CODE, by_command
+from ..work_trees.tree_places import trusted_places
 from . import queues, settings
 from .chat.open_tabs import OpenTabs
+from .known_trees import KnownTrees
 
 if TYPE_CHECKING:
     # Imported with the first engine, because many editors never have one.
@@ -22,9 +24,11 @@ if TYPE_CHECKING:
 
 
 class Engines:
-    """Makes the engine, at most one for as long as the package is loaded."""
+    """Makes the engine, at most one for as long as the package is loaded. `trees` are trusted as
+    the folders that they are of."""
 
-    def __init__(self) -> None:
+    def __init__(self, trees: KnownTrees) -> None:
+        self._trees = trees
         self._engine: Engine | None = None
         self.open_tabs = OpenTabs()
         # Replaced, never changed, because the engine's thread reads it.
@@ -43,12 +47,16 @@ class Engines:
         await imported
         from ..agent.engine import Engine
 
-        self._chosen, self._trusted = chosen_agents(), trusted_folders()
+        self._chosen, self._trusted = chosen_agents(), self._trusted_folders()
         if self._engine is None:
             self._engine = Engine(self._engine_options)
         self._engine.offer_launches([each.launch for each in self._chosen])
         self._engine.trust_folders(self._trusted)
         return self._engine
+
+    def _trusted_folders(self) -> tuple[str, ...]:
+        setting = settings.current_settings().worktree_folder
+        return trusted_places(trusted_folders(), self._trees.trees, setting)
 
     def quit(self) -> None:
         """The editor quits and its API no longer works."""

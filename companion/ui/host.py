@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .api_server import Api
     from .chat.drafts import Drafts
     from .engines import Engines
+    from .known_trees import KnownTrees
     from .review.unopened_store import UnopenedStore
     from .running import Running
     from .unseen_messages import UnseenMessages
@@ -64,7 +65,7 @@ class Host:
     """`running` is None before `start` has finished and after `stop`; both can be called again and
     again. `api` is the API's server and `engines` has the engine, which both continue when the
     companion is restarted, and so do the `drafts`, whose file may be older than they are, the
-    `messages` that the user has not seen, and the `unopened` proposals."""
+    `messages` that the user has not seen, the `unopened` proposals and the work `trees`."""
 
     def __init__(self) -> None:
         self.running: Running | None = None
@@ -73,6 +74,7 @@ class Host:
         self.drafts: Drafts | None = None
         self.messages: UnseenMessages | None = None
         self.unopened: UnopenedStore | None = None
+        self.trees: KnownTrees | None = None
         # Whether there were modules of an earlier load, which may still be importing others.
         self.is_reloaded = False
         self._wanted = False
@@ -110,12 +112,14 @@ class Host:
         from .api_server import Api
         from .chat.drafts import DRAFTS, Drafts
         from .engines import Engines
+        from .known_trees import KnownTrees
         from .running import Running
         from .unseen_messages import UnseenMessages
 
+        trees = self.trees = self.trees or KnownTrees.in_cache(sublime.cache_path())
         messages = self.messages = self.messages or UnseenMessages()
         if self.api is None or self.engines is None:
-            self.engines = Engines()
+            self.engines = Engines(trees)
             self.api = Api(self.tell_user, self.warn_user, self.engines)
         if self.drafts is None:
             self.drafts = Drafts.in_cache(sublime.cache_path())
@@ -124,7 +128,7 @@ class Host:
             withdraw = partial(messages.withdraw_messages, DRAFTS)
             self.drafts.recoveries.subscribe(partial(queues.on_ui_thread, withdraw))
         if self.running is None:
-            self.running = Running(self.engines, self.drafts, messages, self.unopened)
+            self.running = Running(self.engines, self.drafts, messages, self.unopened, trees)
             self.running.start()
 
     def stop(self) -> None:

@@ -15,6 +15,7 @@ from . import queues, settings
 from .chat.composing import CONTEXTS
 from .chat.drafts import Drafts
 from .engines import Engines
+from .known_trees import KnownTrees
 from .pages import welcome
 from .parts.change_parts import ChangeParts
 from .parts.chat_edit_parts import ChatEditParts
@@ -39,14 +40,19 @@ class Running:
     thread."""
 
     def __init__(
-        self, engines: Engines, drafts: Drafts, unseen: UnseenMessages, unopened: UnopenedStore
+        self,
+        engines: Engines,
+        drafts: Drafts,
+        unseen: UnseenMessages,
+        unopened: UnopenedStore,
+        trees: KnownTrees,
     ) -> None:
         self.log = log.start_log(settings.current_settings().log_level)
         self._cache = os.path.join(sublime.cache_path(), "GeminiCompanion")
         state_path = os.path.join(self._cache, "state.json")
         self._is_first = welcome.is_first_start(self._cache, state_path)
         self.reach = _settings_reach()
-        base = self.base = Foundation(state_path, self.reach, unseen)
+        base = self.base = Foundation(state_path, self.reach, unseen, trees)
         # What commands need most.
         self.companion, self.stories = base.companion, base.stories
         self.messages, self.keyboard = base.messages, base.keyboard

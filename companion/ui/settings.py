@@ -89,6 +89,7 @@ class Settings:
     agents: tuple[AgentCommand, ...] = ()
     usual_agent: str = "gemini"
     chat_context: bool = False
+    worktree_folder: str = ""
     trusted_folders: tuple[str, ...] = ()
     agent_rules: AgentRules = NO_RULES
     log_level: str = "info"
@@ -347,6 +348,12 @@ KINDS: dict[str, SettingKind] = {
     # A project can hold back more than the user does, but never less.
     "chat_context": SettingKind(
         "true or false", _is_switch, both=lambda user, project: user and project
+    ),
+    # A project, which may be somebody else's, does not say where files are made.
+    "worktree_folder": SettingKind(
+        'the path of a folder, beginning with "/", "~" or a drive, or ""',
+        _is_folder_path,
+        is_global=True,
     ),
     # A project, which may be somebody else's, cannot call itself trusted.
     "trusted_folders": SettingKind(

@@ -13,10 +13,12 @@ from ..ide.companion import Companion
 from ..ide.events import DiffsRestored, WindowsChanged, WindowSettings, WindowSettingsChanged
 from . import queues, settings, sharing_settings, views
 from .files import Files
+from .known_trees import KnownTrees
 from .review import restoring
 from .review.reviews import Reviews
 from .review.unopened_tabs import AT_START, UnopenedTabs
 from .review.unopened_texts import UnopenedTexts
+from .stories import Stories
 from .user_messages import UserMessages
 
 # Milliseconds between checks: not every closed window has an event, and changed folders have none
@@ -34,35 +36,45 @@ class WindowWatch:
     def __init__(
         self,
         companion: Companion,
+        stories: Stories,
         messages: UserMessages,
         files: Files,
         reviews: Reviews,
         unopened: UnopenedTexts,
         tabs: UnopenedTabs,
+        trees: KnownTrees,
         polls: Sequence[Callable[[], None]],
     ) -> None:
         self._companion = companion
+        self._stories = stories
         self._messages = messages
         self._files = files
         self._reviews = reviews
         self._unopened = unopened
         self._tabs = tabs
+        self._trees = trees
         self._polls = polls
         self._folders: Mapping[int, tuple[str, ...]] = {}
+        # Those of the work trees that belong to each window.
+        self._tree_folders: Mapping[int, tuple[str, ...]] = {}
         self._settings: Mapping[int, WindowSettings] = {}
         # The sentences about invalid values that were shown already.
         self._problems: set[str] = set()
         self._is_stopped = False
+        self._forget_trees: Callable[[], None] = lambda: None
 
     def start(self) -> None:
         stored = sublime.load_settings(settings.FILE)
         stored.clear_on_change(CHANGE_TAG)
         stored.add_on_change(CHANGE_TAG, self.check_windows)
+        # The trees outlive this.
+        self._forget_trees = self._trees.changes.subscribe(self.check_windows)
         self._poll_windows()
 
     def stop(self) -> None:
         self._is_stopped = True
         sublime.load_settings(settings.FILE).clear_on_change(CHANGE_TAG)
+        self._forget_trees()
 
     def check_windows(self) -> None:
         """Report windows, folders and settings that have changed."""
@@ -90,10 +102,13 @@ class WindowWatch:
 
     def _check_folders(self, windows: list[sublime.Window]) -> None:
         folders = {window.id(): views.window_folders(window) for window in windows}
-        if folders == self._folders:
+        trees = {window.id(): self._trees.folders_in(window) for window in windows}
+        if folders == self._folders and trees == self._tree_folders:
             return
-        known, self._folders = self._folders, folders
-        self._companion.post(WindowsChanged(folders, self._settings))
+        if folders != self._folders:
+            self._stories.begin(self._trees.look_again())
+        known, self._folders, self._tree_folders = self._folders, folders, trees
+        self._companion.post(WindowsChanged(folders, self._settings, trees))
         for window in windows:
             if window.id() not in known:
                 found = restoring.adopt_diffs(window) + self._unopened.adopt_kept(window)

@@ -36,11 +36,13 @@ class EditorParts:
         self.edit_diagnostics = EditDiagnostics(base.calls.run)
         self.windows = WindowWatch(
             base.companion,
+            base.stories,
             base.messages,
             self.files,
             diffs.reviews,
             diffs.unopened,
             diffs.tabs,
+            base.trees,
             polls,
         )
         decisions = TerminalDecisions(base.stories, review.ledger, base.messages.warn_user)

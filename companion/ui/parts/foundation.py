@@ -6,6 +6,7 @@ import os
 
 from ...ide.companion import Companion, Reach
 from ..keyboard import Keyboard
+from ..known_trees import KnownTrees
 from ..loop_calls import LoopCalls
 from ..notices import Notices
 from ..stories import Stories
@@ -15,9 +16,12 @@ from ..user_messages import UserMessages
 
 class Foundation:
     """One companion, whose state is in the file of that path, and what leads to it and to the
-    user."""
+    user. The `trees` outlive it."""
 
-    def __init__(self, state_path: str, reach: Reach, unseen: UnseenMessages) -> None:
+    def __init__(
+        self, state_path: str, reach: Reach, unseen: UnseenMessages, trees: KnownTrees
+    ) -> None:
+        self.trees = trees
         self.companion = Companion(os.getppid(), state_path, reach)
         self.calls = LoopCalls()
         self.keyboard = Keyboard()

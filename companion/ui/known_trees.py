@@ -1,0 +1,83 @@
+"""The work trees of agents as they were listed last, for whoever must not wait for a disk. UI
+thread only."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import Iterable, Mapping, Sequence
+
+import sublime
+
+from ..base.signal import Signal
+from ..work_trees.tree_places import is_below
+from ..work_trees.tree_store import TreeStore
+from ..work_trees.work_tree import TreeState, WorkTree
+from . import views
+from .stories import run_in_thread
+
+
+class KnownTrees:
+    """Those of this editor, by the `store` that keeps them. `changes` tells that there are others
+    than before."""
+
+    def __init__(self, store: TreeStore) -> None:
+        self.store = store
+        self.changes = Signal()
+        # Those that can be worked in, the oldest first; replaced, never changed.
+        self.trees: tuple[WorkTree, ...] = ()
+        self._looks = 0
+        # Where folders of windows that are links lead.
+        self._targets: Mapping[str, str] = {}
+
+    @classmethod
+    def in_cache(cls, folder: str) -> KnownTrees:
+        """`folder` is Sublime's."""
+        return cls(TreeStore(os.path.join(folder, "GeminiCompanion", "work_trees")))
+
+    async def look_again(self) -> None:
+        """List them again. Of two looks at a time, the later one counts."""
+        self._looks += 1
+        look = self._looks
+        folders = {each for window in sublime.windows() for each in views.window_folders(window)}
+        found = await run_in_thread(partial(_list_trees, self.store, folders))
+        if found is None or look != self._looks:
+            return
+        known, (self.trees, self._targets) = (self.trees, self._targets), found
+        if found != known:
+            self.changes.emit()
+
+    def tree_with(self, id: str) -> WorkTree | None:
+        return next((tree for tree in self.trees if tree.id == id), None)
+
+    def tree_of(self, path: str) -> WorkTree | None:
+        """The work tree that has the path, or is at it; the innermost one."""
+        found = [tree for tree in self.trees if is_below(path, tree.path)]
+        return max(found, key=lambda tree: len(tree.path)) if found else None
+
+    def trees_of(self, folders: Sequence[str]) -> list[WorkTree]:
+        """The work trees of the repositories that have one of the folders, or are in one."""
+        real = [self._targets.get(folder, folder) for folder in folders]
+        return [
+            tree
+            for tree in self.trees
+            if any(is_below(folder, tree.root) or is_below(tree.root, folder) for folder in real)
+        ]
+
+    def in_window(self, window: sublime.Window) -> list[WorkTree]:
+        """The work trees of the window's folders."""
+        return self.trees_of(views.window_folders(window)) if self.trees else []
+
+    def folders_in(self, window: sublime.Window) -> tuple[str, ...]:
+        """The folders of these work trees, and those in them that stand for one of the user's."""
+        found = (path for tree in self.in_window(window) for path in (tree.path, tree.own_folder))
+        return tuple(dict.fromkeys(found))
+
+
+def _list_trees(
+    store: TreeStore, folders: Iterable[str]
+) -> tuple[tuple[WorkTree, ...], Mapping[str, str]]:
+    """The work trees that can be worked in, and where the folders lead that are links. Blocks."""
+    targets = {folder: os.path.realpath(folder) for folder in folders}
+    ready = (tree for tree in store.list_trees() if tree.state is TreeState.READY)
+    return tuple(ready), {link: to for link, to in targets.items() if link != to}
