@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import os
+
+from GeminiCompanion.companion.work_trees.creation import (
+    create_work_tree,
+    read_beginning,
+)
+from GeminiCompanion.companion.work_trees.git import GitFailure
+
+from .repositories import NEEDS_GIT, InRepository
+
+
+@NEEDS_GIT
+class Creation(InRepository):
+    def change_files(self) -> None:
+        """One file is changed, one is gone, one is staged, one is new, one is ignored."""
+        self.write("c.txt", b"three\n")
+        self.write(".gitignore", b"*.log\n")
+        self.commit()
+        self.write("a.txt", b"changed\n", 1_700_000_000)
+        os.remove(self.at("sub/b.txt"))
+        self.write("staged.txt", b"staged\n")
+        self.git("add", "staged.txt")
+        self.write("new.txt", b"new\n")
+        self.write("x.log", b"log\n")
+
+    def test_it_has_the_files_of_the_last_commit(self) -> None:
+        self.change_files()
+        path = self.make(take_changes=False)
+        self.assertEqual(
+            self.files_in(path),
+            {
+                ".gitignore": b"*.log\n",
+                "a.txt": b"one\n",
+                "c.txt": b"three\n",
+                "sub/b.txt": b"two\n",
+            },
+        )
+        self.assertEqual(self.git("status", "--porcelain", folder=path), "")
+        self.assertEqual(self.git("rev-parse", "HEAD", folder=path), self.git("rev-parse", "HEAD"))
+        self.assertEqual(self.git("branch", "--show-current", folder=path), "")
+
+    def test_with_what_is_not_committed_it_has_the_files_as_they_are(self) -> None:
+        self.change_files()
+        expected = {
+            ".gitignore": b"*.log\n",
+            "a.txt": b"changed\n",
+            "c.txt": b"three\n",
+            "staged.txt": b"staged\n",
+        }
+        self.assertEqual(self.files_in(self.make("id-1", take_untracked=False)), expected)
+        self.assertEqual(self.files_in(self.make("id-2")), {**expected, "new.txt": b"new\n"})
+
+    def test_the_users_own_index_branches_stash_and_files_are_untouched(self) -> None:
+        self.change_files()
+        with open(self.at(".git/index"), "rb") as file:
+            index = file.read()
+        files = self.files_in(self.folder)
+        refs, status = self.git("for-each-ref"), self.git("status", "--porcelain")
+        self.make()
+        with open(self.at(".git/index"), "rb") as file:
+            self.assertEqual(file.read(), index)
+        self.assertEqual(self.files_in(self.folder), files)
+        self.assertEqual(self.git("status", "--porcelain"), status)
+        self.assertEqual(self.git("for-each-ref", "refs/heads", "refs/stash"), refs)
+
+    def test_its_beginning_outlasts_a_thorough_gc(self) -> None:
+        self.change_files()
+        path = self.make()
+        beginning = read_beginning(self.folder, "id-1")
+        self.git("reset", "-q", "--hard", "HEAD~2", folder=path)
+        self.git("reflog", "expire", "--expire=now", "--all")
+        self.git("gc", "-q", "--prune=now")
+        self.assertEqual(self.git("show", f"{beginning}:new.txt"), "new")
+
+    def test_its_progress_is_told_and_ends_with_all_files(self) -> None:
+        self.change_files()
+        told: list[tuple[str, int, int]] = []
+        path = os.path.join(self.temp, "tree")
+        create_work_tree(self.inspect(), path, "id-1", True, True, lambda *row: told.append(row))
+        self.assertEqual(told[-1], ("Writing the files", 5, 5))
+
+    def test_nothing_is_left_of_one_that_was_ended(self) -> None:
+        class Ended(Exception):
+            pass
+
+        def end(*progress: object) -> None:
+            raise Ended
+
+        path = os.path.join(self.temp, "tree")
+        with self.assertRaises(Ended):
+            create_work_tree(self.inspect(), path, "id-1", True, True, end)
+        self.assertFalse(os.path.exists(path))
+        self.assertEqual(self.git("worktree", "list").count("\n"), 0)
+        self.assertEqual(read_beginning(self.folder, "id-1"), "")
+        self.assertEqual(os.listdir(self.scratch), [])
+
+    def test_none_takes_the_place_of_what_stands_there(self) -> None:
+        with self.assertRaisesRegex(GitFailure, "exists already"):
+            self.make()
+            self.make()
