@@ -6,18 +6,20 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 from typing import Callable
 
-from .file_git import find_places, open_file_git
+from .file_git import GitPlaces, find_places, open_file_git
+from .folder_deletion import delete_folder
 from .git import GitFailure, Watch, git_or_nothing, run_git
 from .repository import Repository
 from .snapshot import make_snapshot
+from .work_tree import ID
 
 # The ref that keeps the beginning of a work tree. Git's own refs of a work tree alone do not keep
 # what they name when git tidies up in another one.
 BEGINNING = "refs/gemini-companion/"
-ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,62}[A-Za-z0-9]")
 COUNTS = re.compile(r"(\d+)/(\d+)")
 # Bytes that stay free on the disk.
 RESERVE = 256 << 20
@@ -28,6 +30,17 @@ READING_FILES, WRITING_FILES = "Reading what is not committed", "Writing the fil
 ReportProgress = Callable[[str, int, int], None]
 
 
+@dataclass(frozen=True)
+class CreatedTree:
+    """`beginning` is the id of the commit that the work tree begins with, `git_folder` the folder
+    that it shares with the user's own, and `admin` the name of its own part, in `worktrees`
+    there."""
+
+    beginning: str
+    git_folder: str
+    admin: str
+
+
 def create_work_tree(
     repository: Repository,
     path: str,
@@ -35,10 +48,10 @@ def create_work_tree(
     take_changes: bool,
     take_untracked: bool,
     report_progress: ReportProgress,
-) -> str:
-    """Make the work tree at the path, where nothing stands yet, and give the id of the commit that
-    it begins with: the user's last one, or one with their changed files, and then also with the
-    new ones. Raises GitFailure, and what `report_progress` raises."""
+) -> CreatedTree:
+    """Make the work tree at the path, where nothing stands yet. It begins with the user's last
+    commit, or with one of their changed files, and then also of the new ones. Raises GitFailure,
+    and what `report_progress` raises."""
     _check(repository, path, id, take_changes)
     with ExitStack() as failing:
         failing.callback(remove_remains, repository.root, path, id)
@@ -52,9 +65,11 @@ def create_work_tree(
         run_git(repository.root, "update-ref", BEGINNING + id, beginning)
         words = ("worktree", "add", "--detach", "--no-checkout", "--", path, beginning)
         run_git(repository.root, *words)
-        _write_files(repository, path, beginning, report_progress)
+        places = find_places(path)
+        _write_files(repository, places, beginning, report_progress)
         failing.pop_all()
-    return beginning
+    admin = os.path.basename(places.git_folder)
+    return CreatedTree(beginning, places.common_folder, admin)
 
 
 def read_beginning(root: str, id: str) -> str:
@@ -66,7 +81,8 @@ def remove_remains(root: str, path: str, id: str) -> None:
     """Remove what there is of a work tree that was not finished, or that nobody wants any more:
     its files, what git knows of it, and its beginning."""
     git_or_nothing(root, "worktree", "remove", "--force", "--force", "--", path)
-    shutil.rmtree(path, ignore_errors=True)
+    with suppress(OSError):
+        delete_folder(path)
     _remove_unfinished(root, path)
     git_or_nothing(root, "update-ref", "-d", BEGINNING + id)
 
@@ -76,7 +92,8 @@ def _remove_unfinished(root: str, path: str) -> None:
     git does not list it. No other work tree is looked at: one may be on a disk that is away."""
     folder = os.path.join(find_places(root).common_folder, "worktrees", os.path.basename(path))
     if not os.path.lexists(os.path.join(folder, "gitdir")):
-        shutil.rmtree(folder, ignore_errors=True)
+        with suppress(OSError):
+            delete_folder(folder)
 
 
 def _check(repository: Repository, path: str, id: str, take_changes: bool) -> None:
@@ -100,13 +117,12 @@ def _check(repository: Repository, path: str, id: str, take_changes: bool) -> No
 
 
 def _write_files(
-    repository: Repository, path: str, beginning: str, report_progress: ReportProgress
+    repository: Repository, places: GitPlaces, beginning: str, report_progress: ReportProgress
 ) -> None:
     def hear(line: str) -> None:
         match = COUNTS.search(line)
         report_progress(WRITING_FILES, *(map(int, match.groups()) if match else (0, 0)))
 
-    places = find_places(path)
     index = os.path.join(places.git_folder, "index")
     with open_file_git(places, repository.scratch, index, keeps_objects=True) as git:
         git.run("read-tree", "-m", "-u", "-v", beginning, watch=Watch(hear))

@@ -76,7 +76,9 @@ class InRepository(unittest.TestCase):
     def inspect(self, folder: str = "") -> Repository:
         return inspect_repository(folder or self.folder, self.scratch)
 
-    def make(self, id: str = "id-1", take_changes: bool = True, take_untracked: bool = True) -> str:
+    def make(
+        self, id: str = "aaaaa1", take_changes: bool = True, take_untracked: bool = True
+    ) -> str:
         """The path of a new work tree."""
         path = os.path.join(self.temp, "trees", id)
         create_work_tree(

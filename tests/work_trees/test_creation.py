@@ -49,8 +49,8 @@ class Creation(InRepository):
             "c.txt": b"three\n",
             "staged.txt": b"staged\n",
         }
-        self.assertEqual(self.files_in(self.make("id-1", take_untracked=False)), expected)
-        self.assertEqual(self.files_in(self.make("id-2")), {**expected, "new.txt": b"new\n"})
+        self.assertEqual(self.files_in(self.make("aaaaa1", take_untracked=False)), expected)
+        self.assertEqual(self.files_in(self.make("aaaaa2")), {**expected, "new.txt": b"new\n"})
 
     def test_the_users_own_index_branches_stash_and_files_are_untouched(self) -> None:
         self.change_files()
@@ -68,7 +68,7 @@ class Creation(InRepository):
     def test_its_beginning_outlasts_a_thorough_gc(self) -> None:
         self.change_files()
         path = self.make()
-        beginning = read_beginning(self.folder, "id-1")
+        beginning = read_beginning(self.folder, "aaaaa1")
         self.git("reset", "-q", "--hard", "HEAD~2", folder=path)
         self.git("reflog", "expire", "--expire=now", "--all")
         self.git("gc", "-q", "--prune=now")
@@ -78,7 +78,7 @@ class Creation(InRepository):
         self.change_files()
         told: list[tuple[str, int, int]] = []
         path = os.path.join(self.temp, "tree")
-        create_work_tree(self.inspect(), path, "id-1", True, True, lambda *row: told.append(row))
+        create_work_tree(self.inspect(), path, "aaaaa1", True, True, lambda *row: told.append(row))
         self.assertEqual(told[-1], ("Writing the files", 5, 5))
 
     def test_nothing_is_left_of_one_that_was_ended(self) -> None:
@@ -90,10 +90,10 @@ class Creation(InRepository):
 
         path = os.path.join(self.temp, "tree")
         with self.assertRaises(Ended):
-            create_work_tree(self.inspect(), path, "id-1", True, True, end)
+            create_work_tree(self.inspect(), path, "aaaaa1", True, True, end)
         self.assertFalse(os.path.exists(path))
         self.assertEqual(self.git("worktree", "list").count("\n"), 0)
-        self.assertEqual(read_beginning(self.folder, "id-1"), "")
+        self.assertEqual(read_beginning(self.folder, "aaaaa1"), "")
         self.assertEqual(os.listdir(self.scratch), [])
 
     def test_none_takes_the_place_of_what_stands_there(self) -> None:
