@@ -161,7 +161,8 @@ class ToolResult:
     nothing. `args` are the arguments known now. `error` says why the call failed. A rejected call
     counts as failed, because it was not allowed to run. `unasked` are edits of files that nobody
     was asked about; a failed call has them if a file holds something else than the agent reported.
-    `changed` are the paths of all files that the call has changed, as far as that is known.
+    `written` are the edits that the user's texts have made in the place of the agent's. `changed`
+    are the paths of all files that the call has changed, as far as that is known.
     """
 
     type: ClassVar[str] = "tool_result"
@@ -175,6 +176,7 @@ class ToolResult:
     rejected: bool = False
     unasked: tuple[Diff, ...] = ()
     changed: tuple[str, ...] = ()
+    written: tuple[Diff, ...] = ()
 
 
 @dataclass(frozen=True)

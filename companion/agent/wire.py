@@ -205,6 +205,7 @@ def _tool_result_json(body: events.ToolResult, language: str) -> dict[str, Any]:
         "rejected": body.rejected,
         "error": error,
         "unaskedEdits": [_diff_json(diff, language) for diff in body.unasked],
+        "writtenEdits": [_diff_json(diff, language) for diff in body.written],
         "shown": {
             **shown.args_of(body.args, language),
             **shown.changed_texts(displayResult=display, error=error),

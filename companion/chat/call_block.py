@@ -26,7 +26,7 @@ from ..agent.wire import SUBJECTS
 from ..base.shown_text import drop_colours, show_hidden, shown_line, spell_hidden
 from .amounts import count_text, duration_text, short_path, shorten_text
 from .block import Block
-from .edit_counts import EditCount, count_edit, total_count
+from .edit_counts import EditCount, count_edit, total_count, unwritten_edit
 from .excerpt import Excerpt, make_excerpt, shorten_args
 from .markdown import fence_command, fence_text, unfence_text
 from .pen import Pen
@@ -54,7 +54,7 @@ SIGNS: Mapping[str, str] = {
     REJECTED: "⊘",
     STOPPED: "–",
 }
-ALLOWED = "  allowed"
+ALLOWED, CHANGED = "  allowed", "  changed by you"
 BY_RULE = "allowed by your rule {}"
 SO_FAR = "  {} so far"
 BEFORE = "… {} come before this"
@@ -110,6 +110,8 @@ class CallBlock(Block):
         self._depth: int = parent._depth + 1 if parent is not None else 0
         # By somebody who was asked.
         self._was_allowed = False
+        # With other texts than the agent's.
+        self._was_changed = False
         # That of the user by which it was allowed.
         self._rule = ""
         # Whether it is a subagent with a session of its own, and can be stopped alone.
@@ -165,6 +167,7 @@ class CallBlock(Block):
         self._took = time - self._begun if self._begun and not body.rejected else None
         self._take_args(body.args)
         self._take_diffs(body.unasked)
+        self._take_written(body.written)
         self._error = drop_colours(unfence_text(str(body.error or "")))
         text = drop_colours(unfence_text(str(body.display_result) or body.result))
         self._output, self._live = (
@@ -201,6 +204,13 @@ class CallBlock(Block):
         self._edits.update((diff.path, diff) for diff in found)
         return found
 
+    def _take_written(self, diffs: tuple[Diff, ...]) -> None:
+        """What was written of the user's texts takes the place of all that the agent wanted."""
+        if diffs:
+            self._was_changed = True
+            self._edits = {path: unwritten_edit(path) for path in self._edits}
+            self._take_diffs(diffs)
+
     # How it looks.
 
     def render_block(self) -> Rendered:
@@ -227,7 +237,10 @@ class CallBlock(Block):
         is_long = self._write_subject(pen)
         if self._took is not None:
             pen.write(f"  {duration_text(self._took)}", DIM)
-        pen.write(ALLOWED if self._was_allowed else "", DIM)
+        if self._was_changed:
+            pen.write(CHANGED, DIM)
+        elif self._was_allowed:
+            pen.write(ALLOWED, DIM)
         if self._live is not None:
             pen.write(SO_FAR.format(count_text(self._live.line_ends, "line")), DIM)
         count = self._count_below()

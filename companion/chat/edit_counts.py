@@ -16,13 +16,18 @@ MAX_BOTH, MAX_COUNTED = 1 << 23, 1 << 18
 
 @dataclass(frozen=True)
 class EditCount:
-    """`added` and `removed` are None for an edit that is too large to be counted."""
+    """`added` and `removed` are None for an edit that is too large to be counted. One that
+    `is_left_out` was not written."""
 
     path: str
     added: int | None
     removed: int | None
+    is_left_out: bool = False
 
     def write_count(self, pen: Pen) -> None:
+        if self.is_left_out:
+            pen.write("left out", DIM)
+            return
         if self.added is None or self.removed is None:
             pen.write("large", DIM)
             return
@@ -38,6 +43,10 @@ def count_edit(diff: Diff) -> EditCount:
     if len(old) + len(new) > MAX_COUNTED:
         return EditCount(diff.path, None, None)
     return EditCount(diff.path, *count_rows(changes_between(rows_of(old), rows_of(new))))
+
+
+def unwritten_edit(path: str) -> EditCount:
+    return EditCount(path, 0, 0, is_left_out=True)
 
 
 def _without_common_rows(old: str, new: str) -> tuple[str, str]:

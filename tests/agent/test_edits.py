@@ -99,6 +99,7 @@ class WritesByItself(Story):
         self.assertEqual(self.read(), "mine\n")
         (result,) = self.stage.of(ToolResult)
         self.assertEqual((result.success, result.rejected, result.unasked), (True, False, ()))
+        self.assertEqual(result.written, (Diff(self.path, "", "mine\n"),))
         self.assertEqual(self.stage.statuses(WRITE), [PENDING, EXECUTING, COMPLETED])
         self.assertEqual(self.noted, [(self.path, None, b"mine\n")])
         (note,) = self.stage.agent.notes
@@ -367,6 +368,14 @@ class WritesOverOurs(Story):
         result = await self.changed("mine again\n")
         self.assertIn((2, "cancel"), self.stage.session.told)
         self.assertEqual((result.success, self.read()), (True, "mine again\n"))
+
+    async def test_the_users_text_is_told_as_what_was_written(self) -> None:
+        self.write("old\n")
+        await self.asked("old\n")
+        self.tracker.confirm_call(WRITE, CallDecision(MODIFY, "mine\n"))
+        await self.tracker.write_file(messages.WriteTextFile("session", 9, self.path, "new\n"))
+        result = await self.end(self.told("failed", "old\n"))
+        self.assertEqual(result.written, (Diff(self.path, "old\n", "mine\n"),))
 
     async def test_where_it_leaves_the_file_alone_it_goes_on_being_trusted(self) -> None:
         await self.written(MODIFY, "mine\n")

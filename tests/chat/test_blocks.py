@@ -585,6 +585,24 @@ class Edits(unittest.TestCase):
             links(drawing, OPEN_EDIT), [("src/a.py", {"call": "c", "path": EDIT.path})]
         )
 
+    def test_an_edit_that_the_user_changed_counts_the_lines_that_were_written(self) -> None:
+        mine = Diff(EDIT.path, EDIT.old_text, EDIT.old_text + "one\ntwo\nthree\n")
+        done = result(written=(mine,), changed=(EDIT.path,))
+        bodies = [call("replace", "Edit"), question("replace", EDIT)]
+        _transcript, drawing = drawn(*bodies, ToolExecution("c", "replace", EXECUTING), done)
+        self.assertEqual(below(drawing), "▏ ✓ Edit src/a.py  +3 -0  1.0 s  changed by you\n")
+
+    def test_a_file_that_the_user_left_out_of_an_edit_is_not_counted(self) -> None:
+        other = Diff("/b", "", "x\n")
+        bodies = [call("x", "Patch"), question("", EDIT, more=(other,))]
+        done = result(written=(EDIT,), changed=(EDIT.path,))
+        _transcript, drawing = drawn(*bodies, ToolExecution("c", "x", EXECUTING), done)
+        self.assertEqual(
+            below(drawing),
+            "▏ ✓ Patch 2 files  +2 -1  1.0 s  changed by you\n"
+            "▏   src/a.py  +2 -1\n▏   /b  left out\n",
+        )
+
     def test_edits_of_several_files_are_listed(self) -> None:
         unasked = (EDIT, Diff("/b", "", "x\n"))
         _transcript, drawing = drawn(call("x", "Patch"), result(unasked=unasked))

@@ -407,6 +407,7 @@ def _parse_body(value: dict[str, Any]) -> Body:
         given["more"] = _parse_diffs(given.get("more"))
     elif kind is events.ToolResult:
         given["unasked"] = _parse_diffs(given.get("unasked"))
+        given["written"] = _parse_diffs(given.get("written"))
         given["changed"] = tuple(given.get("changed") or ())
     elif kind is Plan:
         given["entries"] = tuple(PlanEntry(**each) for each in given["entries"])

@@ -43,5 +43,7 @@ class CallEnds:
         result = tool_call.reported_result(call, known, record, ended.success)
         if ended.told and not ended.success:
             result = replace(result, error=ended.told)
-        result = replace(result, unasked=ended.unasked, changed=ended.changed)
+        result = replace(
+            result, unasked=ended.unasked, written=ended.written, changed=ended.changed
+        )
         self._calls.end_call(call, COMPLETED if ended.success else FAILED, result)

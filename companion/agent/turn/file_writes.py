@@ -108,13 +108,15 @@ class Ours:
 @dataclass(frozen=True)
 class Ended:
     """What came of an edit. `told` is what the model was told of a write by us that differs from
-    its wish, or empty. `unasked` are the edits that nobody was asked about, `changed` the paths of
-    all files that it has changed."""
+    its wish, or empty. `unasked` are the edits that nobody was asked about, `written` those that
+    the user's texts have made in the place of the agent's, `changed` the paths of all files that
+    it has changed."""
 
     success: bool
     told: Words = ""
     unasked: tuple[Diff, ...] = ()
     changed: tuple[str, ...] = ()
+    written: tuple[Diff, ...] = ()
 
 
 class FileWrites:
@@ -192,6 +194,8 @@ class FileWrites:
         done, data = await self._put_file(path, put_text)
         if data is not None:
             self._ours[path] = Ours(noted[0], data)
+            if done.told:
+                done = replace(done, written=(_diff_of_bytes(path, noted[0], data),))
         if done.told:
             self._written[path] = done
         return done.told
@@ -202,7 +206,13 @@ class FileWrites:
         self._forget_call(call)
         await self._ask_for_rules(edit.path for edit in edits)
         # What the agent writes there later is its own.
-        works = [partial(write_instead, edit, self._note_write) for edit in edits]
+        written: list[Diff] = []
+
+        def note_write(path: str, before: bytes | None, after: bytes) -> None:
+            self._note_write(path, before, after)
+            written.append(_diff_of_bytes(path, before, after))
+
+        works = [partial(write_instead, edit, note_write) for edit in edits]
         puts = [(edit.path, partial(_in_thread, work)) for edit, work in zip(edits, works)]
         done = [(await self._put_file(*each))[0] for each in puts]
         wanted = {edit.path for edit in edits}
@@ -211,7 +221,8 @@ class FileWrites:
         told: Sequence[Words] = [*(end.told for end in done), *left]
         words = told[0] if len(told) == 1 else "\n".join(map(str, told))
         changed = tuple(edit.path for edit, its in zip(edits, done) if its.success)
-        return Ended(all(end.success for end in done), words, changed=changed)
+        shown = tuple(diff for diff in written if diff.path in changed)
+        return Ended(all(end.success for end in done), words, changed=changed, written=shown)
 
     async def end_call(self, call: Call, success: bool) -> Ended:
         """The agent reports the call as over; `success` is what it says of that."""

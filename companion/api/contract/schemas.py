@@ -786,6 +786,7 @@ EVENT_DATA: Mapping[str, Schema] = {
             "rejected": BOOLEAN,
             "error": TEXT_OR_NULL,
             "unaskedEdits": list_schema(schema_reference("Diff")),
+            "writtenEdits": list_schema(schema_reference("Diff")),
             "shown": {
                 **SHOWN,
                 **object_schema({}, {"args": ANYTHING, "displayResult": STRING, "error": STRING}),

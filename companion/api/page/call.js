@@ -175,9 +175,11 @@ export class Call {
     if (this.field) {
       // What was typed is what is written, or nothing is.
       const { field, diff: { path, oldText, shown }, text } = this.field;
-      field.replaceWith(figureOf({
+      const typed = figureOf({
         path, oldText, newText: text(), shown: { path: shown.path, oldText: shown.oldText },
-      }));
+      });
+      field.replaceWith(typed);
+      this.figures = [typed];
       this.field = null;
     }
     this.decisions.settle(this.question);
@@ -198,7 +200,17 @@ export class Call {
       make("p", { class: "why" }, say("unasked")), ...edits.map(figureOf)));
   }
 
-  finish({ args, result, displayResult, success, rejected, error, unaskedEdits = [], shown }) {
+  /** What was written, in the place of what the agent wanted to write. */
+  showWritten(edits) {
+    if (!edits.length) return;
+    this.figures.forEach((it) => it.remove());
+    this.box.append(make("div", { class: "written" },
+      make("p", { class: "why" }, say("written")), ...edits.map(figureOf)));
+  }
+
+  finish({
+    args, result, displayResult, success, rejected, error, unaskedEdits = [], writtenEdits = [], shown,
+  }) {
     this.settle();
     this.showArgs(shown.args ?? args);
     this.stand(success ? "completed" : "failed", error || "", rejected);
@@ -208,6 +220,7 @@ export class Call {
     if (!rejected && text && displayResult !== error) {
       this.box.append(folded("result", say("result"), block(text)));
     }
+    this.showWritten(writtenEdits);
     this.showUnasked(unaskedEdits);
   }
 }

@@ -122,6 +122,7 @@ const TEXTS = {
   kindGoogle: ["Google account", "Google 账号"],
   kindOpenai: ["An API like OpenAI's", "OpenAI 兼容 API"],
   kindAnthropic: ["Anthropic's API, or one like it", "Anthropic 或兼容 API"],
+  written: ["Written as the user changed it:", "已按用户修改后的内容写入："],
   unasked: ["Nobody was asked about this edit:", "以下编辑未经询问："],
   kindOwn: ["The agent's own login", "代理自己的登录"],
   baseUrl: ["Address of the API, if it is not OpenAI's", "API 地址（若不是 OpenAI）"],
