@@ -66,6 +66,16 @@ class AgentError(Exception):
         self.details = details
 
 
+class NotInstalled(AgentError):
+    """The agent's program was not found by its `words`. `install` is the command that installs it,
+    empty where none is known."""
+
+    def __init__(self, message: Words, words: str, install: str = "") -> None:
+        super().__init__(CLIENT_NOT_INITIALIZED, message)
+        self.words = words
+        self.install = install
+
+
 def no_call(call_id: str) -> AgentError:
     told = sentence("No call {call} waits for a decision.", call=call_id)
     return AgentError(TOOL_CALL_NOT_FOUND, told)

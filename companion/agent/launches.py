@@ -19,9 +19,8 @@ from .agents.program import (
     check_executable,
     is_there,
     launcher_command,
-    searched_folders,
 )
-from .failure import CLIENT_NOT_INITIALIZED, AgentError
+from .failure import AgentError, NotInstalled
 from .processes.runner import Launch
 from .sentence import sentence
 from .supported import CLIS
@@ -30,11 +29,11 @@ from .supported import CLIS
 VERSIONS, USUAL_VERSION = protocol_version.VERSIONS, protocol_version.USUAL
 NOT_THERE = sentence(
     '{cli} was not found as "{words}". Install it with "{install}", or write its full path as its'
-    ' "command" under "agents" in the settings. Its PATH: {folders}'
+    ' "command" under "agents" in the settings. Doctor shows the folders that were searched.'
 )
 NO_PROGRAM = sentence(
     '{cli} was not found. Install it, or write its full path as its "command" under "agents" in the'
-    " settings. Its PATH: {folders}"
+    " settings. Doctor shows the folders that were searched."
 )
 # What starts programs of other names, such as ["node", "/path/gemini.js"]; it is no agent itself.
 RUNNERS_OF_FILES = frozenset({"bun", "env", "node"})
@@ -120,8 +119,7 @@ def _find_command(words: Sequence[str], search: str | None) -> tuple[str, ...]:
     with suppress(AgentError):
         return command_agent.find_command(words, search)
     check_executable(words[0], words[0], search)
-    told = NO_PROGRAM.with_values(cli=words[0], folders=searched_folders(search))
-    raise AgentError(CLIENT_NOT_INITIALIZED, told)
+    raise NotInstalled(NO_PROGRAM.with_values(cli=words[0]), words[0])
 
 
 def _find_program(row: type[AgentCli], words: Sequence[str], search: str | None) -> tuple[str, ...]:
@@ -132,13 +130,9 @@ def _find_program(row: type[AgentCli], words: Sequence[str], search: str | None)
     row.program.check_node(search)
     for word in words:
         check_executable(row.program.name, word, search)
-    told = NOT_THERE.with_values(
-        cli=row.program.name,
-        words=" ".join(words),
-        install=row.program.install_command,
-        folders=searched_folders(search),
-    )
-    raise AgentError(CLIENT_NOT_INITIALIZED, told)
+    install = row.program.install_command
+    told = NOT_THERE.with_values(cli=row.program.name, words=words[0], install=install)
+    raise NotInstalled(told, words[0], install)
 
 
 def _installed_command(

@@ -50,6 +50,11 @@ class LoginPath:
                 self._next = None if told is not None else self._clock() + AGAIN
             return _whole_path(self._folders)
 
+    @property
+    def known(self) -> str:
+        """What `ask` gives, as far as the shell has told it; asks nobody."""
+        return _whole_path(self._folders)
+
     def changes_for(self, *programs: str, path: str | None = None) -> Mapping[str, str]:
         """The variables with which these programs, by their names, are found: another PATH, if one
         of them is only in that. `path` counts as PATH, if it is given."""

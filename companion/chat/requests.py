@@ -22,7 +22,7 @@ from ..agent.agent import (
 )
 from ..agent.attachments import Attachments
 from ..agent.credentials import AuthStatus
-from ..agent.failure import SESSION_NOT_FOUND, VALIDATION_ERROR, AgentError
+from ..agent.failure import SESSION_NOT_FOUND, VALIDATION_ERROR, AgentError, NotInstalled
 from ..agent.sentence import ENGLISH, sentence
 from ..agent.turn_events import Attachment, MessageAdded, PastTurn, QueuedMessage
 from ..agent.turn_undo import FileChange
@@ -35,6 +35,8 @@ from .open_chat import OpenChat
 
 T = TypeVar("T")
 
+# Of an agent that is not there, in its row: what was looked for, and before it how to install it.
+LOOKED_FOR, INSTALLED_BY = "looked for “{}” in PATH", "{} · {}"
 NO_TURN = sentence("This turn is not in the conversation any more.")
 
 
@@ -371,7 +373,7 @@ class Export(ChatRequest[str]):
 @dataclass(frozen=True)
 class AgentRow:
     """An agent that can be chosen for a new conversation. It `is_there` if its program was found;
-    else `problem` says how to install it. `login` is who the user is to it, by the credentials of
+    else `problem` says in short how to install it. `login` is who the user is to it, by the credentials of
     `kinds` that it takes. It may list the sessions of a terminal."""
 
     id: str
@@ -400,6 +402,10 @@ async def _agent_row(backend: Backend, is_usual: bool) -> AgentRow:
     problem = ""
     try:
         await in_thread(backend.launch.find_command)
+    except NotInstalled as missing:
+        problem = LOOKED_FOR.format(missing.words)
+        if missing.install:
+            problem = INSTALLED_BY.format(missing.install, problem)
     except AgentError as error:
         problem = str(error)
     cli = backend.cli

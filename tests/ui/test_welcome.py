@@ -370,6 +370,12 @@ class Doctor(Pages):
         )
         self.assertIn("Copy the command", self.links(self.running.pages.doctor))
 
+    def test_it_shows_where_programs_are_looked_for(self) -> Steps:
+        yield from self.open_page(self.running.pages.doctor, "gemini_companion_doctor")
+        yield lambda: "the PATH" in self.page(self.running.pages.doctor)
+        folder = os.path.join("~", "bin")
+        self.assertRegex(self.page(self.running.pages.doctor), f"the PATH: .*{re.escape(folder)}")
+
     def test_a_wrapper_is_called_by_its_own_name(self) -> Steps:
         stored = sublime.load_settings("GeminiCompanion.sublime-settings")
         self.addCleanup(stored.erase, "cli_command")

@@ -18,8 +18,6 @@ NATIVE = (
 )  # fmt: skip
 
 NOT_EXECUTABLE = sentence("{cli} cannot be started: {path} is there, and is not executable.")
-# Characters of the folders of PATH in a sentence.
-MAX_SEARCHED = 400
 # What systems call such a machine.
 ARM = ("arm64", "aarch64")
 
@@ -147,12 +145,6 @@ def check_executable(name: str, word: str, search: str | None = None) -> None:
 
 def _folders(search: str | None) -> list[str]:
     return os.get_exec_path() if search is None else search.split(os.pathsep)
-
-
-def searched_folders(search: str | None) -> str:
-    """The folders of PATH, for a sentence."""
-    told = os.pathsep.join(_folders(search))
-    return told if len(told) <= MAX_SEARCHED else told[:MAX_SEARCHED] + "..."
 
 
 def is_there(command: Sequence[str]) -> bool:

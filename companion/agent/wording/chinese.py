@@ -333,13 +333,14 @@ CHINESE_SENTENCES: Mapping[str, str] = {
     "The model cannot be reached, or the connection broke off.": "无法连接到模型，或连接已中断。",
     "Node.js 20 or newer is needed and was not found.": "需要 Node.js 20 或更高版本，但没有找到。",
     '{cli} was not found as "{words}". Install it with "{install}", or write its full path as its'
-    ' "command" under "agents" in the settings. Its PATH: {folders}': (
+    ' "command" under "agents" in the settings. Doctor shows the folders that were searched.': (
         "找不到 {cli}（{words}）；请用 {install} 安装，或在设置 agents 的 command 中写出完整路径。"
-        "PATH：{folders}"
+        "Doctor 会显示搜索过的目录。"
     ),
     '{cli} was not found. Install it, or write its full path as its "command" under "agents" in the'
-    " settings. Its PATH: {folders}": (
-        "找不到 {cli}；请先安装，或在设置 agents 的 command 中写出完整路径。PATH：{folders}"
+    " settings. Doctor shows the folders that were searched.": (
+        "找不到 {cli}；请先安装，或在设置 agents 的 command 中写出完整路径。"
+        "Doctor 会显示搜索过的目录。"
     ),
     "{cli} cannot be started: {path} is there, and is not executable.": (
         "无法启动 {cli}：{path} 存在，但不可执行。"

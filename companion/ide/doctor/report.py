@@ -22,10 +22,12 @@ class CheckRow:
 
 @dataclass(frozen=True)
 class Examination:
-    """One CLI's way in its order, up to the first step that fails."""
+    """One CLI's way in its order, up to the first step that fails. `searched` are the folders in
+    which programs are looked for."""
 
     facts: Facts
     rows: tuple[CheckRow, ...]
+    searched: str = ""
 
     @property
     def failure(self) -> Failed | None:

@@ -16,6 +16,7 @@ from . import page, remedies
 
 NAME = "Gemini Companion: Doctor"
 FINE = "Nothing is in the way."
+SEARCHED = "Programs are looked for in these folders, the PATH"
 
 
 def doctor_page(found: Examinations) -> str:
@@ -32,6 +33,9 @@ def doctor_page(found: Examinations) -> str:
         parts.append(f"<h2>{page.shown_html(examination.subject)}</h2>")
         parts.append(_verdict_html(examination))
         parts += _step_rows(examination)
+    if found[0].searched:
+        folders = page.shown_html(found[0].searched)
+        parts.append(f'<p>{SEARCHED}: <span class="path">{folders}</span></p>')
     return "".join(parts)
 
 
@@ -69,6 +73,7 @@ def bug_report(found: Examinations) -> str:
         f"Gemini Companion {__version__}",
         f"Sublime Text {sublime.version()}, {sys.platform}, Python {sys.version.split()[0]}",
         f"Connected to this window: {found[0].facts.window.connected}",
+        f"PATH: {found[0].searched}",
         "",
     ]
     whole = "\n".join(lines) + "".join(each.report_text() for each in found)
