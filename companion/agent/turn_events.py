@@ -31,6 +31,8 @@ MODIFY = "modify_with_editor"
 OUTCOMES = (ONCE, ALWAYS, ALWAYS_SERVER, ALWAYS_TOOL, MODIFY, CANCEL)
 # The result of a call about which nobody could be asked.
 UNATTENDED = sentence("It needs a confirmation and nobody could be asked, so it was rejected.")
+# The result of a call that did not end before its turn.
+CUT_SHORT = sentence("The turn ended before the tool did.")
 # The most messages that wait, and the characters in all of them: each change writes all of them.
 MAX_MESSAGES, MAX_CHARACTERS = 50, 200_000
 # Replaces a message that the disk has lost.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from datetime import datetime, timedelta
 
 from ..base.shown_text import shown_line
@@ -36,6 +37,13 @@ def clock_text(time: datetime) -> str:
 def count_text(count: int, one: str) -> str:
     """1 line, 1,234 lines."""
     return f"{count:,} {one}" if count == 1 else f"{count:,} {one}s"
+
+
+def name_beside(said: str, name: str) -> str:
+    """The name of something beside what is said already; empty if it says the same: "Default
+    (recommended)" beside "Default"."""
+    same = [re.sub(r"\(.*?\)", "", each).strip().casefold() for each in (said, name)]
+    return "" if same[0] == same[1] else name
 
 
 def path_in(folder: str, path: str) -> str:

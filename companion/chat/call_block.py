@@ -11,6 +11,7 @@ from typing import Any, Mapping
 
 from ..agent.turn_events import (
     COMPLETED,
+    CUT_SHORT,
     EXECUTING,
     FAILED,
     PENDING,
@@ -163,13 +164,23 @@ class CallBlock(Block):
 
     def end_call(self, body: ToolResult, time: datetime) -> None:
         self._name = self._name or body.name
-        self._state = COMPLETED if body.success else REJECTED if body.rejected else FAILED
+        is_cut = str(body.error) == str(CUT_SHORT)
+        self._state = (
+            COMPLETED
+            if body.success
+            else STOPPED
+            if is_cut
+            else REJECTED
+            if body.rejected
+            else FAILED
+        )
         self._took = time - self._begun if self._begun and not body.rejected else None
         self._take_args(body.args)
         self._take_diffs(body.unasked)
         self._take_written(body.written)
-        self._error = drop_colours(unfence_text(str(body.error or "")))
-        text = drop_colours(unfence_text(str(body.display_result) or body.result))
+        # That its turn ended is said there.
+        self._error = "" if is_cut else drop_colours(unfence_text(str(body.error or "")))
+        text = "" if is_cut else drop_colours(unfence_text(str(body.display_result) or body.result))
         self._output, self._live = (
             make_excerpt("" if text == self._error else text, spell_hidden),
             None,

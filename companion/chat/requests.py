@@ -373,8 +373,8 @@ class Export(ChatRequest[str]):
 @dataclass(frozen=True)
 class AgentRow:
     """An agent that can be chosen for a new conversation. It `is_there` if its program was found;
-    else `problem` says in short how to install it. `login` is who the user is to it, by the credentials of
-    `kinds` that it takes. It may list the sessions of a terminal."""
+    else `problem` says in short how to install it. `login` is who the user is to it, by the
+    credentials of `kinds` that it takes. It may list the sessions of a terminal."""
 
     id: str
     name: str

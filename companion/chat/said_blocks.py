@@ -13,7 +13,15 @@ from ..agent.session_state import ContextUsage, Plan
 from ..agent.turn_events import BROKEN_OFF
 from ..agent.wire import REASONS
 from ..base.shown_text import show_hidden, shown_line, spell_hidden
-from .amounts import clock_text, count_text, duration_text, one_line, path_in, shorten_text
+from .amounts import (
+    clock_text,
+    count_text,
+    duration_text,
+    name_beside,
+    one_line,
+    path_in,
+    shorten_text,
+)
 from .attached import Attached, split_said
 from .block import Block, Drawing
 from .markdown import FENCE_LINE, Prose, close_markdown, fence_text, with_line_ends
@@ -41,6 +49,8 @@ MAX_ANSWER, MAX_THOUGHTS = 4 << 20, 16_000
 # The signs of a plan's entries.
 SIGNS = {"pending": "○", "in_progress": "●", "completed": "✓"}
 BETWEEN = " · "
+# The end that a user wants; why others came is said as the API says it.
+STOPPED = "Stopped"
 CUT = "This turn was cut off: the editor or server in which it ran has ended."
 # The heading of a message without words.
 UNTITLED = "Message"
@@ -311,7 +321,8 @@ class EndBlock(Block):
         pen = Pen(self.turn, self.leading)
         pen.write(f"{LINE} ")
         if not self._body.success:
-            pen.write(str(REASONS[self._body.reason]), WARNING)
+            is_stopped = self._body.reason == events.CANCELLED
+            pen.write(STOPPED if is_stopped else str(REASONS[self._body.reason]), WARNING)
             pen.write(BETWEEN)
         pen.write(BETWEEN.join(self._end_facts()), DIM)
         pen.write("\n")
@@ -322,7 +333,8 @@ class EndBlock(Block):
         found = [clock_text(facts.ended)]
         if facts.begun is not None:
             found.append(duration_text(facts.ended - facts.begun))
-        found += [shown_line(words) for words in (self._body.mode, self._body.model) if words]
+        mode, model = shown_line(self._body.mode), shown_line(self._body.model)
+        found += filter(None, (mode, name_beside(mode, model)))
         found += _context_facts(facts.usage)
         if usage.input_tokens or usage.output_tokens:
             found.append(

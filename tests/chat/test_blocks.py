@@ -820,8 +820,19 @@ class Ends(unittest.TestCase):
 
     def test_a_turn_that_did_not_end_by_itself_says_so_first(self) -> None:
         _transcript, drawing = drawn(Complete(events.CANCELLED, Usage()))
-        self.assertRegex(below(drawing), r"\A▏ The turn was cancelled. · ")
-        self.assertEqual(drawing.marked(WARNING), ["The turn was cancelled."])
+        self.assertRegex(below(drawing), r"\A▏ Stopped · ")
+        self.assertEqual(drawing.marked(WARNING), ["Stopped"])
+
+    def test_a_stopped_turn_is_said_to_be_so_once(self) -> None:
+        cut = result(success=False, rejected=True, error=str(events.CUT_SHORT))
+        bodies = [call("shell", "Shell"), question("make"), cut]
+        _transcript, drawing = drawn(*bodies, Complete(events.CANCELLED, Usage()))
+        self.assertRegex(below(drawing), r"\A▏ – Shell\n\n▏ Stopped · \S+ · \S+ s\n\Z")
+
+    def test_a_model_that_is_named_as_the_mode_is_is_said_once(self) -> None:
+        for model, words in (("Default (recommended)", "Default"), ("Opus", "Default · Opus")):
+            _transcript, drawing = drawn(Complete("end_turn", Usage(), mode="Default", model=model))
+            self.assertTrue(below(drawing).endswith(f" s · {words}\n"))
 
 
 class Amounts(unittest.TestCase):

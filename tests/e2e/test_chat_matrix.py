@@ -378,7 +378,7 @@ class InTab(unittest.TestCase):
         self.say("count", ["One ", gate, "and two."])
         self.until_shown("▎ count", "One")
         self.editor.do("command", "gemini_companion_stop")
-        self.until_shown("One", "The turn was cancelled.")
+        self.until_shown("One", "▏ Stopped · ")
         gate.set()
         self.say("and now", ["Here."])
         self.assertNotIn("and two.", self.until_over("▎ and now", "Here."))
@@ -416,7 +416,7 @@ class InTab(unittest.TestCase):
         self.until_shown("▎ delegate it", "▏ ✗ Subagent", "Cancelled.")
         going_on.set()
         shown = self.until_over("▎ delegate it", "It went on to its end.")
-        self.assertNotIn("The turn was cancelled", shown)
+        self.assertNotIn("▏ Stopped · ", shown)
         self.assertNotIn("never said", shown)
 
     @needs_pipes
@@ -432,7 +432,7 @@ class InTab(unittest.TestCase):
         self.decide("gemini_companion_allow")
         until(pipe.readers)
         self.editor.do("command", "gemini_companion_stop")
-        self.until_shown("▎ run it", "The turn was cancelled.")
+        self.until_shown("▎ run it", "▏ Stopped · ")
         if not self.row.keeps_commands:
             until(lambda: not pipe.readers())
         self.say("and now", ["Here."])

@@ -43,7 +43,7 @@ from GeminiCompanion.companion.ui.chat import sign_in
 from GeminiCompanion.companion.ui.chat.agent_choice import NEEDS_LOGIN, NOT_INSTALLED, USUAL
 from GeminiCompanion.companion.ui.chat.agent_login import WITH_KEY, WITH_OTHER, ways_of
 from GeminiCompanion.companion.ui.chat.recovery import terminal_command
-from GeminiCompanion.companion.ui.chat.state_line import words_of
+from GeminiCompanion.companion.ui.chat.state_line import SENDS, words_of
 from GeminiCompanion.companion.ui.terminals import terminus
 
 from .adapter import text_of
@@ -256,6 +256,14 @@ class Failing(AgentCase):
             shown = replace(told, agent=agent, login=login)
             self.assertIn(words, words_of(shown, is_empty=True))
             self.assertNotIn("with", words_of(shown))
+
+    def test_a_model_that_is_named_as_the_mode_is_is_said_once(self) -> None:
+        told = ChatUpdate("a", READY, agent_name="Claude", mode="Default")
+        for model, words in (
+            ("Default (recommended)", "Default · Claude · "),
+            ("Opus", "Default · Claude · Opus · "),
+        ):
+            self.assertTrue(words_of(replace(told, model=model)).startswith(words + SENDS))
 
     def test_without_a_chat_the_user_chooses_the_agent_to_log_in_to(self) -> Steps:
         given = self.inputs()

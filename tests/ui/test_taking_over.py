@@ -8,7 +8,12 @@ from datetime import datetime, timedelta, timezone
 from GeminiCompanion.companion.agent.acp.session_list import ListedSession
 from GeminiCompanion.companion.agent.credentials import ANTHROPIC, OPENAI, OWN, AuthStatus
 from GeminiCompanion.companion.base.answer import Unanswered
-from GeminiCompanion.companion.chat.requests import AgentRow, Agents
+from GeminiCompanion.companion.chat.requests import (
+    AgentRow,
+    Agents,
+    FoundConversations,
+    ListConversations,
+)
 from GeminiCompanion.companion.chat.session_requests import OwnSessions, TakeOver
 from GeminiCompanion.companion.ui.chat.drafts import folder_of
 from GeminiCompanion.companion.ui.chat.taking_over import (
@@ -20,7 +25,7 @@ from GeminiCompanion.companion.ui.chat.taking_over import (
 from GeminiCompanion.companion.ui.user_messages import PREFIX
 
 from .reviewing import Steps
-from .test_chat_list import ListCase
+from .test_chat_list import ListCase, info
 
 THEIRS = AuthStatus(True, OWN, False, False, None, False)
 WITH_KEY = AuthStatus(True, OPENAI, True, False, None, False)
@@ -62,11 +67,27 @@ class TakingOver(ListCase):
         rows = [row("claude", THEIRS), row("opencode", THEIRS), row("codex", THEIRS, False)]
         lists_none = replace(row("gemini", THEIRS), lists_sessions=False)
         yield from self.asked_for(*rows, lists_none)
+        yield from self.answer(FoundConversations((), {}, ""))
         yield lambda: self.shown
         self.assertEqual(self.triggers, ["Claude", "Opencode"])
         yield from self.choose(1)
         yield lambda: isinstance(self.asked, OwnSessions)
         self.assertEqual(self.asked.agent, "opencode")
+
+    def test_the_agent_of_the_last_conversation_in_the_folder_stands_first(self) -> Steps:
+        yield from self.asked_for(row("claude", THEIRS), row("opencode", THEIRS))
+        self.assertEqual(self.asked, ListConversations((folder_of(self.window),), limit=1))
+        last = replace(info("a"), agent="opencode")
+        yield from self.answer(FoundConversations((last,), {}, ""))
+        yield lambda: self.shown
+        self.assertEqual(self.triggers, ["Opencode", "Claude"])
+
+    def test_the_agent_of_the_chat_in_front_stands_first(self) -> Steps:
+        view = yield from self.chat()
+        yield from self.update(view, agent="opencode")
+        yield from self.asked_for(row("claude", THEIRS), row("opencode", THEIRS))
+        yield lambda: self.shown
+        self.assertEqual(self.triggers, ["Opencode", "Claude"])
 
     def test_where_no_agent_has_the_users_login_they_are_told_what_to_do(self) -> Steps:
         yield from self.asked_for(row("claude", WITH_KEY))

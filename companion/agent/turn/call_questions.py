@@ -9,7 +9,7 @@ from .. import failure
 from ..acp.messages import Withdrawal
 from ..events.event_log import EventLog
 from ..sentence import Words, sentence
-from ..turn_events import CANCEL, ONCE, PENDING, UNATTENDED, TurnEvent
+from ..turn_events import CANCEL, CUT_SHORT, ONCE, PENDING, UNATTENDED, TurnEvent
 from .agent_session import AgentSession
 from .call_events import CallEvents
 from .outcomes import PendingPermission
@@ -20,7 +20,6 @@ UNANSWERED = sentence(
     "Nobody decided on it within {seconds} seconds (--decision-time), so it was rejected."
 )
 WITHDRAWN = sentence("The agent took its question back.")
-STOPPED = sentence("The turn ended before the tool did.")
 
 
 class CallQuestions:
@@ -66,7 +65,7 @@ class CallQuestions:
         self._calls.introduce_call(call, requires_confirmation=True)
         self._calls.report_state(call, PENDING)
         if self._patience is None or not self._is_attended or self.is_cancelled:
-            self.reject_call(pending, STOPPED if self.is_cancelled else UNATTENDED)
+            self.reject_call(pending, CUT_SHORT if self.is_cancelled else UNATTENDED)
             return
         pending.is_changed = call.id in self._undecided
         pending.event = self._log.add_event(pending.body)
@@ -100,7 +99,7 @@ class CallQuestions:
                 self._calls.withdraw_question(pending.call, WITHDRAWN)
 
     def answer_agent(
-        self, pending: PendingPermission, outcome: str, reason: Words = STOPPED
+        self, pending: PendingPermission, outcome: str, reason: Words = CUT_SHORT
     ) -> None:
         """An agent that offers no rejection is told what it is told of a cancelled turn."""
         option = pending.choices.get(outcome)
@@ -136,7 +135,7 @@ class CallQuestions:
         for pending in list(self._pending.values()):
             self.settle_question(pending)
             self.answer_agent(pending, "")
-            self._calls.fail_call(pending.call, STOPPED, rejected=True)
+            self._calls.fail_call(pending.call, CUT_SHORT, rejected=True)
 
     def close(self) -> None:
         """The turn is over."""
@@ -144,7 +143,7 @@ class CallQuestions:
             self.settle_question(pending)
             if pending.held is not None:
                 self.answer_agent(pending, "")
-            self._calls.fail_call(pending.call, STOPPED, rejected=True)
+            self._calls.fail_call(pending.call, CUT_SHORT, rejected=True)
 
     def _expire_question(self, call_id: str, told: Words) -> None:
         pending = self._pending.get(call_id)

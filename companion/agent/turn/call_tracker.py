@@ -20,11 +20,21 @@ from ..events.event_log import EventLog
 from ..events.tool_call import Call, Record
 from ..failure import AgentError
 from ..sentence import sentence
-from ..turn_events import CANCEL, COMPLETED, EXECUTING, FAILED, MODIFY, ONCE, Diff, TurnEvent
+from ..turn_events import (
+    CANCEL,
+    COMPLETED,
+    CUT_SHORT,
+    EXECUTING,
+    FAILED,
+    MODIFY,
+    ONCE,
+    Diff,
+    TurnEvent,
+)
 from .agent_session import AgentSession
 from .call_ends import CallEnds
 from .call_events import CallEvents
-from .call_questions import STOPPED, CallQuestions
+from .call_questions import CallQuestions
 from .call_rules import ALLOW, DENY, Verdict
 from .consent import Consent
 from .file_writes import BROKEN_OFF, FileWrites, TurnNote
@@ -245,7 +255,7 @@ class CallTracker:
         self._terminals.close()
         self._questions.close()
         for call in self._calls.running_calls:
-            self._calls.fail_call(call, STOPPED)
+            self._calls.fail_call(call, CUT_SHORT)
 
     async def _write_instead(self, call: Call, edits: Sequence[Diff]) -> None:
         ended = await self.writes.write_instead(call, edits)

@@ -8,6 +8,7 @@ from typing import Callable
 import sublime
 
 from ...agent.session_state import BOOLEAN, ConfigOption
+from ...chat.amounts import name_beside
 from ...chat.chat_update import STARTING, ChatUpdate
 from .. import panels
 from . import chat_places
@@ -96,7 +97,9 @@ def _value_rows(option: ConfigOption) -> list[tuple[sublime.QuickPanelItem, str 
     return [
         (
             _value_item(
-                choice.name, choice.description or choice.group, choice.value == option.current
+                choice.name,
+                name_beside(choice.name, choice.description or choice.group),
+                choice.value == option.current,
             ),
             choice.value,
         )
@@ -111,5 +114,7 @@ def _value_item(name: str, description: str, is_current: bool) -> sublime.QuickP
 def _option_item(option: ConfigOption) -> sublime.QuickPanelItem:
     """Another option, which opens a panel of its own."""
     return panels.panel_item(
-        f"{option.name}: {option.current_name} …", option.description, option.category
+        f"{option.name}: {option.current_name} …",
+        name_beside(option.name, option.description),
+        name_beside(option.name, option.category),
     )

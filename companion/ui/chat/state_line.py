@@ -10,7 +10,7 @@ from typing import Sequence
 import sublime
 
 from ...agent.session_state import MODE, MODEL
-from ...chat.amounts import count_text
+from ...chat.amounts import count_text, name_beside
 from ...chat.chat_update import FAILED, STARTING, STOPPING, WORKING, ChatUpdate
 from ..wrapping import Piece, fill_rows, text_pieces
 from . import agent_login, failure_words, question_words
@@ -70,7 +70,10 @@ def words_of(update: ChatUpdate, patience: str = "", is_empty: bool = False) -> 
         )
         login = agent_login.whose_login(update.agent, update.login) if is_empty else ""
         told = _join_parts(
-            mode, f"{name}{where} {login}".strip(), model, WRITES if is_empty else SENDS
+            mode,
+            f"{name}{where} {login}".strip(),
+            name_beside(mode, model),
+            WRITES if is_empty else SENDS,
         )
     waiting = len(update.queue.messages)
     if waiting:

@@ -69,7 +69,27 @@ class TakingOver:
         if not rows:
             self._tell(NO_OWN_LOGIN)
             return None
-        return rows[0] if len(rows) == 1 else await agent_choice.choose_from_rows(window, rows)
+        if len(rows) == 1:
+            return rows[0]
+        last = await self._last_agent(window)
+        return await agent_choice.choose_from_rows(
+            window, sorted(rows, key=lambda row: row.id != last)
+        )
+
+    async def _last_agent(self, window: sublime.Window) -> str:
+        """The agent of the window's chat, else that of the last one in its folder; empty if there
+        was none. Raises Unanswered."""
+        from ...chat.requests import ListConversations
+
+        view = self._chats.tabs.in_window(window)
+        chat = self._chats.tabs.chat_of(view) if view is not None else None
+        if chat is not None and chat.told is not None and chat.told.agent:
+            return chat.told.agent
+        service = await self._chats.ensure_service()
+        if service is None:
+            return ""
+        found = await service.ask(ListConversations((folder_of(window),), limit=1))
+        return found.conversations[0].agent if found.conversations else ""
 
 
 def _knows_terminal(row: AgentRow) -> bool:
