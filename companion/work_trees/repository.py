@@ -5,8 +5,10 @@ files."""
 from __future__ import annotations
 
 import os
+import re
 import stat
 from dataclasses import dataclass
+from itertools import islice
 from typing import Iterable, Sequence
 
 from .file_git import FileGit, GitPlaces, find_places, open_file_git, repository_settings
@@ -14,6 +16,9 @@ from .git import GitFailure, Watch, git_or_nothing, run_git
 
 # The first names that a sentence may show, and those of ignored files.
 MAX_NAMES, MAX_IGNORED = 20, 200
+# The most filters of a repository that are looked for.
+MAX_FILTERS = 20
+FILTER = re.compile(r"filter\.(.+)\.(?:clean|smudge|process)", re.DOTALL)
 # Modes of an index: a repository within this one.
 SUBMODULE = "160000"
 # Files of a git folder while the user is within one of these.
@@ -85,8 +90,9 @@ def inspect_repository(folder: str, scratch: str, watch: Watch = Watch()) -> Rep
         untracked, nested = _parted_names(list_untracked(git, watch))
         changed = sorted({*list_changed(git, watch), *_staged(git, head, watch)})
         ignored = _ignored_names(git, watch)
+        settings = repository_settings(places.root)
+        filters = _local_filters(git, settings)
     shallow = run_git(places.root, "rev-parse", "--is-shallow-repository").strip() == b"true"
-    settings = repository_settings(places.root)
     return Repository(
         places,
         scratch,
@@ -102,7 +108,7 @@ def inspect_repository(folder: str, scratch: str, watch: Watch = Watch()) -> Rep
         unmerged=_named(index.unmerged),
         nested=_named(nested),
         in_progress=_find_progress(places.git_folder),
-        filters=_local_filters(places, settings),
+        filters=filters,
     )
 
 
@@ -215,6 +221,22 @@ def _find_progress(git_folder: str) -> str:
     return ""
 
 
-def _local_filters(places: GitPlaces, settings: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    """The names of filters that the repository's settings name, and the user's do not."""
-    return ()
+def _local_filters(git: FileGit, settings: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    """The names of filters that only the repository's settings name, and that files have."""
+    names = {
+        match.group(1): None for match in (FILTER.fullmatch(key) for key, _ in settings) if match
+    }
+    # Of the repository's own settings this git knows none of these.
+    known = names_of(git.run("config", "--name-only", "--list", "-z"))
+    for match in (FILTER.fullmatch(key) for key in known):
+        names.pop(match.group(1) if match else "", None)
+    return tuple(name for name in islice(names, MAX_FILTERS) if _has_filter(git, name))
+
+
+def _has_filter(git: FileGit, name: str) -> bool:
+    escaped = re.sub(r"[^A-Za-z0-9]", lambda match: "\\" + match.group(), name)
+    try:
+        return bool(git.run("ls-files", "-z", "--", f":(attr:filter={escaped})"))
+    except GitFailure:
+        # It cannot be asked for such a name.
+        return True
