@@ -15,6 +15,7 @@ from .folder_deletion import delete_folder
 from .git import GitFailure, Watch, git_or_nothing, run_git
 from .repository import Repository
 from .snapshot import make_snapshot
+from .whereabouts import mark_tree
 from .work_tree import ID
 
 # The ref that keeps the beginning of a work tree. Git's own refs of a work tree alone do not keep
@@ -66,6 +67,7 @@ def create_work_tree(
         words = ("worktree", "add", "--detach", "--no-checkout", "--", path, beginning)
         run_git(repository.root, *words)
         places = find_places(path)
+        _mark(places, id)
         _write_files(repository, places, beginning, report_progress)
         failing.pop_all()
     admin = os.path.basename(places.git_folder)
@@ -94,6 +96,13 @@ def _remove_unfinished(root: str, path: str) -> None:
     if not os.path.lexists(os.path.join(folder, "gitdir")):
         with suppress(OSError):
             delete_folder(folder)
+
+
+def _mark(places: GitPlaces, id: str) -> None:
+    try:
+        mark_tree(places.git_folder, id)
+    except OSError as error:
+        raise GitFailure(f"{places.git_folder} cannot be written: {error.strerror}.") from error
 
 
 def _check(repository: Repository, path: str, id: str, take_changes: bool) -> None:

@@ -17,7 +17,7 @@ from ..base import private_files
 from ..base.file_lock import FileLock
 from ..base.log import logger
 from ..base.regular_file import read_regular
-from .work_tree import ID, TreeState, WorkTree
+from .work_tree import ID, TreeFailure, TreeState, WorkTree
 
 END, LOCK, DAMAGED = ".json", ".lock", ".damaged"
 # The most bytes of a file.
@@ -27,8 +27,8 @@ PATHS = ("path", "root", "folder", "git_folder")
 TEXTS = (*PATHS, "name", "agent", "beginning", "admin")
 
 
-class TreeInUse(Exception):
-    """Another editor makes, removes or mends the tree; the text is a sentence for the user."""
+class TreeInUse(TreeFailure):
+    """Another editor makes, removes or mends the tree."""
 
 
 class TreeStore:

@@ -12,6 +12,10 @@ from enum import Enum
 ID = re.compile(r"[0-9a-z]{6,32}")
 
 
+class TreeFailure(Exception):
+    """The text is a sentence for the user."""
+
+
 class TreeState(Enum):
     """MAKING and REMOVING are recorded before anything is done, so that a stop in between is found
     at the next start."""

@@ -1,0 +1,181 @@
+"""What would be lost with a work tree: what was changed in it and taken over by nobody."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Callable, Sequence
+
+from .file_git import GitPlaces, open_file_git
+from .git import GitFailure, git_or_nothing, run_git
+from .named import Named, shown_name
+from .whereabouts import Whereabouts, find_place
+from .work_tree import WorkTree
+
+# Of the commits that the tree's HEAD was at, so many are asked for.
+MAX_MOVES = 20_000
+# What git keeps of a tree while something is in progress there.
+IN_PROGRESS = {
+    "MERGE_HEAD": "A merge",
+    "rebase-merge": "A rebase",
+    "rebase-apply": "A rebase",
+    "CHERRY_PICK_HEAD": "A cherry-pick",
+    "REVERT_HEAD": "A revert",
+    "BISECT_LOG": "A bisection",
+}
+CUT_OFF = "git does not know {} as this work tree any more. All that is in it would be lost."
+STRANDED = "The repository {} is not there. All that is in {} would be lost."
+MISSING = "{} is not there: it was deleted or moved, or its disk is away."
+MOVED = "It was moved to {}, which would be removed."
+NOT_KNOWN = "It is not known what would be lost: {}"
+
+
+@dataclass(frozen=True)
+class Loss:
+    """`changes` are paths that differ from the beginning and were not taken over, `commits` are
+    those in no branch and no tag, and `ignored` the files that git ignores and that were not there
+    at the beginning. `stashed` are stash entries that were made from it: these stay. `more` are
+    sentences about all else."""
+
+    changes: Named = Named()
+    commits: Named = Named()
+    ignored: Named = Named()
+    stashed: Named = Named()
+    more: tuple[str, ...] = ()
+
+    @property
+    def is_nothing(self) -> bool:
+        return self == Loss()
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What to ask the user with."""
+        told = (
+            (
+                self.changes,
+                "1 changed file was not taken over",
+                "{} changed files were not taken over",
+            ),
+            (self.commits, "1 commit is in no branch or tag", "{} commits are in no branch or tag"),
+            (self.ignored, "1 new thing is ignored by git", "{} new things are ignored by git"),
+            (
+                self.stashed,
+                "1 stash entry was made from it, and stays in the stash",
+                "{} stash entries were made from it, and stay in the stash",
+            ),
+        )
+        return (*(names.say(one, many) for names, one, many in told if names), *self.more)
+
+
+def what_would_be_lost(
+    tree: WorkTree, list_untaken: Callable[[WorkTree], Sequence[str]], scratch: str
+) -> Loss:
+    """What would be lost with the tree. `list_untaken` gives the paths that differ from the
+    beginning and were not taken over; `scratch` is a folder of ours. What cannot be found out is a
+    sentence, too."""
+    place = find_place(tree)
+    if place.kind is Whereabouts.REMOVED:
+        return Loss()
+    shown = shown_name(place.path)
+    if place.kind is Whereabouts.STRANDED:
+        is_there = os.path.lexists(tree.path)
+        sentence = STRANDED.format(shown_name(tree.git_folder), shown)
+        return Loss(more=(sentence,)) if is_there else Loss()
+    loss = _loss_of_history(tree)
+    if place.kind is Whereabouts.CUT_OFF:
+        return _with_sentence(loss, CUT_OFF.format(shown))
+    if place.kind is Whereabouts.MISSING:
+        loss = _with_sentence(loss, MISSING.format(shown))
+    else:
+        loss = _with_files(loss, replace(tree, path=place.path), list_untaken, scratch)
+    if place.kind is Whereabouts.MOVED:
+        loss = _with_sentence(loss, MOVED.format(shown))
+    if place.lock is not None:
+        reason = f": {shown_name(place.lock)}" if place.lock else ""
+        loss = _with_sentence(loss, f"Somebody has locked it{reason}.")
+    return loss
+
+
+def _with_sentence(loss: Loss, sentence: str) -> Loss:
+    return replace(loss, more=(*loss.more, sentence))
+
+
+def _with_files(
+    loss: Loss, tree: WorkTree, list_untaken: Callable[[WorkTree], Sequence[str]], scratch: str
+) -> Loss:
+    try:
+        return replace(
+            loss, changes=Named.of(list_untaken(tree)), ignored=_new_ignored(tree, scratch)
+        )
+    except (GitFailure, OSError) as error:
+        return _with_sentence(loss, NOT_KNOWN.format(error))
+
+
+def _new_ignored(tree: WorkTree, scratch: str) -> Named:
+    """Raises GitFailure."""
+    places = GitPlaces(tree.path, tree.admin_folder, tree.git_folder)
+    words = ("ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z")
+    with open_file_git(places, scratch) as git:
+        told = os.fsdecode(git.run(*words)).split("\0")
+    carried = set(tree.carried)
+    return Named.of(path for path in told if path and path.rstrip("/") not in carried)
+
+
+def _loss_of_history(tree: WorkTree) -> Loss:
+    """What git keeps of the tree alone. It is read there, and in no folder that the agent works
+    in."""
+    admin = tree.admin_folder
+    if not os.path.isdir(admin):
+        return Loss()
+    more = [
+        f"{words} is in progress in it."
+        for name, words in IN_PROGRESS.items()
+        if os.path.lexists(os.path.join(admin, name))
+    ]
+    if os.path.isdir(os.path.join(admin, "modules")):
+        more.append("Its submodules have commits of their own, which nobody has looked at.")
+    loss = Loss(more=tuple(dict.fromkeys(more)))
+    try:
+        visited = _visited_commits(admin)
+        commits, stashed = _lost_commits(tree, visited), _stashed(tree, visited)
+    except GitFailure as error:
+        return _with_sentence(loss, NOT_KNOWN.format(error))
+    return replace(loss, commits=commits, stashed=stashed)
+
+
+def _visited_commits(admin: str) -> list[str]:
+    """Where the tree's HEAD was, as far as git knows, and the refs that are the tree's own."""
+    words = ("log", "--walk-reflogs", "--format=%H", f"--max-count={MAX_MOVES}", "HEAD")
+    told = git_or_nothing(admin, *words) + git_or_nothing(admin, "rev-parse", "--verify", "HEAD")
+    patterns = ("refs/worktree", "refs/bisect", "refs/rewritten")
+    told += run_git(admin, "for-each-ref", "--format=%(objectname)", *patterns)
+    return list(dict.fromkeys(told.decode("ascii", "replace").split()))
+
+
+def _lost_commits(tree: WorkTree, visited: Sequence[str]) -> Named:
+    """Raises GitFailure."""
+    if not visited:
+        return Named()
+    own = git_or_nothing(tree.git_folder, "rev-parse", "--verify", "--quiet", "HEAD")
+    known = [f"^{id}" for id in (tree.beginning, own.decode("ascii", "replace").strip()) if id]
+    # In this order the refs alone are those to leave out, in each release of git.
+    kept = ("--stdin", "--not", "--branches", "--tags", "--remotes")
+    words = ("log", "--ignore-missing", "--no-show-signature", "--format=%h %s", "-z", *kept)
+    told = "\n".join([*visited, *known, ""]).encode("ascii")
+    found = run_git(tree.git_folder, *words, told=told).decode("utf-8", "replace")
+    return Named.of(filter(None, found.split("\0")))
+
+
+def _stashed(tree: WorkTree, visited: Sequence[str]) -> Named:
+    """The entries made since the beginning, on a commit that the tree was at."""
+    words = ("log", "--walk-reflogs", "--format=%ct %P%n%gs", "-z", "refs/stash")
+    told = git_or_nothing(tree.git_folder, *words).decode("utf-8", "replace")
+    known, found = {*visited, tree.beginning}, []
+    for row in filter(None, told.split("\0")):
+        head, _, message = row.partition("\n")
+        made, *parents = head.split(" ")
+        with suppress(ValueError):
+            if int(made) >= int(tree.created) and parents[:1] and parents[0] in known:
+                found.append(message)
+    return Named.of(found)

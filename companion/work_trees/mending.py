@@ -1,0 +1,106 @@
+"""Mends at the start what a stop in the middle of something, or somebody else, has left of work
+trees. Nothing that may be somebody's work is removed here without having been confirmed before."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from dataclasses import replace
+from typing import Iterator
+
+from .named import shown_name
+from .removal import doom_folder, finish_removal, is_half_removed
+from .tree_store import TreeInUse, TreeStore
+from .whereabouts import Whereabouts, find_place, is_same_path, leads_back, read_known_path
+from .work_tree import TreeFailure, TreeState, WorkTree
+
+NOT_FINISHED = "The work tree {} was not finished, and what there was of it is removed."
+NOT_REMOVED = "The work tree {} was not removed, as the editor ended before. It is there as before."
+REMOVED = "The work tree {} was removed by somebody else; it is in the list no more."
+MOVED = "The work tree {} was moved by somebody else, to {}."
+STAYS = "The work tree {} was not finished, and {} has something else in it, which stays."
+UNKNOWN = "The work tree {} cannot be looked at: {}."
+
+
+def mend_trees(store: TreeStore) -> list[str]:
+    """Mend all trees, and give the sentences for the user about what was found. A tree that another
+    editor is at work on is left to that. Raises OSError if it is not known which there are."""
+    store.sweep_leftovers()
+    found: list[str] = []
+    for tree in store.list_trees():
+        try:
+            found += _mend_kept(store, tree.id)
+        except TreeInUse:
+            continue
+        except TreeFailure as error:
+            found.append(str(error))
+        except OSError as error:
+            found.append(UNKNOWN.format(shown_name(tree.name), error.strerror or error))
+    return found
+
+
+def _mend_kept(store: TreeStore, id: str) -> Iterator[str]:
+    with store.hold_tree(id):
+        # Another editor may have been faster.
+        tree = store.find_tree(id)
+        if tree is not None:
+            yield from mend_tree(store, tree)
+
+
+def mend_tree(store: TreeStore, tree: WorkTree) -> Iterator[str]:
+    """Mend this one; for who has it locked. Raises TreeFailure, and OSError."""
+    place, name = find_place(tree), shown_name(tree.name or tree.path)
+    if tree.state is TreeState.MAKING:
+        if place.kind is not Whereabouts.STRANDED:
+            yield _undo_creation(store, tree)
+    elif is_half_removed(tree) and place.kind is not Whereabouts.HERE:
+        finish_removal(store, tree)
+    elif tree.state is TreeState.REMOVING:
+        if os.path.lexists(place.path):
+            store.keep_tree(replace(tree, path=place.path, state=TreeState.READY))
+            yield NOT_REMOVED.format(name)
+        elif place.kind is not Whereabouts.STRANDED:
+            finish_removal(store, tree)
+    elif place.kind is Whereabouts.MOVED:
+        store.keep_tree(replace(tree, path=place.path))
+        yield MOVED.format(name, shown_name(place.path))
+    elif place.kind is Whereabouts.REMOVED:
+        finish_removal(store, tree)
+        yield REMOVED.format(name)
+
+
+def _undo_creation(store: TreeStore, tree: WorkTree) -> str:
+    """No agent has worked in it yet. Its folder is deleted if git says that it is this tree, or if
+    nothing is in it."""
+    name = shown_name(tree.name or tree.path)
+    tree = replace(tree, admin=_unfinished_admin(tree))
+    if is_half_removed(tree) or not os.path.lexists(tree.path):
+        sentence = NOT_FINISHED.format(name)
+    elif tree.admin and leads_back(tree.path, tree.admin_folder):
+        doom_folder(tree)
+        sentence = NOT_FINISHED.format(name)
+    else:
+        try:
+            os.rmdir(tree.path)
+            sentence = NOT_FINISHED.format(name)
+        except OSError:
+            sentence = STAYS.format(name, shown_name(tree.path))
+    finish_removal(store, tree)
+    return sentence
+
+
+def _unfinished_admin(tree: WorkTree) -> str:
+    """The name of what git keeps of a tree that is being made, "" if there is nothing yet. git may
+    have been killed before it wrote there for which folder it is; then the name tells, which was
+    free before."""
+    folder = os.path.join(tree.git_folder, "worktrees")
+    names: list[str] = []
+    with suppress(OSError):
+        names = os.listdir(folder)
+    for name in names:
+        known = read_known_path(os.path.join(folder, name))
+        if (known and is_same_path(known, tree.path)) or (
+            not known and name == os.path.basename(tree.path)
+        ):
+            return name
+    return ""

@@ -1,0 +1,132 @@
+"""Where a work tree is now: others may have moved it, removed it, or cut it off from its
+repository. Reads what git keeps of it, and starts nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import Enum
+
+from ..base.regular_file import read_regular
+from .folder_deletion import is_real_folder
+from .work_tree import WorkTree
+
+# The most bytes of a file that has a path.
+LIMIT = 1 << 16
+DOT_GIT = ".git"
+# The file in what git keeps of a tree that has the tree's id: somebody may remove the tree, and
+# make another one of the same name.
+MARK = "gemini-companion"
+
+
+class Whereabouts(Enum):
+    """CUT_OFF: there is a folder at the path, and git does not know it as this tree. MISSING: there
+    is none, but git knows the tree. REMOVED: neither. STRANDED: the repository is not there."""
+
+    HERE = "here"
+    MOVED = "moved"
+    CUT_OFF = "cut off"
+    MISSING = "missing"
+    REMOVED = "removed"
+    STRANDED = "stranded"
+
+
+@dataclass(frozen=True)
+class Place:
+    """`path` is where the tree is, or where it should be. `lock` is the reason for which somebody
+    has locked it, None if nobody has."""
+
+    kind: Whereabouts
+    path: str
+    lock: str | None = None
+
+
+def find_place(tree: WorkTree) -> Place:
+    """Where the tree is. What cannot be read counts as not there."""
+    if not os.path.isdir(tree.git_folder):
+        return Place(Whereabouts.STRANDED, tree.path)
+    is_there = bool(tree.path) and os.path.lexists(tree.path)
+    if not (tree.admin_folder and _is_marked(tree)):
+        kind = Whereabouts.CUT_OFF if is_there else Whereabouts.REMOVED
+        return Place(kind, tree.path)
+    lock, known = read_lock(tree.admin_folder), read_known_path(tree.admin_folder)
+    if is_there and leads_back(tree.path, tree.admin_folder):
+        return Place(Whereabouts.HERE, tree.path, lock)
+    if known and not is_same_path(known, tree.path) and leads_back(known, tree.admin_folder):
+        # The agent can write what git keeps.
+        if not has_more(tree, known):
+            return Place(Whereabouts.MOVED, known, lock)
+    return Place(Whereabouts.CUT_OFF if is_there else Whereabouts.MISSING, tree.path, lock)
+
+
+def mark_tree(admin_folder: str, id: str) -> None:
+    """Write the tree's id to what git keeps of it. Raises OSError."""
+    with open(os.path.join(admin_folder, MARK), "w", encoding="ascii") as file:
+        file.write(id)
+
+
+def _is_marked(tree: WorkTree) -> bool:
+    with suppress(OSError):
+        return _read_file(tree.admin_folder, MARK) == tree.id
+    return False
+
+
+def read_known_path(admin_folder: str) -> str:
+    """The folder that git takes for the work tree; "" if that cannot be read."""
+    with suppress(OSError):
+        found = _read_file(admin_folder, "gitdir").rstrip("\r\n")
+        if found and "\0" not in found:
+            return os.path.dirname(os.path.normpath(os.path.join(admin_folder, found)))
+    return ""
+
+
+def read_lock(admin_folder: str) -> str | None:
+    """The reason for which somebody has locked the tree, None if nobody has."""
+    path = os.path.join(admin_folder, "locked")
+    if not os.path.lexists(path):
+        return None
+    with suppress(OSError):
+        return _read_file(admin_folder, "locked").strip()
+    return ""
+
+
+def leads_back(path: str, admin_folder: str) -> bool:
+    """Whether the folder's `.git` is a file that leads to what git keeps of this tree."""
+    with suppress(OSError):
+        if not is_real_folder(os.lstat(path)) or os.path.islink(os.path.join(path, DOT_GIT)):
+            return False
+        told = _read_file(path, DOT_GIT)
+        if told.startswith("gitdir:") and "\0" not in told:
+            target = os.path.join(path, told[len("gitdir:") :].strip())
+            return os.path.samefile(target, admin_folder)
+    return False
+
+
+def is_same_path(path: str, other: str) -> bool:
+    """Whether both name the same place, which need not be there."""
+    first, second = (os.path.normcase(os.path.realpath(each)) for each in (path, other))
+    return first == second
+
+
+def _read_file(folder: str, name: str) -> str:
+    """Raises OSError, also for what is no regular file."""
+    return os.fsdecode(read_regular(os.path.join(folder, name), LIMIT))
+
+
+def has_more(tree: WorkTree, path: str) -> bool:
+    """Whether something of the user's is in the folder: it cannot be an agent's work tree, whatever
+    is recorded of it."""
+    home = os.path.expanduser("~")
+    places = (tree.root, tree.git_folder, home)
+    return os.path.ismount(path) or any(_contains(path, each) for each in places if each)
+
+
+def _contains(folder: str, path: str) -> bool:
+    """Whether the path is the folder, or in it, or would be by another spelling."""
+    folder, path = os.path.realpath(folder), os.path.realpath(path)
+    with suppress(ValueError):
+        return os.path.commonpath([folder, path]) == folder
+    # Another disk of Windows.
+    return False

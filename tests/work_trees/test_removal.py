@@ -1,0 +1,378 @@
+"""What goes with a work tree that is removed, what stays, and what is left if that fails."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import sys
+import unittest
+from dataclasses import replace
+from typing import Any
+from unittest import mock
+
+from GeminiCompanion.companion.base import private_files
+from GeminiCompanion.companion.work_trees.loss import Loss
+from GeminiCompanion.companion.work_trees.mending import mend_trees
+from GeminiCompanion.companion.work_trees.removal import remove_agreed_tree, remove_work_tree
+from GeminiCompanion.companion.work_trees.tree_store import TreeInUse
+from GeminiCompanion.companion.work_trees.work_tree import TreeFailure, TreeState, WorkTree
+
+from .recorded_trees import Listing, WithStore
+from .repositories import NEEDS_GIT
+
+NOTHING = Loss()
+
+
+@NEEDS_GIT
+class Removals(WithStore):
+    def setUp(self) -> None:
+        super().setUp()
+        self.trees = os.path.join(self.temp, "trees")
+        self.before = (self.refs(), self.files_in(self.folder), os.listdir(self.at(".git")))
+
+    def remove(self, tree: WorkTree) -> None:
+        with self.store.hold_tree(tree.id):
+            remove_work_tree(self.store, tree)
+
+    def remove_agreed(
+        self, tree: WorkTree, agreed: Loss = NOTHING, untaken: Listing = lambda tree: ()
+    ) -> Loss:
+        return remove_agreed_tree(self.store, tree.id, agreed, untaken, self.scratch)
+
+    def assert_removed(self) -> None:
+        """Nothing is left of any work tree, and all of the user's is as before."""
+        self.assertEqual(self.store.list_trees(), ())
+        self.assertEqual(os.listdir(self.trees), [])
+        self.assertEqual(self.known_to_git(), [self.folder])
+        now = (self.refs(), self.files_in(self.folder), os.listdir(self.at(".git")))
+        self.assertEqual(now, self.before)
+        self.git("fsck", "--no-dangling")
+
+    def test_nothing_is_left_of_it(self) -> None:
+        tree = self.tree()
+        self.write_in(tree, "new/file")
+        self.commit(tree.path)
+        self.remove(tree)
+        self.assert_removed()
+
+    def test_other_trees_stay(self) -> None:
+        tree, other = self.tree(), self.tree("bbbbbb")
+        self.remove(tree)
+        self.assertEqual(self.store.list_trees(), (other,))
+        self.assertEqual(self.known_to_git(), [self.folder, other.path])
+        self.assertEqual(os.listdir(self.trees), ["bbbbbb"])
+        self.remove(other)
+        self.assert_removed()
+
+    def test_what_links_lead_to_stays(self) -> None:
+        if sys.platform == "win32":
+            self.skipTest("links need a privilege")
+        tree = self.tree()
+        os.symlink(self.folder, os.path.join(tree.path, "link"))
+        self.remove(tree)
+        self.assert_removed()
+
+    def test_of_a_link_in_its_place_the_link_goes(self) -> None:
+        if sys.platform == "win32":
+            self.skipTest("links need a privilege")
+        tree, kept = self.tree(), os.path.join(self.temp, "kept")
+        os.rename(tree.path, kept)
+        os.symlink(kept, tree.path)
+        self.assertFalse(self.loss(tree).is_nothing)
+        self.remove(tree)
+        self.assertIn("a.txt", os.listdir(kept))
+        self.assert_removed()
+
+    def test_a_tree_that_was_moved_is_removed_where_it_is(self) -> None:
+        tree, new = self.tree(), os.path.join(self.temp, "elsewhere")
+        self.git("worktree", "move", tree.path, new)
+        self.remove(tree)
+        self.assertFalse(os.path.exists(new))
+        self.assert_removed()
+
+    def test_a_tree_that_was_removed_already(self) -> None:
+        tree = self.tree()
+        self.git("worktree", "remove", tree.path)
+        self.remove(tree)
+        os.makedirs(self.trees, exist_ok=True)
+        self.assert_removed()
+        with self.assertRaises(TreeFailure):
+            self.remove_agreed(tree)
+        self.assertEqual(os.listdir(self.store.folder), [])
+
+    def test_a_tree_whose_folder_is_gone(self) -> None:
+        tree = self.tree()
+        shutil.rmtree(tree.path)
+        self.remove(tree)
+        self.assert_removed()
+
+    def test_a_tree_that_is_locked(self) -> None:
+        tree = self.tree()
+        self.git("worktree", "lock", tree.path)
+        self.remove(tree)
+        self.assert_removed()
+
+    def test_a_tree_that_git_does_not_know_any_more(self) -> None:
+        tree = self.tree()
+        shutil.rmtree(tree.admin_folder)
+        self.remove(tree)
+        self.assert_removed()
+
+    def test_a_tree_without_its_repository(self) -> None:
+        tree = self.tree()
+        shutil.rmtree(self.folder)
+        self.remove(tree)
+        self.assertEqual((self.store.list_trees(), os.listdir(self.trees)), ((), []))
+
+    def test_another_tree_in_its_place_stays(self) -> None:
+        tree = self.tree()
+        self.git("worktree", "remove", tree.path)
+        self.git("worktree", "add", "-q", "--detach", tree.path)
+        self.assertTrue(self.loss(tree).sentences)
+        mend_trees(self.store)
+        self.assertEqual(self.known_to_git(), [self.folder, tree.path])
+        self.assertIn("a.txt", os.listdir(tree.path))
+
+    def test_a_folder_with_something_of_the_users_is_never_removed(self) -> None:
+        tree = self.tree()
+        for path in (self.folder, self.temp, self.at(".git"), os.path.expanduser("~"), "/"):
+            with self.subTest(path):
+                wrong = replace(tree, path=path)
+                self.store.keep_tree(wrong)
+                with mock.patch.object(os, "rename") as rename:
+                    with self.assertRaises(TreeFailure) as caught:
+                        with self.store.hold_tree(tree.id):
+                            remove_work_tree(self.store, replace(wrong, admin=""))
+                rename.assert_not_called()
+                self.assertIn("nothing is removed", str(caught.exception))
+        self.assertIn("a.txt", os.listdir(self.folder))
+
+    def test_what_git_keeps_leads_to_no_folder_of_the_users(self) -> None:
+        tree = self.tree()
+        with open(os.path.join(tree.admin_folder, "gitdir"), "w") as file:
+            file.write(self.at(".git") + "\n")
+        self.remove(tree)
+        self.assertIn("a.txt", os.listdir(self.folder))
+        self.assertEqual(self.git("rev-parse", "--show-toplevel"), self.folder)
+
+    def test_it_is_removed_when_nothing_is_lost(self) -> None:
+        self.assertTrue(self.remove_agreed(self.tree()).is_nothing)
+        self.assert_removed()
+
+    def test_it_stays_if_more_would_be_lost_than_was_agreed_to(self) -> None:
+        tree = self.tree()
+        first = self.remove_agreed(tree, untaken=lambda tree: ["a.txt"])
+        self.assertIn("a.txt", first.sentences[0])
+        self.write_in(tree, "b.txt")
+        self.commit(tree.path)
+        second = self.remove_agreed(tree, first, lambda tree: ["a.txt"])
+        self.assertEqual(len(second.sentences), 2)
+        self.assertEqual(self.store.list_trees(), (tree,))
+        self.assertTrue(self.remove_agreed(tree, second, lambda tree: ["a.txt"]).is_nothing)
+        self.assert_removed()
+
+    def test_while_another_editor_is_at_work_on_it_it_stays(self) -> None:
+        tree = self.tree()
+        with self.store.hold_tree(tree.id), self.assertRaises(TreeInUse):
+            self.remove_agreed(tree)
+        self.assertEqual(self.store.list_trees(), (tree,))
+
+    def test_a_folder_that_is_in_use_stays_as_it_was(self) -> None:
+        tree = self.tree()
+        in_use = PermissionError(errno.EACCES, "used by another process")
+        with mock.patch.object(os, "rename", side_effect=in_use):
+            with self.assertRaises(TreeFailure) as caught:
+                self.remove(tree)
+        self.assertIn("used by another process", str(caught.exception))
+        self.assertEqual(self.store.list_trees(), (tree,))
+        self.assertTrue(self.loss(tree).is_nothing)
+        self.remove(tree)
+        self.assert_removed()
+
+    def test_a_file_that_is_in_use_can_be_removed_later(self) -> None:
+        tree = self.tree()
+        unlink = os.unlink
+
+        def refuse(path: Any, **named: Any) -> None:
+            if os.path.basename(path) == "b.txt":
+                raise PermissionError(errno.EACCES, "used by another process", path)
+            unlink(path, **named)
+
+        with mock.patch.object(os, "unlink", refuse), self.assertRaises(TreeFailure) as caught:
+            self.remove(tree)
+        self.assertIn("b.txt (used by another process)", str(caught.exception))
+        (left,) = self.store.list_trees()
+        self.assertEqual(left.state, TreeState.REMOVING)
+        self.remove(left)
+        self.assert_removed()
+
+    def test_what_is_left_of_a_removal_goes_at_the_next_start(self) -> None:
+        tree = self.tree()
+        for step in ("_forget_in_git", "delete_folder"):
+            with mock.patch(
+                f"GeminiCompanion.companion.work_trees.removal.{step}",
+                side_effect=OSError(errno.EIO, "broken", "x"),
+            ):
+                with self.assertRaises(TreeFailure):
+                    self.remove(tree)
+        self.assertEqual(mend_trees(self.store), [])
+        self.assert_removed()
+
+    def test_on_a_full_disk_it_makes_room(self) -> None:
+        full = OSError(errno.ENOSPC, "full")
+        for step in ("write_file", "replace_file", "make_parents"):
+            tree = self.tree()
+            with self.store.hold_tree(tree.id):
+                with mock.patch.object(private_files, step, side_effect=full):
+                    remove_work_tree(self.store, tree)
+            self.assert_removed()
+
+    def test_on_a_full_disk_a_stop_in_between_is_found_all_the_same(self) -> None:
+        tree = self.tree()
+        full = OSError(errno.ENOSPC, "full")
+        broken = OSError(errno.EIO, "broken", "x")
+        with self.store.hold_tree(tree.id):
+            with mock.patch.object(private_files, "write_file", side_effect=full):
+                with mock.patch.object(self.store, "forget_tree", side_effect=broken):
+                    with self.assertRaises(TreeFailure):
+                        remove_work_tree(self.store, tree)
+        self.assertEqual([left.state for left in self.store.list_trees()], [TreeState.READY])
+        mend_trees(self.store)
+        self.assert_removed()
+
+    def test_without_a_record_nothing_is_removed(self) -> None:
+        tree = self.tree()
+        refused = OSError(errno.EROFS, "read-only")
+        with self.store.hold_tree(tree.id):
+            with mock.patch.object(private_files, "write_file", side_effect=refused):
+                with self.assertRaises(TreeFailure):
+                    remove_work_tree(self.store, tree)
+        self.assertEqual(self.store.list_trees(), (tree,))
+        self.assertIn("a.txt", os.listdir(tree.path))
+
+
+@NEEDS_GIT
+class Mends(WithStore):
+    def test_trees_that_are_as_they_were_are_not_spoken_of(self) -> None:
+        trees = (self.tree(), self.tree("bbbbbb"))
+        self.assertEqual(mend_trees(self.store), [])
+        self.assertEqual(self.store.list_trees(), trees)
+
+    def test_without_trees_nothing_is_said(self) -> None:
+        self.assertEqual(mend_trees(self.store), [])
+
+    def test_a_tree_that_was_moved_is_known_where_it_is(self) -> None:
+        tree, new = self.tree(), os.path.join(self.temp, "elsewhere")
+        self.git("worktree", "move", tree.path, new)
+        (sentence,) = mend_trees(self.store)
+        self.assertIn(f"was moved by somebody else, to {new}.", sentence)
+        self.assertEqual(self.store.list_trees(), (replace(tree, path=new),))
+        self.assertEqual(mend_trees(self.store), [])
+
+    def test_a_tree_that_was_removed_leaves_the_list(self) -> None:
+        tree = self.tree()
+        self.git("worktree", "remove", tree.path)
+        (sentence,) = mend_trees(self.store)
+        self.assertIn("was removed by somebody else", sentence)
+        self.assertEqual((self.store.list_trees(), self.known_to_git()), ((), [self.folder]))
+        self.assertNotIn("gemini-companion", self.refs())
+
+    def test_a_tree_whose_disk_or_repository_is_away_stays_in_the_list(self) -> None:
+        tree = self.tree()
+        for path in (tree.path, self.folder):
+            os.rename(path, path + " 2")
+            self.assertEqual(mend_trees(self.store), [])
+            self.assertEqual(self.store.list_trees(), (tree,))
+            os.rename(path + " 2", path)
+        self.assertTrue(self.loss(tree).is_nothing)
+
+    def test_a_removal_that_had_not_begun_is_not_gone_on_with(self) -> None:
+        tree = self.tree()
+        self.store.keep_tree(replace(tree, state=TreeState.REMOVING))
+        (sentence,) = mend_trees(self.store)
+        self.assertIn("was not removed", sentence)
+        self.assertEqual(self.store.list_trees(), (tree,))
+
+    def test_a_tree_that_another_editor_makes_is_left_to_it(self) -> None:
+        making = replace(self.tree(), state=TreeState.MAKING)
+        self.store.keep_tree(making)
+        with self.store.hold_tree(making.id):
+            self.assertEqual(mend_trees(self.store), [])
+        self.assertEqual(self.store.list_trees(), (making,))
+
+    def test_one_that_cannot_be_mended_keeps_no_other_from_it(self) -> None:
+        broken, tree = self.tree(), self.tree("bbbbbb")
+        self.store.keep_tree(replace(broken, created=0.5, state=TreeState.MAKING))
+        self.git("worktree", "remove", tree.path)
+        with mock.patch(
+            "GeminiCompanion.companion.work_trees.removal.delete_folder",
+            side_effect=OSError(errno.EIO, "broken", "x"),
+        ):
+            first, second = mend_trees(self.store)
+        self.assertIn("broken", first)
+        self.assertTrue(mend_trees(self.store))
+        self.assertEqual(self.store.list_trees(), ())
+
+    def making(self) -> WorkTree:
+        """A tree that is being made, of which nothing is there."""
+        tree = WorkTree(
+            "aaaaa1", os.path.join(self.temp, "trees", "aaaaa1"), self.folder, self.folder, "a",
+            "claude-code", 1.0, "", self.at(".git"), state=TreeState.MAKING,
+        )  # fmt: skip
+        self.store.keep_tree(tree)
+        return tree
+
+    def assert_undone(self, tree: WorkTree) -> None:
+        (sentence,) = mend_trees(self.store)
+        self.assertIn("was not finished", sentence)
+        self.assertEqual((self.store.list_trees(), self.known_to_git()), ((), [self.folder]))
+        self.assertFalse(os.path.exists(tree.path))
+        self.assertFalse(os.path.exists(self.at(".git/worktrees")))
+        self.assertNotIn("gemini-companion", self.refs())
+
+    def test_of_a_tree_that_was_not_begun_only_the_record_is_there(self) -> None:
+        self.assert_undone(self.making())
+
+    def test_a_tree_that_git_had_only_begun_is_removed(self) -> None:
+        """As a git leaves it that is killed after one file more."""
+        whole = self.making()
+        admin = self.at(".git/worktrees/aaaaa1")
+        files = {
+            os.path.join(admin, "locked"): "initializing",
+            whole.path: "",
+            os.path.join(admin, "gitdir"): os.path.join(whole.path, ".git") + "\n",
+            os.path.join(whole.path, ".git"): f"gitdir: {admin}\n",
+            os.path.join(admin, "HEAD"): "0" * 40 + "\n",
+            os.path.join(admin, "commondir"): "../..\n",
+        }
+        for count in range(len(files) + 1):
+            with self.subTest(count):
+                tree = self.making()
+                self.git("update-ref", "refs/gemini-companion/aaaaa1", "HEAD")
+                for path, text in list(files.items())[:count]:
+                    if not text:
+                        os.makedirs(path)
+                        continue
+                    os.makedirs(os.path.dirname(path), exist_ok=True)
+                    with open(path, "w") as file:
+                        file.write(text)
+                self.assert_undone(tree)
+
+    def test_a_tree_that_was_finished_and_in_which_nobody_was_is_removed(self) -> None:
+        path = self.make("aaaaa1")
+        tree = self.making()
+        self.assertTrue(os.path.exists(os.path.join(path, "a.txt")))
+        self.assert_undone(tree)
+
+    def test_what_else_stands_there_stays(self) -> None:
+        tree = self.making()
+        self.write_in(tree, "mine")
+        (sentence,) = mend_trees(self.store)
+        self.assertIn("has something else in it, which stays", sentence)
+        self.assertEqual(os.listdir(tree.path), ["mine"])
+        self.assertEqual(self.store.list_trees(), ())
+
+
+if __name__ == "__main__":
+    unittest.main()
