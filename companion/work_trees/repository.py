@@ -197,8 +197,14 @@ def _staged(git: FileGit, head: str, watch: Watch) -> list[str]:
 
 def _ignored_names(git: FileGit, watch: Watch) -> tuple[str, ...]:
     words = ("ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z")
-    names = names_of(git.run(*words, watch=watch))
-    return tuple(sorted(names, key=lambda name: (name.rstrip("/").count("/"), name))[:MAX_IGNORED])
+    names = sorted(names_of(git.run(*words, watch=watch)))
+    # Git names the folders above an ignored file, too, if these hold nothing else.
+    whole = [name for name, after in zip(names, [*names[1:], ""]) if not _is_above(name, after)]
+    return tuple(sorted(whole, key=lambda name: (name.rstrip("/").count("/"), name))[:MAX_IGNORED])
+
+
+def _is_above(folder: str, name: str) -> bool:
+    return folder.endswith("/") and name.startswith(folder)
 
 
 def _parted_names(names: Iterable[str]) -> tuple[list[str], list[str]]:
