@@ -248,6 +248,8 @@ class Talk(ApiTest):
         call = {"callId": "x", "outcome": "proceed_once"}
         self.refused(self.ask("POST", "/tool-confirmation", call), 404, "TOOL_CALL_NOT_FOUND")
         self.refused(self.ask("POST", "/cancel", {"sessionId": "x"}), 404, "SESSION_NOT_FOUND")
+        stop = self.ask("POST", "/sessions/x/subagents/stop", {"callId": "y"})
+        self.refused(stop, 404, "TOOL_CALL_NOT_FOUND")
         self.refused(self.ask("GET", "/models?sessionId=x"), 404, "SESSION_NOT_FOUND")
         message = {"message": "hello", "sessionId": "x"}
         self.refused(self.ask("POST", "/chat", message), 404, "SESSION_NOT_FOUND")

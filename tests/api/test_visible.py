@@ -67,6 +67,7 @@ class Hidden(ApiTest):
             ("DELETE", path, None),
             ("POST", "/chat", {"message": "hello", "sessionId": CHATS}),
             ("POST", "/cancel", {"sessionId": CHATS}),
+            ("POST", path + "/subagents/stop", {"callId": "x"}),
         ):
             with self.subTest(f"{method} {place}"):
                 reply = self.ask(method, place, body, server=server)

@@ -370,6 +370,33 @@ class Cells(ApiCase):
         refused = "" if results[task["callId"]] else ", which it refuses"
         self.assert_seen(words.format(task["name"]) + refused)
 
+    async def test_a_subagent_is_stopped_alone_where_the_agent_can_do_that(self) -> None:
+        if not self.row.stops_subagents:
+            self.skipTest(f"{self.row.name} stops no subagent alone")
+        gate, going_on = Gate(), Gate()
+        self.addCleanup(gate.set)
+        self.addCleanup(going_on.set)
+        inner, words = self.own("look around"), self.own("delegate it")
+        self.model.will_play(inner, ["Looking ", gate, "never said."])
+        self.model.will_play(
+            words, [self.row.delegate(inner)], ["It went on ", going_on, "to its end."]
+        )
+        await self.open()
+        async with self.stream(self.said_here("delegate it")) as stream:
+            call = (await stream.until("tool_call"))["data"]
+            self.assertTrue(call["canStop"])
+            await until(gate.reached.is_set)
+            stopped = await self.post(
+                f"/sessions/{self.session}/subagents/stop", {"callId": call["callId"]}
+            )
+            self.assertEqual(stopped.status, 200, stopped)
+            ended = (await stream.until("tool_result"))["data"]
+            self.assertEqual((ended["callId"], ended["success"]), (call["callId"], False))
+            going_on.set()
+            story = await stream.rest()
+        self.assertIn("to its end.", said(story))
+        self.assertEqual(data(story, "complete")[0]["reason"], "end_turn")
+
     async def allow_all(self, words: str) -> Story:
         """All events of a message, whose questions are allowed once."""
         await self.open()

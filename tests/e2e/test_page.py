@@ -410,6 +410,8 @@ class InSight(PageTable):
         await self.answered(page)
         with open(path, newline="") as file:
             self.assertEqual(file.read(), "one\r\nzwei\r\n")
+        await expect(page.locator(".written")).to_contain_text("Written as the user changed it")
+        await expect(page.locator(".diff")).to_have_count(1)
         await expect(page.locator(".diff").first).to_contain_text("+ zwei")
         await self.assert_sound(page)
 

@@ -45,6 +45,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "elicitations_told": ("待回答问题查询成功", "These questions wait for an answer."),
     "elicitation_answered": ("问题已回答", "The question is answered."),
     "cancelled": ("已取消 {count} 个对话", "Turns cancelled: {count}."),
+    "subagent_stopped": ("子代理正在停止", "The subagent is being stopped."),
     "sessions_told": ("会话列表查询成功", "These are the conversations."),
     "session_made": ("新会话已创建", "The conversation is created."),
     "session_told": ("会话查询成功", "This is the conversation."),

@@ -178,6 +178,7 @@ ELICITATION_ANSWER = form_schema(
     {"content": {"type": "object", "additionalProperties": _VALUE}},
 )
 CANCEL = form_schema({}, SESSION)
+THE_SUBAGENT = form_schema({"sessionId": NAME, "callId": NAME})
 # As in ACP's session/new, where empty lists must be written.
 _PAIR = object_schema(
     {"name": text_schema(MAX_NAME, 1, pattern=r"^[^\x00-\x20=:]+$"), "value": LINE}

@@ -184,6 +184,14 @@ async def cancel_turns(services: Services, inputs: Inputs) -> HandlerAnswer:
     return HandlerAnswer("cancelled", {"cancelled": count}, {"count": count})
 
 
+async def stop_subagent(services: Services, inputs: Inputs) -> HandlerAnswer:
+    """End the work of the subagent that a call runs, one that `canStop`. Its call fails, and the
+    turn goes on."""
+    fields = inputs.fields
+    services.agent.turns.stop_subagent(fields["sessionId"], fields["callId"])
+    return HandlerAnswer("subagent_stopped")
+
+
 async def list_models(services: Services, inputs: Inputs) -> HandlerAnswer:
     workspace, fields = _workspace_of(services, inputs), inputs.fields
     found = await services.agent.list_models(

@@ -34,7 +34,9 @@ function json(args) {
 }
 
 export class Call {
-  constructor(parent, decisions, { displayName, name, description, args, shown = {} }) {
+  constructor(
+    parent, decisions, { displayName, name, description, args, canStop, callId, sessionId, shown = {} },
+  ) {
     this.decisions = decisions;
     this.name = shown.displayName || displayName || name;
     this.isEdit = EDITS.has(name);
@@ -50,7 +52,23 @@ export class Call {
       make("p", { class: "title" }, make("strong", {}, this.name), " ", this.what, " ", this.status),
       this.args);
     this.showArgs(shown.args ?? args ?? {});
+    if (canStop) this.addStop(sessionId, callId);
     parent.append(this.box);
+  }
+
+  /** It is a subagent that can be stopped alone, while it works. */
+  addStop(sessionId, callId) {
+    const stop = async () => {
+      this.stopping.disabled = true;
+      try {
+        await post(`/sessions/${encodeURIComponent(sessionId)}/subagents/stop`, { callId });
+      } catch (error) {
+        this.box.append(trouble(error));
+      }
+    };
+    this.stopping = button(say("stop"), stop, "stop");
+    this.stopping.hidden = true;
+    this.status.after(" ", this.stopping);
   }
 
   /** Of a command, it stands there in its lines, with what it is for as its title. */
@@ -78,6 +96,7 @@ export class Call {
     this.status.textContent = say(isRejected ? "rejected" : status) || status;
     this.status.title = message;
     this.box.dataset.status = isRejected ? "rejected" : status;
+    if (this.stopping) this.stopping.hidden = status !== "executing";
     if (status !== "pending") this.settle();
   }
 
