@@ -1,0 +1,145 @@
+"""What the user has decided on of a work tree's changes: what a file was in the tree at that moment
+counts as its beginning from then on, so neither what was taken over nor what was left there is
+shown again. Kept in the folder that belongs to the tree; all functions that read or write block.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from contextlib import suppress
+from dataclasses import asdict, dataclass, fields, replace
+from functools import cached_property
+from typing import Any, Iterable, Mapping
+
+from ..base import private_files
+from ..base.log import logger
+from ..base.regular_file import read_regular
+
+NAME, TEXTS = "taken.json", "taken"
+# The most bytes of the list, and of a text.
+LIMIT, TEXT_LIMIT = 32 << 20, 64 << 20
+# The most decisions on one file that are known.
+MOST = 20
+
+
+@dataclass(frozen=True)
+class TreeDecision:
+    """A decision on what the file `path` of the tree was: of that `mode`, with content of that
+    `digest`, both empty if it was gone.
+
+    `edit` is the id of the user's edit that took it over, empty if nothing was taken. All of it was
+    if `is_whole`; else something was left in the tree. `own_mode` is the mode of the user's file
+    before, and `unsaved` the digest of the unsaved text that its tab had."""
+
+    path: str
+    mode: str = ""
+    digest: str = ""
+    edit: str = ""
+    is_whole: bool = True
+    own_mode: str = ""
+    unsaved: str = ""
+
+
+@dataclass(frozen=True)
+class Taken:
+    """All decisions on a tree, oldest first; `folder` has the texts."""
+
+    folder: str
+    decisions: tuple[TreeDecision, ...] = ()
+
+    @cached_property
+    def decided(self) -> Mapping[str, TreeDecision]:
+        """The last decision on each file."""
+        return {decision.path: decision for decision in self.decisions}
+
+    def with_decisions(self, made: Iterable[TreeDecision]) -> Taken:
+        found = [*self.decisions, *made]
+        for path in {decision.path for decision in made}:
+            alike = [decision for decision in found if decision.path == path]
+            for decision in alike[:-MOST]:
+                found.remove(decision)
+        return replace(self, decisions=tuple(found))
+
+    def without(self, undone: Iterable[TreeDecision]) -> Taken:
+        """Without decisions that were taken back."""
+        gone = set(undone)
+        left = tuple(decision for decision in self.decisions if decision not in gone)
+        return replace(self, decisions=left)
+
+    def of_edit(self, id: str) -> tuple[TreeDecision, ...]:
+        """Those of one edit of the user."""
+        return tuple(decision for decision in self.decisions if id and decision.edit == id)
+
+    def read_text(self, digest: str) -> bytes | None:
+        """None if it is not there any more, or damaged."""
+        with suppress(OSError):
+            data = read_regular(os.path.join(self.folder, TEXTS, digest), TEXT_LIMIT)
+            if content_digest(data) == digest:
+                return data
+            logger.warning("a text of a work tree is damaged")
+        return None
+
+
+def content_digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def store_text(folder: str, data: bytes) -> str:
+    """Keep a text, and give its digest. Raises OSError."""
+    digest = content_digest(data)
+    path = os.path.join(folder, TEXTS, digest)
+    if not os.path.exists(path):
+        private_files.make_parents(path)
+        private_files.write_file(path, data)
+    return digest
+
+
+def load_taken(folder: str) -> Taken:
+    """The decisions that were saved; a damaged list is put aside. Texts of none are removed. Raises
+    OSError if it is not known what there is."""
+    path = os.path.join(folder, NAME)
+    try:
+        stored = json.loads(read_regular(path, LIMIT))
+        decisions = tuple(_decision_of(each) for each in stored)
+    except FileNotFoundError:
+        decisions = ()
+    except (ValueError, TypeError, LookupError, RecursionError):
+        logger.error("what was taken over from a work tree cannot be read")
+        with suppress(OSError):
+            os.replace(path, path + ".damaged")
+        return Taken(folder)
+    _remove_unused(folder, decisions)
+    return Taken(folder, decisions)
+
+
+def save_taken(taken: Taken) -> None:
+    """Raises OSError."""
+    path = os.path.join(taken.folder, NAME)
+    private_files.make_parents(path)
+    data = json.dumps([asdict(decision) for decision in taken.decisions]).encode("ascii")
+    private_files.write_file(path, data)
+
+
+def _decision_of(stored: Any) -> TreeDecision:
+    """Raises ValueError, TypeError, LookupError."""
+    decision = TreeDecision(**{each.name: stored[each.name] for each in fields(TreeDecision)})
+    texts = (value for name, value in asdict(decision).items() if name != "is_whole")
+    digests = decision.digest, decision.unsaved
+    are_sound = all(isinstance(text, str) for text in texts) and all(map(_is_digest, digests))
+    if not are_sound or not isinstance(decision.is_whole, bool):
+        raise ValueError("expected a decision")
+    return decision
+
+
+def _is_digest(text: str) -> bool:
+    return not text or (len(text) == 64 and text.isalnum())
+
+
+def _remove_unused(folder: str, decisions: Iterable[TreeDecision]) -> None:
+    used = {digest for each in decisions for digest in (each.digest, each.unsaved)}
+    with suppress(OSError):
+        for name in os.listdir(os.path.join(folder, TEXTS)):
+            if name not in used:
+                os.remove(os.path.join(folder, TEXTS, name))

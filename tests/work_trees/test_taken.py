@@ -1,0 +1,77 @@
+"""What the user has decided on of a work tree's changes, in its folder."""
+
+from __future__ import annotations
+
+import os
+import unittest
+
+from GeminiCompanion.companion.work_trees.taken import (
+    MOST,
+    NAME,
+    Taken,
+    TreeDecision,
+    load_taken,
+    save_taken,
+    store_text,
+)
+
+from ..support import temp_folder
+
+
+class Stored(unittest.TestCase):
+    def setUp(self) -> None:
+        self.folder = os.path.join(temp_folder(self), "data")
+
+    def test_without_a_file_nothing_is_decided(self) -> None:
+        self.assertEqual(load_taken(self.folder), Taken(self.folder))
+
+    def test_what_is_saved_comes_back(self) -> None:
+        digest = store_text(self.folder, b"text\n")
+        decision = TreeDecision("a/\udcff.txt", "100644", digest, "edit1", False, "100755", digest)
+        taken = Taken(self.folder).with_decisions([decision, TreeDecision("gone.txt")])
+        save_taken(taken)
+        found = load_taken(self.folder)
+        self.assertEqual(found, taken)
+        self.assertEqual(found.read_text(digest), b"text\n")
+
+    def test_the_last_decision_on_a_file_counts_and_can_be_taken_back(self) -> None:
+        one, two = TreeDecision("a", "100644", edit="1"), TreeDecision("a", "100755", edit="2")
+        taken = Taken(self.folder).with_decisions([one]).with_decisions([two])
+        self.assertEqual(taken.decided["a"], two)
+        self.assertEqual(taken.without(taken.of_edit("2")).decided["a"], one)
+        self.assertEqual(taken.of_edit(""), ())
+
+    def test_of_one_file_only_the_last_decisions_are_known(self) -> None:
+        taken = Taken(self.folder)
+        for number in range(MOST + 5):
+            taken = taken.with_decisions([TreeDecision("a", edit=str(number))])
+        self.assertEqual(len(taken.decisions), MOST)
+        self.assertEqual(taken.decided["a"].edit, str(MOST + 4))
+
+    def test_a_damaged_list_is_put_aside(self) -> None:
+        os.makedirs(self.folder)
+        for data in (b"{", b'["a"]', b'[{"path": 1}]', b"[" * 100_000, b"7"):
+            with open(os.path.join(self.folder, NAME), "wb") as file:
+                file.write(data)
+            with self.assertLogs("GeminiCompanion"):
+                self.assertEqual(load_taken(self.folder).decisions, ())
+            self.assertIn(NAME + ".damaged", os.listdir(self.folder))
+
+    def test_a_digest_that_is_none_cannot_name_a_file_elsewhere(self) -> None:
+        save_taken(Taken(self.folder, (TreeDecision("a", "100644", "../" * 20 + "b" * 4),)))
+        with self.assertLogs("GeminiCompanion"):
+            self.assertEqual(load_taken(self.folder).decisions, ())
+
+    def test_texts_that_nobody_needs_are_removed(self) -> None:
+        kept, gone = store_text(self.folder, b"1"), store_text(self.folder, b"2")
+        save_taken(Taken(self.folder, (TreeDecision("a", "100644", kept),)))
+        taken = load_taken(self.folder)
+        self.assertEqual(taken.read_text(kept), b"1")
+        self.assertIsNone(taken.read_text(gone))
+
+    def test_a_damaged_text_is_none(self) -> None:
+        digest = store_text(self.folder, b"1")
+        with open(os.path.join(self.folder, "taken", digest), "wb") as file:
+            file.write(b"2")
+        with self.assertLogs("GeminiCompanion"):
+            self.assertIsNone(Taken(self.folder).read_text(digest))
