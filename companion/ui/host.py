@@ -48,6 +48,7 @@ FIRST = (
     "ui.commands.question_commands",
     "ui.commands.running_command",
     "ui.commands.table",
+    "ui.commands.work_tree_commands",
     "ui.host",
     "ui.queues",
 )

@@ -9,21 +9,24 @@ from typing import Iterable, Mapping, Sequence
 
 import sublime
 
-from ..base.signal import Signal
+from ..base.signal import Signal, ValueSignal
 from ..work_trees.tree_places import is_below
 from ..work_trees.tree_store import TreeStore
 from ..work_trees.work_tree import TreeState, WorkTree
 from . import views
 from .stories import run_in_thread
 
+PLACE = "work tree {}"
+
 
 class KnownTrees:
     """Those of this editor, by the `store` that keeps them. `changes` tells that there are others
-    than before."""
+    than before, `writings` one in which an agent has written a file."""
 
     def __init__(self, store: TreeStore) -> None:
         self.store = store
         self.changes = Signal()
+        self.writings = ValueSignal[WorkTree]()
         # Those that can be worked in, the oldest first; replaced, never changed.
         self.trees: tuple[WorkTree, ...] = ()
         self._looks = 0
@@ -54,6 +57,18 @@ class KnownTrees:
         """The work tree that has the path, or is at it; the innermost one."""
         found = [tree for tree in self.trees if is_below(path, tree.path)]
         return max(found, key=lambda tree: len(tree.path)) if found else None
+
+    def place_of(self, folder: str) -> str:
+        """What a folder in a work tree is called, for people; "" for any other folder."""
+        tree = self.tree_of(folder) if folder else None
+        return PLACE.format(tree.name) if tree is not None else ""
+
+    def note_written(self, path: str) -> bool:
+        """An agent has written the file; whether that is the matter of a work tree."""
+        tree = self.tree_of(path)
+        if tree is not None:
+            self.writings.emit(tree)
+        return tree is not None
 
     def trees_of(self, folders: Sequence[str]) -> list[WorkTree]:
         """The work trees of the repositories that have one of the folders, or are in one."""

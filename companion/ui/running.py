@@ -26,6 +26,7 @@ from .parts.foundation import Foundation
 from .parts.page_parts import PageParts
 from .parts.review_parts import ReviewParts
 from .parts.status_parts import StatusParts
+from .parts.tree_parts import TreeParts
 from .review import open_diffs
 from .review.unopened_store import UnopenedStore
 from .terminals import terminus
@@ -62,8 +63,9 @@ class Running:
         changes = self.changes = ChangeParts(base, diffs, review)
         pages = self.pages = PageParts(base)
         chat = self.chat = ChatParts(base, review, changes, chat_edits, engines, drafts)
+        work_trees = self.work_trees = TreeParts(base, chat)
         status = self.status = StatusParts(base, review, chat)
-        parts = diffs, review, pages, chat, status, changes, chat_edits
+        parts = diffs, review, pages, chat, work_trees, status, changes, chat_edits
         polls = [self.stories.cut_ended, *(poll for part in parts for poll in part.polls)]
         self.editor = EditorParts(base, diffs, review, pages, status, polls)
 
@@ -71,7 +73,8 @@ class Running:
         """Must be called where `stop` can still be called if something fails."""
         self.status.start()
         self.companion.start(self.editor.sublime_editor)
-        for part in (self.review, self.pages, self.editor, self.changes, self.chat):
+        showing = self.editor, self.changes, self.chat, self.work_trees
+        for part in (self.review, self.pages, *showing):
             part.start()
         if self._is_first:
             self.pages.welcome.show_page(sublime.active_window())
@@ -80,7 +83,7 @@ class Running:
     def stop(self) -> None:
         """Leave diffs as they are for the next start."""
         self.stories.stop()
-        showing = self.chat, self.editor, self.pages, self.changes, self.status
+        showing = self.work_trees, self.chat, self.editor, self.pages, self.changes, self.status
         for part in (*showing, self.diffs, self.review, self.chat_edits, self.base):
             part.stop()
 

@@ -19,7 +19,7 @@ from .answering import QUESTION_ACTIONS, Answering
 from .chat_drawing import ChatDrawing
 from .chat_tabs import ChatTabs
 from .chat_unasked import ChatUnasked
-from .chat_view import CONVERSATION, ChatView, workspace_of
+from .chat_view import CONVERSATION, NAME, ChatView, workspace_of
 from .composing import Composing
 from .drafts import Drafts, folder_of
 from .edit_reviews import Accept, EditReviews
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from ..engines import Engines
 
 T = TypeVar("T")
-NAME = "Chat"
 NOTHING = "There is nothing to send: write a message at the end of the chat."
 NO_WORDS = "Write a message first: what is attached is sent with it."
 ON_ITS_WAY = "Your last message is still on its way; send this one in a moment."
@@ -44,7 +43,8 @@ ON_ITS_WAY = "Your last message is still on its way; send this one in a moment."
 
 class ChatActions:
     """`access` leads to the service. `edits` and `unasked` hear what agents want to edit, and have
-    edited, `notify` gets a sentence for the desktop and its window. `accept` accepts a review."""
+    edited, `notify` gets a sentence for the desktop and its window. `accept` accepts a review.
+    `place_of` is that of ChatView."""
 
     def __init__(
         self,
@@ -59,13 +59,16 @@ class ChatActions:
         context: ToldContext,
         notify: Callable[[sublime.Window, str], None],
         accept: Accept,
+        place_of: Callable[[str], str],
     ) -> None:
         self.engines = engines
         self.drafts = drafts
         self.context = context
         self.stories = self._stories = stories
         self._tell = tell
-        self.tabs = ChatTabs(drafts, self.load_transcript, self.leave_chat, self._follow_link)
+        self.tabs = ChatTabs(
+            drafts, self.load_transcript, self.leave_chat, self._follow_link, place_of
+        )
         self.questions = WaitingQuestions(self.tabs, notify)
         self.access, self.ensure_service = access, access.ensure_service
         replies = Replies(stories, tell, warn, access.ensure_service, edits, accept)

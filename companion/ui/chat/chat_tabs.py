@@ -36,7 +36,7 @@ class ChatTabs:
     """`seen` is called when a chat is looked at, `left` when its last tab is closed, `follow` with
     a link that the user follows. `typings` tells each change of an unsent text, `presses` a
     link above a composer. `views_added` tells a chat that has another view now, `closings` one
-    whose last view the user closes."""
+    whose last view the user closes. `place_of` is that of ChatView."""
 
     def __init__(
         self,
@@ -44,8 +44,10 @@ class ChatTabs:
         seen: Callable[[ChatView], None],
         left: Callable[[ChatView], None],
         follow: Callable[[sublime.View, ChatView, Link], None],
+        place_of: Callable[[str], str],
     ) -> None:
         self._drafts = drafts
+        self._place_of = place_of
         self._seen, self._left, self._follow = seen, left, follow
         self.typings = ValueSignal[ChatView]()
         self.presses = ValueSignal[Tuple[ChatView, str]]()
@@ -104,6 +106,7 @@ class ChatTabs:
                 self._keep_draft,
                 lambda *press: self.presses.emit(press),
                 self._drafts.typed_at(conversation),
+                self._place_of,
             )
             self._chats[view.buffer_id()] = chat
             if chat.composer.known_text != (draft or ""):

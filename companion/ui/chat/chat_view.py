@@ -44,6 +44,8 @@ SYNTAX = "Packages/GeminiCompanion/Gemini Companion Chat.sublime-syntax"
 COMPOSER = LINE + "━" * 40 + "\n"
 # Milliseconds after which the editor has drawn a view once more.
 LAID_OUT = 100
+# The tab's name before there is a title.
+NAME = "Chat"
 # The most characters of a title in the tab.
 TITLE = 60
 SETTINGS: dict[str, Any] = {
@@ -66,7 +68,8 @@ SETTINGS: dict[str, Any] = {
 class ChatView:
     """`typed` is called when the composer's text has changed, or what is attached to it; `pressed`
     with a link `above` the composer. With a `draft`, of the time `draft_at`, the composer has that
-    instead of what is in the view, unless something was typed there since."""
+    instead of what is in the view, unless something was typed there since. `place_of` says of a
+    workspace where that is, if it is no folder of the user."""
 
     def __init__(
         self,
@@ -76,8 +79,10 @@ class ChatView:
         typed: Callable[[ChatView], None],
         pressed: Callable[[ChatView, str], None] = lambda chat, link: None,
         draft_at: float = 0.0,
+        place_of: Callable[[str], str] = lambda workspace: "",
     ) -> None:
         self.conversation = conversation
+        self._place_of = place_of
         self._state, self._patience = StateLine(), Patience()
         # The last update.
         self.told: ChatUpdate | None = None
@@ -149,12 +154,23 @@ class ChatView:
             self.reset_transcript(update.patches)
         else:
             self.draw_patches(update.patches)
-        if update.title:
-            self.set_title(shown_line(update.title)[:TITLE])
+        self._show_title(update)
         self.told = replace(update, patches=())
         self._patience.follow_update(update)
         self.above.queue = update.queue
         self.show_state()
+
+    def show_place(self) -> None:
+        """Where its agent works may have another name now."""
+        if self.told is not None:
+            self._show_title(self.told)
+            self.show_state()
+
+    def _show_title(self, update: ChatUpdate) -> None:
+        place = self._place_of(update.workspace)
+        if update.title or place:
+            title = shown_line(update.title)[:TITLE] or NAME
+            self.set_title(f"{title} ({place})" if place else title)
 
     def show_state(self) -> None:
         """What is above the composer may change with the time, and with the size of a view. Before
@@ -163,7 +179,7 @@ class ChatView:
         self.above.draw_lines()
         told = self.told or ChatUpdate(self.conversation, STARTING)
         patience = "" if told.waiting else self._patience.waiting_words
-        words = words_of(told, patience, not self.document.size)
+        words = words_of(told, patience, not self.document.size, self._place_of(told.workspace))
         links = failure_words.failure_links(told, bool(patience))
         self._state.show(self.views, self.composer.start, words, links)
         self._keep_end()

@@ -3,7 +3,7 @@ offers. UI thread only."""
 
 from __future__ import annotations
 
-from typing import Callable
+from typing import Any, Callable, Coroutine
 
 import sublime
 
@@ -13,6 +13,11 @@ from ...chat.chat_update import STARTING, ChatUpdate
 from .. import panels
 from . import chat_places
 from .chat_actions import ChatActions
+from .chat_view import ChatView
+
+MayChoose = Callable[
+    [sublime.Window, ChatView, ConfigOption, "str | bool"], Coroutine[Any, Any, bool]
+]
 
 NO_CHOICE = "{} offers no choice of a {}."
 NO_OPTIONS = "{} offers nothing to choose from."
@@ -23,11 +28,15 @@ SWITCH = (("on", True), ("off", False))
 
 
 class OptionPanels:
-    """`chats` has the chats; `tell` shows a sentence."""
+    """`chats` has the chats; `tell` shows a sentence. `may_choose` says whether the user means a
+    value, which it may ask them."""
 
-    def __init__(self, chats: ChatActions, tell: Callable[[str], None]) -> None:
+    def __init__(
+        self, chats: ChatActions, tell: Callable[[str], None], may_choose: MayChoose
+    ) -> None:
         self._chats = chats
         self._tell = tell
+        self._may_choose = may_choose
 
     async def choose_option(
         self, window: sublime.Window, category: str, value: str | bool | None = None
@@ -35,8 +44,6 @@ class OptionPanels:
         """Let the user choose another value of the first option of a category, for the chat of the
         window; or use the `value` that is given. The agent's other options are below its values.
         Raises Unanswered."""
-        from ...chat.requests import ChooseOption
-
         chat = chat_places.in_front(self._chats.tabs, window, self._tell)
         told = chat.told if chat is not None else None
         if chat is None:
@@ -49,13 +56,20 @@ class OptionPanels:
         if problem:
             self._tell(problem)
         elif option is not None and value is not None:
-            await self._chats.ask_service(chat, ChooseOption(chat.conversation, option.id, value))
+            await self._choose(window, chat, option, value)
         else:
             others = [other for other in told.options.options if other is not option]
             chosen = await _choose_value(window, option, others)
             if chosen is not None and chosen[1] != chosen[0].current:
-                wanted = ChooseOption(chat.conversation, chosen[0].id, chosen[1])
-                await self._chats.ask_service(chat, wanted)
+                await self._choose(window, chat, *chosen)
+
+    async def _choose(
+        self, window: sublime.Window, chat: ChatView, option: ConfigOption, value: str | bool
+    ) -> None:
+        from ...chat.requests import ChooseOption
+
+        if await self._may_choose(window, chat, option, value):
+            await self._chats.ask_service(chat, ChooseOption(chat.conversation, option.id, value))
 
 
 def _choice_problem(

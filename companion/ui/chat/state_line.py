@@ -49,9 +49,12 @@ class StateLine:
         self._phantom.leave_view(view)
 
 
-def words_of(update: ChatUpdate, patience: str = "", is_empty: bool = False) -> str:
+def words_of(
+    update: ChatUpdate, patience: str = "", is_empty: bool = False, place: str = ""
+) -> str:
     """What there is to tell of a conversation as it is now; `patience` is what there is to tell of
-    the wait. Of one that `is_empty`, also where its agent works."""
+    the wait. Of one that `is_empty`, also where its agent works. `place` says where, if that is no
+    folder of the user."""
     name = update.agent_name or "The agent"
     if update.state == FAILED:
         return failure_words.failure_text(update)
@@ -59,17 +62,18 @@ def words_of(update: ChatUpdate, patience: str = "", is_empty: bool = False) -> 
         _option_name(update, *pair) for pair in ((MODE, update.mode), (MODEL, update.model))
     )
     if update.waiting:
-        return _join_parts(mode, question_words.above_composer(update))
+        return _join_parts(place, mode, question_words.above_composer(update))
     if update.state in SENTENCES:
         says = f"{SENTENCES[update.state].format(name)} {patience}".strip()
         # Before the agent runs, none is true.
-        told = _join_parts("" if update.state == STARTING else mode, says)
+        told = _join_parts(place, "" if update.state == STARTING else mode, says)
     else:
         where = (
             f" works in {_short_folder(update.workspace)}" if is_empty and update.workspace else ""
         )
         login = agent_login.whose_login(update.agent, update.login) if is_empty else ""
         told = _join_parts(
+            place,
             mode,
             f"{name}{where} {login}".strip(),
             name_beside(mode, model),

@@ -130,13 +130,15 @@ class GeminiCompanionNextMessageCommand(GeminiCompanionInChatCommand):
 
 
 class GeminiCompanionStopCommand(GeminiCompanionRunningCommand):
-    """Stop the agent of the chat in front."""
+    """Stop the agent of the chat in front, or the making of a work tree for one."""
 
     def has_subject(self, running: Running) -> bool:
-        return has_chat(running, self.window)
+        is_made = running.work_trees.maker.is_at_work(self.window)
+        return is_made or has_chat(running, self.window)
 
     def run_with_companion(self, running: Running) -> None:
-        running.chat.actions.stop_turn(self.window)
+        if not running.work_trees.maker.stop_in(self.window):
+            running.chat.actions.stop_turn(self.window)
 
 
 class GeminiCompanionUndoTurnCommand(GeminiCompanionInChatCommand):

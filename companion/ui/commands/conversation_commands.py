@@ -66,7 +66,8 @@ class GeminiCompanionOptionCommand(GeminiCompanionRunningCommand):
     def run_with_companion(self, running: Running, value: str | bool | None = None) -> None:
         from ..chat.option_panels import OptionPanels
 
-        found = OptionPanels(running.chat.actions, host.tell_user)
+        may_choose = running.work_trees.free_modes.may_choose
+        found = OptionPanels(running.chat.actions, host.tell_user, may_choose)
         running.stories.begin(found.choose_option(self.window, self.category, value), self.window)
 
 

@@ -21,6 +21,7 @@ from . import diff_commands as diff
 from . import page_commands as page
 from . import prompt_commands as prompt
 from . import question_commands as question
+from . import work_tree_commands as tree
 
 Command = Union[
     Type[sublime_plugin.ApplicationCommand],
@@ -38,6 +39,7 @@ LISTS = {
     "turn": "Undo or Redo Turn, Rewind to Message, Show Changes of Turn",
     "answer": "Show Question, Allow, Allow Always or All Shown, Deny, Deny All or with Note",
     "terminal": "Open Terminal, Copy Exports",
+    "work_tree": "New Chat or Run CLI in Work Tree",
     "extension": "Install or Remove CLI Extension",
     "send": "Send Selection, Reference, File, Open Files, Diagnostics or Build Results",
     "prompt": "Explain Selection, Review File, Write Tests, Fix Diagnostics or Build",
@@ -114,6 +116,8 @@ ROWS = (
     Row(cli.GeminiCompanionRunCliCommand, "Run CLI"),
     Row(cli.GeminiCompanionOpenTerminalCommand, "Open Terminal", "terminal"),
     Row(cli.GeminiCompanionCopyExportsCommand, "Copy Exports", "terminal"),
+    Row(tree.GeminiCompanionNewChatInWorkTreeCommand, "New Chat in Work Tree", "work_tree"),
+    Row(tree.GeminiCompanionRunCliInWorkTreeCommand, "Run CLI in Work Tree", "work_tree"),
     Row(cli.GeminiCompanionInstallCliExtensionCommand, "Install CLI Extension", "extension"),
     Row(cli.GeminiCompanionRemoveCliExtensionCommand, "Remove CLI Extension", "extension"),
     Row(prompt.GeminiCompanionSendSelectionCommand, "Send Selection", "send"),

@@ -47,6 +47,7 @@ class ChatParts:
             context,
             base.notices.show_notice,
             review.decisions.accept_diff,
+            base.trees.place_of,
         )
         self.turns = TurnActions(
             self.actions,

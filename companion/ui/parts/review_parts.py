@@ -64,7 +64,7 @@ class ReviewParts:
         )
         self.single_changes = SingleChanges(reviews, tell, self.decisions.reject_diff)
         self.queue = ReviewQueue(ledger, reviews, diffs.tabs.show, tell)
-        self.unasked = Unasked(ledger, self.written, self.queue, tell)
+        self.unasked = Unasked(ledger, self.written, self.queue, base.trees, tell)
         self.notes = Notes(reviews, warn, self.decisions.reject_by_press)
         self.typed_texts = TypedTextSaver(self.save_typed)
         self._unopened = diffs.unopened

@@ -18,6 +18,7 @@ from ...edits.edit import Edit, EditState
 from ...edits.ledger import EditLedger
 from ...ide.editor import UnaskedEdit
 from .. import panels, sharing_settings
+from ..known_trees import KnownTrees
 from ..stories import run_in_thread
 from .edit_rows import EditRow
 from .open_diffs import made_edit_views
@@ -34,7 +35,7 @@ NAMED, SHOWN = 5, 80
 
 
 class Unasked:
-    """The unasked edits to one companion, which the ledger keeps."""
+    """The unasked edits to one companion, which the ledger keeps. `trees` have their own."""
 
     caption, nothing = "Edits made without asking", NONE
 
@@ -43,16 +44,21 @@ class Unasked:
         edits: EditLedger,
         reviews: WrittenReviews,
         queue: ReviewQueue,
+        trees: KnownTrees,
         tell: Callable[[str], None],
     ) -> None:
         self._edits, self._made = edits, edits.made
         self._reviews = reviews
         self._queue = queue
+        self._trees = trees
         self._tell = tell
 
     def gather_edit(self, window_id: int, found: UnaskedEdit) -> None:
         """A CLI made the edit. It counts as one with the edit before it of the same file in the
-        same turn, unless somebody else wrote the file in between."""
+        same turn, unless somebody else wrote the file in between. One in a work tree of its own is
+        among the changes of that."""
+        if self._trees.note_written(found.path):
+            return
         edit = _new_edit(window_id, found)
         earlier = self._earlier_edit(edit)
         if earlier is None:

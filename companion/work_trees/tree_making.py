@@ -1,0 +1,139 @@
+"""Makes a work tree and records it: before anything is done, so that a stop in between is found at
+the next start. Blocks.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import time
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, replace
+
+from ..base import private_files
+from .creation import ReportProgress, create_work_tree
+from .git import GitFailure
+from .repository import Repository
+from .tree_places import is_below, is_trusted
+from .tree_store import TreeStore
+from .work_tree import TreeState, WorkTree, new_id
+
+# The most work trees of one project and agent.
+MOST = 999
+# What no name of a folder has here.
+NO_NAME = re.compile(r"[^\w.-]+")
+NO_RECORD = "The work tree cannot be recorded ({}), so none was made. Make room on the disk."
+NO_PLACE = 'Work trees cannot be made in {} ({}). Choose another "worktree_folder" in the settings.'
+WITHIN = (
+    "Work trees would be made in {}, which is within the project. Choose another"
+    ' "worktree_folder" in the settings.'
+)
+TRUSTED = (
+    "Work trees would be made in {}, which you trust, and you do not trust {}. Choose another"
+    ' "worktree_folder" in the settings.'
+)
+OF_ANOTHER = "it belongs to another user"
+TOO_MANY = 'There are too many work trees in {}. Remove some with "Remove Work Tree".'
+
+
+@dataclass(frozen=True)
+class WantedTree:
+    """A work tree of the repository for an agent, by its id, that works in the `folder` (a real
+    path), which is the root or below it. It is made in `place`, a folder for those of the project
+    alone. `trusted` are the folders that the user trusts."""
+
+    repository: Repository
+    folder: str
+    place: str
+    agent: str
+    take_changes: bool = False
+    take_untracked: bool = False
+    trusted: tuple[str, ...] = ()
+
+
+def make_tree(store: TreeStore, wanted: WantedTree, report_progress: ReportProgress) -> WorkTree:
+    """The work tree, in which nobody works yet. Raises GitFailure, and what `report_progress`
+    raises; nothing is left of it then."""
+    place = _checked_place(wanted)
+    id, name = new_id(), _free_name(wanted, place)
+    tree = WorkTree(
+        id,
+        os.path.join(place, name),
+        wanted.repository.root,
+        wanted.folder,
+        name,
+        wanted.agent,
+        time.time(),
+        beginning="",
+        git_folder=wanted.repository.places.common_folder,
+        state=TreeState.MAKING,
+    )
+    with store.hold_tree(id), ExitStack() as failing:
+        failing.callback(_forget_quietly, store, id)
+        _record(store, tree)
+        made = create_work_tree(
+            wanted.repository,
+            tree.path,
+            id,
+            wanted.take_changes,
+            wanted.take_untracked,
+            report_progress,
+        )
+        tree = replace(
+            tree,
+            beginning=made.beginning,
+            git_folder=made.git_folder,
+            admin=made.admin,
+            state=TreeState.READY,
+        )
+        _record(store, tree)
+        failing.pop_all()
+    return tree
+
+
+def make_scratch(store: TreeStore) -> str:
+    """A folder of ours for files of the moment. Raises OSError."""
+    folder = os.path.join(store.folder, "scratch")
+    private_files.make_parents(os.path.join(folder, ""))
+    return folder
+
+
+def _forget_quietly(store: TreeStore, id: str) -> None:
+    with suppress(OSError):
+        store.forget_tree(id)
+
+
+def _record(store: TreeStore, tree: WorkTree) -> None:
+    try:
+        store.keep_tree(tree)
+    except OSError as error:
+        raise GitFailure(NO_RECORD.format(error.strerror or error)) from error
+
+
+def _checked_place(wanted: WantedTree) -> str:
+    """The real path of the folder that the work tree is made in. Raises GitFailure."""
+    root, place = wanted.repository.root, os.path.realpath(wanted.place)
+    if is_below(place, root):
+        raise GitFailure(WITHIN.format(place))
+    if is_trusted(place, wanted.trusted) and not is_trusted(wanted.folder, wanted.trusted):
+        raise GitFailure(TRUSTED.format(place, wanted.folder))
+    try:
+        os.makedirs(place, mode=0o755, exist_ok=True)
+        if sys.platform != "win32" and os.stat(place).st_uid != os.getuid():
+            raise GitFailure(NO_PLACE.format(place, OF_ANOTHER))
+    except OSError as error:
+        raise GitFailure(NO_PLACE.format(place, error.strerror or error)) from error
+    return place
+
+
+def _free_name(wanted: WantedTree, place: str) -> str:
+    """A name for the folder that nothing there has, nor what git keeps of work trees. Raises
+    GitFailure."""
+    stem = NO_NAME.sub("-", wanted.agent).strip("-.") or "agent"
+    kept = os.path.join(wanted.repository.places.common_folder, "worktrees")
+    for number in range(1, MOST + 1):
+        name = f"{stem}-{number}"
+        if not any(os.path.lexists(os.path.join(folder, name)) for folder in (place, kept)):
+            return name
+    raise GitFailure(TOO_MANY.format(place))

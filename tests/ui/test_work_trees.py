@@ -1,0 +1,229 @@
+"""Work trees of agents: made for a chat or a CLI, and known to the window of their project."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import unittest
+from typing import Any, Generator
+from unittest import mock
+
+from GeminiCompanion import plugin
+from GeminiCompanion.companion.agent.session_state import MODE, ConfigOptions
+from GeminiCompanion.companion.base.file_content import of_bytes
+from GeminiCompanion.companion.chat.requests import ChooseOption
+from GeminiCompanion.companion.ide.editor import UnaskedEdit
+from GeminiCompanion.companion.ui.terminals import terminus
+from GeminiCompanion.companion.ui.user_messages import PREFIX
+from GeminiCompanion.companion.ui.work_trees import beginning_choice, tree_maker
+from GeminiCompanion.companion.ui.work_trees.free_modes import FREE, KEEP
+from GeminiCompanion.companion.ui.work_trees.making_progress import KEY
+from GeminiCompanion.companion.work_trees import tree_making
+from GeminiCompanion.companion.work_trees.work_tree import WorkTree
+
+from ..support import patched
+from .reviewing import Steps
+from .test_chat_list import ListCase, option
+
+
+@unittest.skipUnless(shutil.which("git"), "needs git")
+class TreeCase(ListCase):
+    """The window has a project, a repository with one commit."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        settings = os.path.join(self.folder, "gitconfig")
+        with open(settings, "w", encoding="utf-8") as file:
+            file.write("[user]\n\tname = a\n\temail = a@b\n[init]\n\tdefaultBranch = main\n")
+        variables = {"GIT_CONFIG_GLOBAL": settings, "GIT_CONFIG_NOSYSTEM": "1"}
+        patched(self, mock.patch.dict(os.environ, variables))
+        self.project = os.path.join(self.folder, "project")
+        os.mkdir(self.project)
+        self.git("init", "-q")
+        self.write("project/a.txt", "one\n")
+        self.git("add", "-A")
+        self.git("commit", "-qm", "x")
+        self.addCleanup(self.window.set_project_data, self.window.project_data())
+        self.window.set_project_data({"folders": [{"path": self.project}]})
+        self.trees = self.running().editor.windows._trees
+
+    def tearDown(self) -> Generator[Any, Any, None]:
+        for tree in self.trees.store.list_trees():
+            self.trees.store.forget_tree(tree.id)
+        yield from super().tearDown()
+        self.running().stories.begin(self.trees.look_again())
+        yield lambda: not self.trees.trees
+
+    def git(self, *words: str, folder: str = "") -> str:
+        done = subprocess.run(
+            ("git", *words), cwd=folder or self.project, stdout=subprocess.PIPE, check=True
+        )
+        return done.stdout.decode().strip()
+
+    def made(self) -> Generator[Any, Any, WorkTree]:
+        """`tree = yield from self.made()`: the newest work tree, once it is known."""
+        before = len(self.trees.trees)
+        yield lambda: len(self.trees.trees) > before
+        return self.trees.trees[-1]
+
+    def new_chat(self) -> Generator[Any, Any, WorkTree]:
+        """`tree = yield from self.new_chat()`: with a chat in it, in front."""
+        before = len(self.service.wanted)
+        self.run_command("new_chat_in_work_tree")
+        tree = yield from self.made()
+        yield lambda: len(self.service.wanted) > before
+        return tree
+
+
+class Chats(TreeCase):
+    def test_its_agent_works_in_a_copy_of_the_project(self) -> Steps:
+        tree = yield from self.new_chat()
+        self.assertEqual(self.service.wanted[-1][1:], ("gemini", tree.own_folder))
+        self.assertEqual(os.listdir(tree.own_folder), [".git", "a.txt"])
+        self.assertEqual((tree.agent, tree.name), ("gemini", "gemini-1"))
+        self.assertEqual(tree.path, os.path.join(self.folder, "project.trees", "gemini-1"))
+
+    def test_its_tab_says_where_it_works(self) -> Steps:
+        tree = yield from self.new_chat()
+        view = self.window.active_view()
+        yield from self.update(view, title="Mend it", workspace=tree.own_folder)
+        self.assertEqual(view.name(), "Mend it (work tree gemini-1)")
+        self.assertIn("work tree gemini-1", self.state_of(view))
+        yield from self.update(view, title="Mend it", workspace=self.project)
+        self.assertEqual(view.name(), "Mend it")
+
+    def test_a_project_that_is_all_committed_needs_no_question(self) -> Steps:
+        yield from self.new_chat()
+        self.assertEqual(self.shown, [])
+
+    def test_what_is_not_committed_is_asked_about_once(self) -> Steps:
+        self.write("project/a.txt", "two\n")
+        self.write("project/new.txt", "new\n")
+        self.run_command("new_chat_in_work_tree")
+        yield lambda: self.shown
+        self.assertEqual(
+            self.triggers,
+            [beginning_choice.LAST, beginning_choice.CHANGED, beginning_choice.NEW],
+        )
+        self.assertIn("new.txt", str(self.shown[-1]["items"][2].details))
+        self.shown[-1]["on_select"](2)
+        tree = yield from self.made()
+        for name, text in (("a.txt", "two\n"), ("new.txt", "new\n")):
+            with open(os.path.join(tree.path, name), encoding="utf-8") as file:
+                self.assertEqual(file.read(), text)
+        self.assertEqual(len(self.shown), 1)
+
+    def test_how_large_it_will_be_is_told_before(self) -> Steps:
+        self.replace(beginning_choice, "MANY_FILES", 1)
+        self.run_command("new_chat_in_work_tree")
+        yield lambda: self.shown
+        self.assertIn("1 file, 1 KB", self.shown[-1]["items"][0].annotation)
+        self.shown[-1]["on_select"](-1)
+        yield from self.until_turn()
+        self.assertEqual(self.trees.store.list_trees(), ())
+
+    def test_a_folder_without_a_repository_says_so(self) -> Steps:
+        shutil.rmtree(os.path.join(self.project, ".git"))
+        self.run_command("new_chat_in_work_tree")
+        yield lambda: any("git" in sentence for sentence in self.sentences)
+        self.assertEqual(self.service.wanted, [])
+
+    def test_a_window_without_a_folder_says_so(self) -> Steps:
+        self.window.set_project_data({"folders": []})
+        self.run_command("new_chat_in_work_tree")
+        yield lambda: PREFIX + tree_maker.NO_FOLDER in self.sentences
+
+    def test_the_making_can_be_stopped_and_leaves_nothing(self) -> Steps:
+        real, waits = tree_making.create_work_tree, [True]
+
+        def slow(*arguments: Any) -> Any:
+            report = arguments[-1]
+            while waits:
+                report("Writing the files", 1, 2)
+            return real(*arguments)
+
+        self.replace(tree_making, "create_work_tree", slow)
+        self.run_command("new_chat_in_work_tree")
+        view = self.window.active_view() or self.window.new_file()
+        yield lambda: "(1 of 2)" in self.window.active_view().get_status(KEY)
+        self.run_command("stop")
+        yield lambda: PREFIX + tree_maker.STOPPED in self.sentences
+        waits.clear()
+        self.assertEqual(view.get_status(KEY), "")
+        self.assertEqual(self.trees.store.list_trees(), ())
+
+
+class Windows(TreeCase):
+    def test_a_work_tree_belongs_to_the_window_of_its_project(self) -> Steps:
+        tree = yield from self.new_chat()
+        self.assertEqual(self.trees.folders_in(self.window), (tree.path,))
+        cli = yield from self.connect()
+        companion = plugin._host.companion
+        self.assertNotIn(tree.path, str(companion.environments[self.window.id()]))
+        self.assertFalse(cli.is_closed)
+
+    def test_a_cli_in_a_terminal_is_told_of_the_work_tree_alone(self) -> Steps:
+        started: list[Any] = []
+
+        async def run(*arguments: Any) -> None:
+            started.append(arguments)
+
+        self.replace(terminus, "run_cli", run)
+        yield lambda: plugin._host.environment_of(self.window)
+        self.run_command("run_cli_in_work_tree")
+        tree = yield from self.made()
+        yield lambda: started
+        [(window, folder, environment, _tell)] = started
+        self.assertEqual((window, folder), (self.window, tree.own_folder))
+        told = plugin._host.environment_of(self.window)
+        changed = {name for name in environment if environment[name] != told.get(name)}
+        self.assertIn("GEMINI_CLI_IDE_WORKSPACE_PATH", changed)
+        self.assertEqual({environment[name] for name in changed}, {tree.own_folder})
+
+    def test_an_edit_there_is_none_of_the_users_files(self) -> Steps:
+        tree = yield from self.new_chat()
+        written: list[WorkTree] = []
+        self.addCleanup(self.trees.writings.subscribe(written.append))
+        path = os.path.join(tree.path, "a.txt")
+        edit = UnaskedEdit(path, of_bytes(b"one\n"), of_bytes(b"two\n"), "Gemini CLI", "t", "", 1.0)
+        self.running().review.unasked.gather_edit(self.window.id(), edit)
+        self.assertEqual(self.running().review.ledger.made.of_window(self.window.id()), [])
+        self.assertEqual(written, [tree])
+
+    def test_they_are_known_after_a_restart(self) -> Steps:
+        tree = yield from self.new_chat()
+        plugin._host.stop()
+        self.trees.trees = ()
+        plugin._host.start()
+        yield lambda: self.trees.trees == (tree,)
+
+
+class Modes(TreeCase):
+    def test_a_mode_without_questions_says_once_what_is_shared(self) -> Steps:
+        tree = yield from self.new_chat()
+        offered = ConfigOptions((option("mode", MODE, "default", "default", "plan", "yolo"),))
+        view = self.window.active_view()
+        yield from self.update(view, workspace=tree.own_folder, options=offered, mode="default")
+        self.run_command("mode", value="yolo")
+        yield lambda: self.shown
+        self.assertEqual(self.triggers, [KEEP, FREE])
+        yield from self.choose(0)
+        self.assertEqual(self.service.asked, [])
+        self.run_command("mode", value="yolo")
+        yield lambda: len(self.shown) == 2
+        yield from self.choose(1)
+        yield lambda: self.service.asked
+        self.assertEqual(self.asked, ChooseOption(self.id_of(view), "mode", "yolo"))
+        self.run_command("mode", value="yolo")
+        yield lambda: len(self.service.asked) == 2
+        self.assertEqual(len(self.shown), 2)
+
+    def test_one_with_questions_needs_no_words(self) -> Steps:
+        tree = yield from self.new_chat()
+        offered = ConfigOptions((option("mode", MODE, "default", "default", "plan", "yolo"),))
+        view = self.window.active_view()
+        yield from self.update(view, workspace=tree.own_folder, options=offered, mode="default")
+        self.run_command("mode", value="plan")
+        yield lambda: self.service.asked
+        self.assertEqual(self.shown, [])

@@ -1,0 +1,86 @@
+"""How a work tree is made and recorded."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import Any
+
+from GeminiCompanion.companion.work_trees.git import GitFailure
+from GeminiCompanion.companion.work_trees.tree_making import WantedTree, make_scratch, make_tree
+from GeminiCompanion.companion.work_trees.tree_store import TreeStore
+from GeminiCompanion.companion.work_trees.work_tree import TreeState
+
+from .repositories import NEEDS_GIT, InRepository
+
+
+class Unwanted(Exception):
+    """The user has stopped it."""
+
+
+@NEEDS_GIT
+class Making(InRepository):
+    def setUp(self) -> None:
+        super().setUp()
+        self.store = TreeStore(os.path.join(self.temp, "kept"))
+        self.place = os.path.join(self.temp, "project.trees")
+
+    def wanted(self, **more: Any) -> WantedTree:
+        values: dict[str, Any] = {"folder": self.folder, "place": self.place, "agent": "gemini"}
+        return WantedTree(self.inspect(), **{**values, **more})
+
+    def test_it_is_recorded_with_all_that_finds_it_again(self) -> None:
+        sub = os.path.join(self.folder, "sub")
+        tree = make_tree(self.store, self.wanted(folder=sub), lambda *progress: None)
+        self.assertEqual(self.store.list_trees(), (tree,))
+        self.assertEqual(tree.state, TreeState.READY)
+        self.assertEqual((tree.name, tree.path), ("gemini-1", os.path.join(self.place, "gemini-1")))
+        self.assertEqual(tree.own_folder, os.path.join(tree.path, "sub"))
+        self.assertEqual(tree.beginning, self.git("rev-parse", "HEAD"))
+        self.assertTrue(os.path.isfile(os.path.join(tree.admin_folder, "gitdir")))
+        self.assertEqual(self.files_in(tree.path), self.files_in(self.folder))
+
+    def test_each_has_a_name_that_nothing_there_has(self) -> None:
+        os.makedirs(os.path.join(self.place, "gemini-2"))
+        names = [
+            make_tree(self.store, self.wanted(), lambda *progress: None).name for _ in range(2)
+        ]
+        self.assertEqual(names, ["gemini-1", "gemini-3"])
+
+    def test_it_is_recorded_before_anything_is_done(self) -> None:
+        states: list[TreeState] = []
+
+        def look(*progress: object) -> None:
+            states.extend(tree.state for tree in self.store.list_trees())
+
+        make_tree(self.store, self.wanted(), look)
+        self.assertEqual(set(states), {TreeState.MAKING})
+
+    def test_one_that_is_stopped_leaves_nothing(self) -> None:
+        def stop(*progress: object) -> None:
+            raise Unwanted
+
+        with self.assertRaises(Unwanted):
+            make_tree(self.store, self.wanted(), stop)
+        self.assertEqual(self.store.list_trees(), ())
+        self.assertEqual(os.listdir(self.place), [])
+        self.assertEqual(self.git("worktree", "list", "--porcelain").count("worktree "), 1)
+
+    def test_none_is_made_within_the_project(self) -> None:
+        with self.assertRaisesRegex(GitFailure, "worktree_folder"):
+            make_tree(
+                self.store,
+                self.wanted(place=os.path.join(self.folder, "trees")),
+                lambda *progress: None,
+            )
+
+    def test_none_is_made_in_a_trusted_folder_for_a_project_that_is_not(self) -> None:
+        wanted = self.wanted(trusted=(self.place,))
+        with self.assertRaisesRegex(GitFailure, "trust"):
+            make_tree(self.store, wanted, lambda *progress: None)
+        both = replace(wanted, trusted=(self.place, self.folder))
+        make_tree(self.store, both, lambda *progress: None)
+
+    def test_a_folder_of_ours_for_files_of_the_moment_is_beside_the_records(self) -> None:
+        self.assertEqual(os.path.dirname(make_scratch(self.store)), self.store.folder)
+        self.assertEqual(self.store.list_trees(), ())
