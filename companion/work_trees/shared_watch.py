@@ -1,0 +1,129 @@
+"""Notices what changes in what all work trees of a repository share, as long as an agent has one of
+them, also over a restart. All functions block.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from contextlib import suppress
+from dataclasses import asdict
+from typing import Any, NamedTuple
+
+from ..base import private_files
+from ..base.log import logger
+from ..base.regular_file import read_regular
+from .named import shown_name
+from .shared_changes import changes_since
+from .shared_files import digest_bytes
+from .shared_state import SharedReader, SharedState
+from .tree_store import TreeStore
+from .work_tree import TreeState
+
+# The beginning and the end of the name of a kept state; between is a digest of the git folder.
+BEGINNING, END = "shared-", ".json"
+# The most bytes of one.
+LIMIT = 64 << 20
+MAPPINGS = ("refs", "stash", "settings", "files", "heads")
+UNREADABLE = "The repository in {} cannot be read: {}."
+
+
+class SharedChanges(NamedTuple):
+    """Sentences about what changed after `since`, in seconds since 1970."""
+
+    since: float
+    sentences: tuple[str, ...]
+
+
+class SharedWatch:
+    """For the trees of a store; may be used from any thread."""
+
+    def __init__(self, store: TreeStore) -> None:
+        self._store = store
+        self._readers: dict[str, SharedReader] = {}
+        self._states: dict[str, SharedState] = {}
+        self._working = threading.Lock()
+
+    def begin(self, git_folder: str) -> None:
+        """Note the state before an agent gets a work tree of the repository. If an agent has one of
+        it already, the earlier state counts."""
+        with self._working:
+            self._sweep()
+            if self._find_state(git_folder) is None or not self._is_worked_on(git_folder):
+                with suppress(OSError):
+                    self._keep(git_folder, self._read_state(git_folder))
+
+    def tell_changes(self, git_folder: str) -> SharedChanges:
+        """What changed since it was told last, or since the beginning; it counts as told."""
+        with self._working:
+            before = self._find_state(git_folder)
+            try:
+                now = self._read_state(git_folder)
+            except OSError as error:
+                sentence = UNREADABLE.format(shown_name(git_folder), error.strerror or error)
+                return SharedChanges(before.taken if before else 0.0, (sentence,))
+            sentences = changes_since(before, now) if before else ()
+            if sentences or before is None:
+                self._keep(git_folder, now)
+            return SharedChanges(before.taken if before else now.taken, sentences)
+
+    def _is_worked_on(self, git_folder: str) -> bool:
+        """Raises OSError."""
+        made = (tree for tree in self._store.list_trees() if tree.state is not TreeState.MAKING)
+        return any(tree.git_folder == git_folder for tree in made)
+
+    def _read_state(self, git_folder: str) -> SharedState:
+        """Raises OSError."""
+        reader = self._readers.setdefault(git_folder, SharedReader(git_folder))
+        own = [tree for tree in self._store.list_trees() if tree.git_folder == git_folder]
+        return reader.read_state({tree.admin for tree in own}, {tree.path for tree in own})
+
+    def _find_state(self, git_folder: str) -> SharedState | None:
+        if git_folder not in self._states:
+            try:
+                self._states[git_folder] = _state_from(read_regular(self._path(git_folder), LIMIT))
+            except FileNotFoundError:
+                return None
+            except (OSError, ValueError, RecursionError) as error:
+                logger.warning("what a repository was is not known: %s", type(error).__name__)
+                return None
+        return self._states[git_folder]
+
+    def _keep(self, git_folder: str, state: SharedState) -> None:
+        """Without a disk that takes it, it is known until the editor ends."""
+        self._states[git_folder] = state
+        path = self._path(git_folder)
+        try:
+            private_files.make_parents(path)
+            private_files.write_file(path, json.dumps(asdict(state)).encode("ascii"))
+        except OSError as error:
+            logger.warning("what a repository is cannot be kept: %s", error.strerror)
+
+    def _sweep(self) -> None:
+        """Forget repositories of which no agent has a work tree any more."""
+        with suppress(OSError):
+            wanted = {tree.git_folder for tree in self._store.list_trees()}
+            for git_folder in self._states.keys() - wanted:
+                del self._states[git_folder]
+                self._readers.pop(git_folder, None)
+            names = {os.path.basename(self._path(git_folder)) for git_folder in wanted}
+            for name in os.listdir(self._store.folder):
+                if name.startswith(BEGINNING) and name not in names:
+                    os.remove(os.path.join(self._store.folder, name))
+
+    def _path(self, git_folder: str) -> str:
+        digest = digest_bytes(os.fsencode(git_folder))
+        return os.path.join(self._store.folder, BEGINNING + digest + END)
+
+
+def _state_from(data: bytes) -> SharedState:
+    """Raises ValueError."""
+    stored: Any = json.loads(data)
+    if not isinstance(stored, dict) or not isinstance(stored.get("taken"), (int, float)):
+        raise ValueError("expected a state")
+    mappings: dict[str, Any] = {name: stored.get(name) for name in MAPPINGS}
+    for found in mappings.values():
+        if not isinstance(found, dict) or not all(isinstance(one, str) for one in found.values()):
+            raise ValueError("expected texts by names")
+    return SharedState(float(stored["taken"]), is_whole=stored.get("is_whole") is True, **mappings)
