@@ -424,7 +424,7 @@ class LongTranscripts(ChatViewCase):
         self.chat.reset_transcript(self.blocks)
         self.steps()
         self.chat.close()
-        self.chat = self.adopt(self.view, "mine")
+        self.chat = self.adopt(self.view, "mine", time.time() + 60)
         count = self.view.change_count()
         self.chat.reset_transcript(self.blocks)
         self.assertLessEqual(max(self.steps()), drawn_transcript.BLOCKS)
@@ -711,21 +711,39 @@ class TypedBefore(ChatViewCase):
             (None, "draft and more"),
             ("draft and more, typed later", "draft and more, typed later"),
             ("draft of a newer state", "draft of a newer state\ndraft and more"),
+            ("draft and even more", "draft and even more"),
+            ("draft andmore", "draft and more"),
         ):
             with self.subTest(draft):
                 view = self.window.new_file()
                 for name in (CONVERSATION, UNSENT):
                     view.settings().set(name, self.view.settings().get(name))
                 view.run_command("append", {"characters": text_of(self.view)})
-                self.assertEqual(self.adopt(view, draft).composer.text, unsent)
+                later = time.time() + 60
+                self.assertEqual(self.adopt(view, draft, later).composer.text, unsent)
 
-    def test_an_older_text_that_the_editor_restores_counts_less_than_the_draft(self) -> None:
-        self.type("older")
+    def test_of_what_the_editor_restores_and_the_draft_the_newer_one_counts(self) -> None:
+        self.type("one two")
         self.chat.catch_up()
         self.chat.close()
-        self.assertEqual(
-            self.adopt(self.view, "newer, or shorter").composer.text, "newer, or shorter"
-        )
+        for seconds, unsent in ((60, "newer, or shorter"), (-60, "one two")):
+            view = self.window.new_file()
+            view.run_command("append", {"characters": text_of(self.view)})
+            for name in (CONVERSATION, UNSENT):
+                view.settings().set(name, self.view.settings().get(name))
+            chat = self.adopt(view, "newer, or shorter", time.time() + seconds)
+            self.assertEqual(chat.composer.text, unsent)
+
+    def test_an_older_draft_of_what_was_typed_before_a_crash_does_not_come_back_beside_it(
+        self,
+    ) -> None:
+        self.type("one two")
+        self.chat.catch_up()
+        self.chat.close()
+        # Sublime Text has kept more than the package has seen.
+        self.type("!")
+        chat = self.adopt(self.view, "one too", time.time() - 60)
+        self.assertEqual(chat.composer.text, "one two!")
 
     def test_after_an_unload_it_counts_more_than_a_draft_that_is_not_on_disk_yet(self) -> None:
         self.type("mine and more")
@@ -913,7 +931,7 @@ class Restored(ChatViewCase):
         self.chat = self.adopt(self.view)
         self.assertEqual(self.parts(), ("said\n", "mine"))
         self.chat.close()
-        self.chat = self.adopt(self.view, draft="newer")
+        self.chat = self.adopt(self.view, "newer", time.time() + 60)
         self.assertEqual(self.parts(), ("said\n", "newer"))
 
     def test_an_answer_with_the_same_line_puts_nothing_into_the_composer(self) -> None:

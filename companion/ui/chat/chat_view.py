@@ -28,7 +28,7 @@ from .drafts import folder_of
 from .drawn import DrawnDocument
 from .drawn_transcript import DrawnTranscript
 from .patience import Patience
-from .restored_chat import RestoredChat, read_restored
+from .restored_chat import RestoredChat, SeenUnsent, read_restored
 from .state_line import StateLine, words_of
 from .surface import Surface
 from .view_repair import ViewRepair
@@ -245,9 +245,10 @@ class ChatView:
         tell(self)
 
     def _sign_unsent(self) -> None:
-        """Sublime keeps the digest of the unsent text together with that: what a restored tab has
-        beyond it was typed while nobody looked."""
-        _set_signature(self.views, UNSENT, text_digest(self.composer.known_text))
+        """Sublime keeps the signature of the unsent text together with that: what a restored tab
+        has beyond it was typed while nobody looked."""
+        seen = SeenUnsent(text_digest(self.composer.known_text), time.time())
+        _set_signature(self.views, UNSENT, seen.signature)
 
     def _sign_transcript(self) -> None:
         """Sign the transcript in the views, as the unsent text is signed, but not before the
@@ -265,8 +266,8 @@ def _read_restored_chat(
         draft = None
     for each in view.buffer().views():
         each.settings().erase(LEFT)
-    digests = settings.get(UNSENT), settings.get(TRANSCRIPT)
-    return read_restored(text, COMPOSER, carets, draft, *digests)
+    seen = SeenUnsent.of_signature(settings.get(UNSENT))
+    return read_restored(text, COMPOSER, carets, draft, draft_at, seen, settings.get(TRANSCRIPT))
 
 
 def _set_signature(views: Iterable[sublime.View], name: str, signature: str | float) -> None:

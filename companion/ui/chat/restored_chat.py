@@ -11,7 +11,7 @@ from typing import Iterable
 
 from ...base.text_digest import text_digest
 from .drawn import signature_of
-from .unsent import written_into
+from .unsent import text_difference, written_into
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,30 @@ class TypedAbove:
 
 
 @dataclass(frozen=True)
+class SeenUnsent:
+    """What the package leaves with a tab of the unsent text that it has seen there: its digest, and
+    when that was, in seconds since the epoch."""
+
+    digest: str
+    at: float
+
+    @property
+    def signature(self) -> str:
+        return f"{self.digest} {self.at!r}"
+
+    @classmethod
+    def of_signature(cls, value: object) -> SeenUnsent | None:
+        """None if the package never left one. Those of earlier releases have no time."""
+        if not isinstance(value, str) or not value:
+            return None
+        digest, _, at = value.partition(" ")
+        try:
+            return cls(digest, float(at or 0.0))
+        except ValueError:
+            return cls(digest, 0.0)
+
+
+@dataclass(frozen=True)
 class RestoredChat:
     """`transcript` is what stands above the composer, `unsent` the composer's text. `is_typed_in`
     if the user has typed above the composer; that is in `unsent`, or still in `typed_above`."""
@@ -47,13 +71,15 @@ def read_restored(
     line: str,
     carets: Iterable[int],
     draft: str | None,
-    unsent_digest: object,
+    draft_at: float,
+    seen: SeenUnsent | None,
     signature: object,
 ) -> RestoredChat:
-    """Divide the text of a tab at the line. The digest and the signature, of the transcript, are
-    those that the package has left with the tab; None if it never did."""
-    transcript, below = _divide_text(text, line, unsent_digest)
-    unsent = draft or "" if below is None else restored_text(below, draft, unsent_digest)
+    """Divide the text of a tab at the line. The draft was typed at `draft_at`, in seconds since the
+    epoch. `seen` and the signature, of the transcript, are those that the package has left with the
+    tab; None if it never did."""
+    transcript, below = _divide_text(text, line, seen.digest if seen is not None else "")
+    unsent = draft or "" if below is None else restored_text(below, draft, draft_at, seen)
     if not isinstance(signature, str) or (
         below is not None and signature_of(transcript) == signature
     ):
@@ -68,7 +94,7 @@ def read_restored(
     return RestoredChat(transcript, unsent, True, typed)
 
 
-def _divide_text(text: str, line: str, unsent_digest: object) -> tuple[str, str | None]:
+def _divide_text(text: str, line: str, unsent_digest: str) -> tuple[str, str | None]:
     """What is above the line and what is below it; None if it is not there as a whole. An answer
     can have the same characters within a line, so one counts only where all below it is known."""
     at = ("\n" + text).find("\n" + line)
@@ -80,17 +106,28 @@ def _divide_text(text: str, line: str, unsent_digest: object) -> tuple[str, str 
     return text, None
 
 
-def restored_text(in_view: str, draft: str | None, digest: object) -> str:
-    """The unsent text of a restored view: the draft, which is newer than what the editor restores
-    after a crash; but what was typed into the view before anybody looked stays. `digest` is that of
-    the text that the view had when it was last looked at, None if it never was."""
+def restored_text(in_view: str, draft: str | None, draft_at: float, seen: SeenUnsent | None) -> str:
+    """The unsent text of a restored view: the newer one of what the editor restores, which may be
+    older after a crash, and of the draft. What was typed into the view since it was `seen`, before
+    anybody looked again, stays, beside the draft if that has not all of it."""
     if draft is None or draft == in_view:
         return in_view
-    if not digest or text_digest(in_view) == digest:
+    if seen is None:
         return draft
-    if text_digest(draft) == digest or draft in in_view:
+    # The draft is written a moment after the text was seen.
+    if seen.at > draft_at or seen.digest == text_digest(draft):
         return in_view
-    return draft if in_view in draft else f"{draft}\n{in_view}"
+    if seen.digest == text_digest(in_view):
+        return draft
+    if draft in in_view or _has_all_of(in_view, draft):
+        return in_view
+    return draft if in_view in draft or _has_all_of(draft, in_view) else f"{draft}\n{in_view}"
+
+
+def _has_all_of(text: str, other: str) -> bool:
+    """Whether it is the other text with something put in at one place."""
+    change = text_difference(other, text)
+    return change is None or not change.removed
 
 
 def _signature_size(signature: str) -> int:
