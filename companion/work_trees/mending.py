@@ -52,7 +52,7 @@ def mend_tree(store: TreeStore, tree: WorkTree) -> Iterator[str]:
     place, name = find_place(tree), shown_name(tree.name or tree.path)
     if tree.state is TreeState.MAKING:
         if place.kind is not Whereabouts.STRANDED:
-            yield _undo_creation(store, tree)
+            yield undo_creation(store, tree)
     elif is_half_removed(tree) and place.kind is not Whereabouts.HERE:
         finish_removal(store, tree)
     elif tree.state is TreeState.REMOVING:
@@ -69,9 +69,10 @@ def mend_tree(store: TreeStore, tree: WorkTree) -> Iterator[str]:
         yield REMOVED.format(name)
 
 
-def _undo_creation(store: TreeStore, tree: WorkTree) -> str:
-    """No agent has worked in it yet. Its folder is deleted if git says that it is this tree, or if
-    nothing is in it."""
+def undo_creation(store: TreeStore, tree: WorkTree) -> str:
+    """Remove what is there of a tree in which no agent has worked yet, and give a sentence about
+    that; for who has it locked. Its folder is deleted if git says that it is this tree, or if
+    nothing is in it. Raises TreeFailure."""
     name = shown_name(tree.name or tree.path)
     tree = replace(tree, admin=_unfinished_admin(tree))
     if is_half_removed(tree) or not os.path.lexists(tree.path):

@@ -16,7 +16,7 @@ from ..base.log import logger
 from ..base.regular_file import read_regular
 from .named import shown_name
 from .shared_changes import changes_since
-from .shared_files import digest_bytes
+from .shared_files import Stamp, digest_bytes
 from .shared_state import SharedReader, SharedState
 from .tree_store import TreeStore
 from .work_tree import TreeState
@@ -42,17 +42,18 @@ class SharedWatch:
     def __init__(self, store: TreeStore) -> None:
         self._store = store
         self._readers: dict[str, SharedReader] = {}
-        self._states: dict[str, SharedState] = {}
+        # The states as they are kept, each with the times of its file; () if that was not written.
+        self._states: dict[str, tuple[Stamp, SharedState]] = {}
         self._working = threading.Lock()
 
     def begin(self, git_folder: str) -> None:
         """Note the state before an agent gets a work tree of the repository. If an agent has one of
-        it already, the earlier state counts."""
-        with self._working:
+        it already, the earlier state counts. Without a disk that answers there is none to tell
+        changes from."""
+        with self._working, suppress(OSError):
             self._sweep()
             if self._find_state(git_folder) is None or not self._is_worked_on(git_folder):
-                with suppress(OSError):
-                    self._keep(git_folder, self._read_state(git_folder))
+                self._keep(git_folder, self._read_state(git_folder))
 
     def tell_changes(self, git_folder: str) -> SharedChanges:
         """What changed since it was told last, or since the beginning; it counts as told."""
@@ -80,25 +81,31 @@ class SharedWatch:
         return reader.read_state({tree.admin for tree in own}, {tree.path for tree in own})
 
     def _find_state(self, git_folder: str) -> SharedState | None:
-        if git_folder not in self._states:
+        path = self._path(git_folder)
+        stamp, state = self._states.get(git_folder, ((), None))
+        # Another editor may have told of changes, too.
+        if state is None or (stamp and stamp != _stamp_of(path)):
             try:
-                self._states[git_folder] = _state_from(read_regular(self._path(git_folder), LIMIT))
+                stamp, state = _stamp_of(path), _state_from(read_regular(path, LIMIT))
+                self._states[git_folder] = stamp, state
             except FileNotFoundError:
                 return None
             except (OSError, ValueError, RecursionError) as error:
                 logger.warning("what a repository was is not known: %s", type(error).__name__)
                 return None
-        return self._states[git_folder]
+        return state
 
     def _keep(self, git_folder: str, state: SharedState) -> None:
         """Without a disk that takes it, it is known until the editor ends."""
-        self._states[git_folder] = state
         path = self._path(git_folder)
+        stamp: Stamp = ()
         try:
             private_files.make_parents(path)
             private_files.write_file(path, json.dumps(asdict(state)).encode("ascii"))
+            stamp = _stamp_of(path)
         except OSError as error:
             logger.warning("what a repository is cannot be kept: %s", error.strerror)
+        self._states[git_folder] = stamp, state
 
     def _sweep(self) -> None:
         """Forget repositories of which no agent has a work tree any more."""
@@ -115,6 +122,14 @@ class SharedWatch:
     def _path(self, git_folder: str) -> str:
         digest = digest_bytes(os.fsencode(git_folder))
         return os.path.join(self._store.folder, BEGINNING + digest + END)
+
+
+def _stamp_of(path: str) -> Stamp:
+    """Each write replaces the file by another one."""
+    with suppress(OSError):
+        status = os.stat(path)
+        return status.st_mtime_ns, status.st_size, status.st_ino
+    return (-1,)
 
 
 def _state_from(data: bytes) -> SharedState:

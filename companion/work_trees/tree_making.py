@@ -14,10 +14,12 @@ from dataclasses import dataclass, replace
 from ..base import private_files
 from .creation import ReportProgress, create_work_tree
 from .git import GitFailure
+from .mending import undo_creation
 from .repository import Repository
+from .shared_watch import SharedWatch
 from .tree_places import is_below, is_trusted
 from .tree_store import TreeStore
-from .work_tree import TreeState, WorkTree, new_id
+from .work_tree import TreeFailure, TreeState, WorkTree, new_id
 
 # The most work trees of one project and agent.
 MOST = 999
@@ -69,8 +71,9 @@ def make_tree(store: TreeStore, wanted: WantedTree, report_progress: ReportProgr
         git_folder=wanted.repository.places.common_folder,
         state=TreeState.MAKING,
     )
+    SharedWatch(store).begin(tree.git_folder)
     with store.hold_tree(id), ExitStack() as failing:
-        failing.callback(_forget_quietly, store, id)
+        failing.callback(_undo_quietly, store, tree)
         _record(store, tree)
         made = create_work_tree(
             wanted.repository,
@@ -99,9 +102,10 @@ def make_scratch(store: TreeStore) -> str:
     return folder
 
 
-def _forget_quietly(store: TreeStore, id: str) -> None:
-    with suppress(OSError):
-        store.forget_tree(id)
+def _undo_quietly(store: TreeStore, tree: WorkTree) -> None:
+    """What cannot be removed now stays recorded, and the next start finds it."""
+    with suppress(OSError, TreeFailure):
+        undo_creation(store, tree)
 
 
 def _record(store: TreeStore, tree: WorkTree) -> None:

@@ -107,8 +107,15 @@ class TreeStore:
             lock.release()
 
     def sweep_leftovers(self) -> None:
-        """Remove what writers that died have left: of a tree that is not there, nothing is kept."""
+        """Remove what writers that died have left, and the locks of trees that are gone."""
         private_files.sweep_folder(self.folder)
+        ids = self._ids()
+        with suppress(OSError):
+            for name in os.listdir(self.folder):
+                lock = FileLock(os.path.join(self.folder, name))
+                # Of a tree that is about to be recorded it is held.
+                if name.endswith(LOCK) and name[: -len(LOCK)] not in ids and lock.acquire():
+                    lock.remove_file()
 
     def _ids(self) -> list[str]:
         try:

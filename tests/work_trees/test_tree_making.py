@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from dataclasses import replace
 from typing import Any
+from unittest import mock
 
 from GeminiCompanion.companion.work_trees.git import GitFailure
+from GeminiCompanion.companion.work_trees.mending import mend_trees
+from GeminiCompanion.companion.work_trees.shared_watch import SharedWatch
 from GeminiCompanion.companion.work_trees.tree_making import WantedTree, make_scratch, make_tree
 from GeminiCompanion.companion.work_trees.tree_store import TreeStore
-from GeminiCompanion.companion.work_trees.work_tree import TreeState
+from GeminiCompanion.companion.work_trees.work_tree import TreeState, WorkTree
 
 from .repositories import NEEDS_GIT, InRepository
 
@@ -65,6 +69,43 @@ class Making(InRepository):
         self.assertEqual(self.store.list_trees(), ())
         self.assertEqual(os.listdir(self.place), [])
         self.assertEqual(self.git("worktree", "list", "--porcelain").count("worktree "), 1)
+
+    def test_one_that_cannot_be_recorded_at_the_end_leaves_nothing(self) -> None:
+        keep, full = TreeStore.keep_tree, OSError(errno.ENOSPC, "full")
+
+        def fill_disk(store: TreeStore, tree: WorkTree) -> None:
+            if tree.state is TreeState.READY:
+                raise full
+            keep(store, tree)
+
+        with mock.patch.object(TreeStore, "keep_tree", fill_disk):
+            with self.assertRaisesRegex(GitFailure, "full"):
+                make_tree(self.store, self.wanted(), lambda *progress: None)
+        self.assertEqual((self.store.list_trees(), os.listdir(self.place)), ((), []))
+        self.assertEqual(self.git("worktree", "list", "--porcelain").count("worktree "), 1)
+        self.assertEqual(self.git("for-each-ref", "refs/gemini-companion"), "")
+
+    def test_what_cannot_be_undone_the_next_start_finds(self) -> None:
+        def stop(*progress: object) -> None:
+            raise Unwanted
+
+        in_use = OSError(errno.EACCES, "in use", "x")
+        rooms = "GeminiCompanion.companion.work_trees"
+        with mock.patch(f"{rooms}.creation.remove_remains"):
+            with mock.patch(f"{rooms}.removal.delete_folder", side_effect=in_use):
+                with self.assertRaises(Unwanted):
+                    make_tree(self.store, self.wanted(), stop)
+        self.assertEqual([tree.state for tree in self.store.list_trees()], [TreeState.MAKING])
+        mend_trees(self.store)
+        self.assertEqual((self.store.list_trees(), os.listdir(self.place)), ((), []))
+
+    def test_changes_before_an_agent_had_one_are_not_told(self) -> None:
+        self.git("branch", "before")
+        tree = make_tree(self.store, self.wanted(), lambda *progress: None)
+        watch = SharedWatch(self.store)
+        self.assertEqual(watch.tell_changes(tree.git_folder).sentences, ())
+        self.git("branch", "after")
+        self.assertEqual(len(watch.tell_changes(tree.git_folder).sentences), 1)
 
     def test_none_is_made_within_the_project(self) -> None:
         with self.assertRaisesRegex(GitFailure, "worktree_folder"):
