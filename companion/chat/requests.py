@@ -371,7 +371,7 @@ class Export(ChatRequest[str]):
 
 
 @dataclass(frozen=True)
-class AgentRow:
+class OfferedAgent:
     """An agent that can be chosen for a new conversation. It `is_there` if its program was found;
     else `problem` says in short how to install it. `login` is who the user is to it, by the
     credentials of `kinds` that it takes. It may list the sessions of a terminal."""
@@ -388,17 +388,17 @@ class AgentRow:
 
 
 @dataclass(frozen=True)
-class Agents(ChatRequest["tuple[AgentRow, ...]"]):
+class Agents(ChatRequest["tuple[OfferedAgent, ...]"]):
     """The agents of the settings, the usual one first. Starts none."""
 
-    async def carry_out(self, chats: Chats) -> tuple[AgentRow, ...]:
+    async def carry_out(self, chats: Chats) -> tuple[OfferedAgent, ...]:
         backends = chats.agent.backends
         return tuple(
             [await _agent_row(backend, backend.cli.id == backends.usual) for backend in backends]
         )
 
 
-async def _agent_row(backend: Backend, is_usual: bool) -> AgentRow:
+async def _agent_row(backend: Backend, is_usual: bool) -> OfferedAgent:
     problem = ""
     try:
         await in_thread(backend.launch.find_command)
@@ -409,7 +409,7 @@ async def _agent_row(backend: Backend, is_usual: bool) -> AgentRow:
     except AgentError as error:
         problem = str(error)
     cli = backend.cli
-    return AgentRow(
+    return OfferedAgent(
         cli.id,
         cli.name,
         is_usual,

@@ -37,7 +37,7 @@ from GeminiCompanion.companion.chat.login_requests import (
     StartAnew,
 )
 from GeminiCompanion.companion.chat.rendered import LOG_IN, RETRY, Link, Patch, Rendered
-from GeminiCompanion.companion.chat.requests import AgentRow, Agents
+from GeminiCompanion.companion.chat.requests import Agents, OfferedAgent
 from GeminiCompanion.companion.chat.retry_requests import Reopen, SendAgain
 from GeminiCompanion.companion.ui.chat import sign_in
 from GeminiCompanion.companion.ui.chat.agent_choice import NEEDS_LOGIN, NOT_INSTALLED, USUAL
@@ -53,9 +53,9 @@ from .test_chat_list import ListCase
 HERE = AuthStatus(True, API_KEY, True, False, None, False)
 NOBODY = AuthStatus(False, None, False, False, None, False)
 ROWS = (
-    AgentRow("gemini", "Gemini CLI", True, True, "", (API_KEY,), True, HERE),
-    AgentRow("qwen", "Qwen Code", False, True, "", (OPENAI,), False, NOBODY),
-    AgentRow("mine", "mine", False, False, 'Install it with "x".', (), False, NOBODY),
+    OfferedAgent("gemini", "Gemini CLI", True, True, "", (API_KEY,), True, HERE),
+    OfferedAgent("qwen", "Qwen Code", False, True, "", (OPENAI,), False, NOBODY),
+    OfferedAgent("mine", "mine", False, False, 'Install it with "x".', (), False, NOBODY),
 )
 
 

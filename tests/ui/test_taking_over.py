@@ -9,10 +9,10 @@ from GeminiCompanion.companion.agent.acp.session_list import ListedSession
 from GeminiCompanion.companion.agent.credentials import ANTHROPIC, OPENAI, OWN, AuthStatus
 from GeminiCompanion.companion.base.answer import Unanswered
 from GeminiCompanion.companion.chat.requests import (
-    AgentRow,
     Agents,
     FoundConversations,
     ListConversations,
+    OfferedAgent,
 )
 from GeminiCompanion.companion.chat.session_requests import OwnSessions, TakeOver
 from GeminiCompanion.companion.ui.chat.drafts import folder_of
@@ -31,12 +31,12 @@ THEIRS = AuthStatus(True, OWN, False, False, None, False)
 WITH_KEY = AuthStatus(True, OPENAI, True, False, None, False)
 
 
-def row(id: str, login: AuthStatus, is_there: bool = True) -> AgentRow:
-    return AgentRow(id, id.title(), False, is_there, "", (ANTHROPIC,), False, login)
+def row(id: str, login: AuthStatus, is_there: bool = True) -> OfferedAgent:
+    return OfferedAgent(id, id.title(), False, is_there, "", (ANTHROPIC,), False, login)
 
 
 class TakingOver(ListCase):
-    def asked_for(self, *rows: AgentRow) -> Steps:
+    def asked_for(self, *rows: OfferedAgent) -> Steps:
         self.run_command("take_over_session")
         yield lambda: self.service.asked
         self.assertIsInstance(self.asked, Agents)

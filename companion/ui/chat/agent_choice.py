@@ -10,7 +10,7 @@ from .. import panels, settings
 from .chat_actions import ChatActions
 
 if TYPE_CHECKING:
-    from ...chat.requests import AgentRow
+    from ...chat.requests import OfferedAgent
 
 WHICH = "Which agent?"
 USUAL, NOT_INSTALLED = "usual", "not installed"
@@ -29,13 +29,13 @@ async def choose_agent(window: sublime.Window, chats: ChatActions) -> str | None
     return row.id if row is not None else None
 
 
-async def choose_agent_row(window: sublime.Window, chats: ChatActions) -> AgentRow | None:
+async def choose_agent_row(window: sublime.Window, chats: ChatActions) -> OfferedAgent | None:
     """The agent that the user chooses; None for none. Raises Unanswered."""
     found = await agent_rows(chats)
     return await choose_from_rows(window, found) if found else None
 
 
-async def agent_rows(chats: ChatActions) -> Sequence[AgentRow]:
+async def agent_rows(chats: ChatActions) -> Sequence[OfferedAgent]:
     """All agents, those of the user's settings first; none if there is no service, which the user
     is told. Raises Unanswered."""
     from ...chat.requests import Agents
@@ -50,13 +50,15 @@ async def agent_rows(chats: ChatActions) -> Sequence[AgentRow]:
     return sorted(found, key=lambda row: (not row.is_usual, row.id not in named, not row.is_there))
 
 
-async def choose_from_rows(window: sublime.Window, found: Sequence[AgentRow]) -> AgentRow | None:
+async def choose_from_rows(
+    window: sublime.Window, found: Sequence[OfferedAgent]
+) -> OfferedAgent | None:
     """The one of these that the user chooses; None for none."""
     number = await panels.ask_choice(window, [_agent_item(row) for row in found], WHICH)
     return found[number] if number >= 0 else None
 
 
-def _agent_item(row: AgentRow) -> sublime.QuickPanelItem:
+def _agent_item(row: OfferedAgent) -> sublime.QuickPanelItem:
     if not row.is_there:
         return sublime.QuickPanelItem(row.name, row.problem, NOT_INSTALLED)
     details = (row.login.account or "") if row.login.is_authenticated else NEEDS_LOGIN

@@ -17,7 +17,7 @@ from .drafts import folder_of
 
 if TYPE_CHECKING:
     from ...agent.agent import ListedSession
-    from ...chat.requests import AgentRow
+    from ...chat.requests import OfferedAgent
 
 WHICH = "Which session of {}?"
 # The most characters of a title.
@@ -62,7 +62,7 @@ class TakingOver:
             made = await service.ask(TakeOver(row.id, folder, found[number]))
             self._chats.open_chat(window, made)
 
-    async def _choose_agent(self, window: sublime.Window) -> AgentRow | None:
+    async def _choose_agent(self, window: sublime.Window) -> OfferedAgent | None:
         """The only agent that has the user's own login, or the one that they choose of several;
         None for none. Raises Unanswered."""
         rows = [row for row in await agent_choice.agent_rows(self._chats) if _knows_terminal(row)]
@@ -92,7 +92,7 @@ class TakingOver:
         return found.conversations[0].agent if found.conversations else ""
 
 
-def _knows_terminal(row: AgentRow) -> bool:
+def _knows_terminal(row: OfferedAgent) -> bool:
     return row.is_there and row.login.kind == OWN and row.lists_sessions
 
 
