@@ -55,7 +55,8 @@ class SessionInfo:
     that ended. Times are in UTC. `modes` are those that the agent offers, empty without a session.
     `tool_servers` are names and kinds of the tool servers that the conversation brought along. It
     `is_saved` if the disk accepted everything that was said. `workspace` is empty if it is not
-    known."""
+    known. One that is `in_chat` was begun in the chat of an editor, others by clients of the
+    API."""
 
     id: str
     agent: str
@@ -71,6 +72,7 @@ class SessionInfo:
     modes: tuple[str, ...]
     tool_servers: tuple[tuple[str, str], ...]
     is_saved: bool
+    in_chat: bool = True
 
 
 class Conversation:
@@ -361,6 +363,7 @@ def info_of(summary: ConversationSummary, agent: str) -> SessionInfo:
         (),
         tuple((server.name, server.kind) for server in state.servers),
         True,
+        state.in_chat,
     )
 
 

@@ -9,17 +9,19 @@ from typing import AsyncIterator, Callable
 
 from ..turn_events import BESIDE, Body, Content, Resource, ToolCall, TurnEvent
 from ..wording.surrogates import join_surrogates
+from .turn_progress import TurnProgress
 
 
 class EventLog:
     """All methods are called on one loop. `session_id` is the conversation's. `on_event` gets every
-    event as it comes."""
+    event as it comes. `progress` sums them up."""
 
     def __init__(self, session_id: str, on_event: Callable[[TurnEvent], None]) -> None:
         self.session_id = session_id
         self.turn_id = secrets.token_hex(8)
         self._on_event = on_event
         self.is_over = False
+        self.progress = TurnProgress()
         self._events: list[TurnEvent] = []
         self._grown = asyncio.Event()
         # The end of the answer so far, kept for the piece that will close it: its last character,
@@ -87,6 +89,7 @@ class EventLog:
         number = len(self._events) + 1
         event = TurnEvent(number, datetime.now(timezone.utc), self.session_id, self.turn_id, body)
         self._events.append(event)
+        self.progress.note_event(event)
         self.is_over = event.is_last
         # Readers wake first, because they are in a hurry.
         grown, self._grown = self._grown, asyncio.Event()
