@@ -33,8 +33,8 @@ FOLDERS = {
     ),
     "api": ("contract", "operations", "files", "openai", "handlers", "serving", ""),
     "ui": (
-        "terminals", "prompt", "code", "review", "changes", "pages", "chat", "work_trees",
-        "parts", "", "commands",
+        "terminals", "prompt", "code", "review", "changes", "pages", "chat", "agents",
+        "work_trees", "parts", "", "commands",
     ),
 }  # fmt: skip
 # Imports that go up, each with its reason.

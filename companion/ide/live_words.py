@@ -34,16 +34,20 @@ def most_urgent_state(live: Iterable[LiveCli], now: float) -> LiveState | None:
     """The state for the status bar: a question comes before all else. None if there is nothing to
     say. `now` is in seconds since the epoch."""
     known = list(live)
-    shown = (
-        [cli for cli in known if cli.activity is Activity.ASKS and not cli.is_in_editor],
-        [cli for cli in known if cli.activity is Activity.WORKING],
-        [cli for cli in known if cli.activity is Activity.DONE and now - cli.since < DONE_SHOWN],
-    )
-    for group in shown:
+    for activity in (Activity.ASKS, Activity.WORKING, Activity.DONE):
+        group = [cli for cli in known if shown_activity(cli, now) is activity]
         if group:
             names = dict.fromkeys(short_label(cli.name) for cli in group)
-            return LiveState(group[0].activity, ", ".join(sorted(names)))
+            return LiveState(activity, ", ".join(sorted(names)))
     return None
+
+
+def shown_activity(live: LiveCli, now: float) -> Activity:
+    """What the status bar counts it as: a question that the editor has as well is an edit that
+    waits, and after a while an end is no news any more."""
+    is_in_editor = live.activity is Activity.ASKS and live.is_in_editor
+    is_old = live.activity is Activity.DONE and now - live.since >= DONE_SHOWN
+    return Activity.IDLE if is_in_editor or is_old else live.activity
 
 
 def cli_lines(live: LiveCli | None) -> list[str]:
@@ -57,22 +61,23 @@ def cli_lines(live: LiveCli | None) -> list[str]:
         Activity.ASKS: "asks you",
         Activity.DONE: "done",
     }[live.activity]
-    found = [f"{words} since {since}{_subject_words(live)}"]
+    subject = subject_words(live)
+    found = [f"{words} since {since}" + (f": {subject}" if subject else "")]
     return found + ([_cut_line(live.prompt)] if live.prompt else [])
 
 
 def question_sentence(live: LiveCli) -> str:
     """The CLI's question, as a sentence for a notice."""
-    return f"{live.name} asks you{_subject_words(live)}."
+    subject = subject_words(live)
+    return f"{live.name} asks you" + (f": {subject}." if subject else ".")
 
 
-def _subject_words(live: LiveCli) -> str:
+def subject_words(live: LiveCli) -> str:
+    """What it does or asks about: a command, or the file of an edit; empty if that is not known."""
     if not live.subject:
         return ""
     is_command = live.kind is ToolKind.SHELL
-    return ": " + _cut_line(
-        live.subject if is_command else f"edit {os.path.basename(live.subject)}"
-    )
+    return _cut_line(live.subject if is_command else f"edit {os.path.basename(live.subject)}")
 
 
 def _cut_line(text: str) -> str:

@@ -34,6 +34,12 @@ def window_of(window_id: int) -> sublime.Window:
     return sublime.Window(window_id)
 
 
+def bring_to_front(window: sublime.Window) -> None:
+    """Bring the window to the front, unless it is there."""
+    if window != sublime.active_window():
+        window.bring_to_front()
+
+
 def has_resource(name: str) -> bool:
     """Whether a package has a file of that name (without folders)."""
     return bool(sublime.find_resources(name))

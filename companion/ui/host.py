@@ -36,6 +36,7 @@ PACKAGE = __name__.rsplit(".", 2)[0]
 FIRST = (
     "ui",
     "ui.commands",
+    "ui.commands.agent_commands",
     "ui.commands.changes_commands",
     "ui.commands.chat_commands",
     "ui.commands.cli_commands",

@@ -17,6 +17,10 @@ from ..base.shown_text import shown_line
 Item = Union[str, List[str], sublime.QuickPanelItem]
 
 
+class SpelledText(str):
+    """A text in which what nobody sees is spelled out already."""
+
+
 def panel_item(label: str, details: str = "", annotation: str = "") -> sublime.QuickPanelItem:
     return sublime.QuickPanelItem(label, details, annotation)
 
@@ -103,7 +107,7 @@ def _shown_item(item: Item) -> Item:
     if isinstance(item, str):
         return shown_line(item)
     if isinstance(item, list):
-        return [shown_line(row) for row in item]
+        return [row if isinstance(row, SpelledText) else shown_line(row) for row in item]
     details = [item.details] if isinstance(item.details, str) else item.details
     shown = copy.copy(item)
     shown.trigger, shown.annotation = shown_line(item.trigger), shown_line(item.annotation)

@@ -17,6 +17,7 @@ from .chat.drafts import Drafts
 from .engines import Engines
 from .known_trees import KnownTrees
 from .pages import welcome
+from .parts.agent_parts import AgentParts
 from .parts.change_parts import ChangeParts
 from .parts.chat_edit_parts import ChatEditParts
 from .parts.chat_parts import ChatParts
@@ -64,8 +65,9 @@ class Running:
         pages = self.pages = PageParts(base)
         chat = self.chat = ChatParts(base, review, changes, chat_edits, engines, drafts)
         work_trees = self.work_trees = TreeParts(base, chat)
-        status = self.status = StatusParts(base, review, chat)
-        parts = diffs, review, pages, chat, work_trees, status, changes, chat_edits
+        agents = self.agents = AgentParts(base, diffs, chat)
+        status = self.status = StatusParts(base, review, chat, agents)
+        parts = diffs, review, pages, chat, work_trees, agents, status, changes, chat_edits
         polls = [self.stories.cut_ended, *(poll for part in parts for poll in part.polls)]
         self.editor = EditorParts(base, diffs, review, pages, status, polls)
 

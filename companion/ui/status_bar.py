@@ -13,6 +13,7 @@ from ..ide import live_words
 from ..ide.clis import short_label
 from ..ide.editor import ConnectedClient, Status
 from . import settings
+from .agents.agent_row import RowState, StateCounts, count_states
 from .status_texts import set_status, show_status
 
 KEY = "gemini_companion"
@@ -22,6 +23,14 @@ WAITING, SEVERAL = "{} waiting", "{} ×{}"
 UNWRITTEN, UNSAVED = "{} edit{} not written", "not saved"
 UNSEEN = "{} edit{} to look at"
 LOST = "type /ide enable in {}"
+SUMMED_UP = "{} (Agents)"
+# What CLIs do, as the list of all agents counts them.
+STATES = {
+    live_words.Activity.ASKS: RowState.ASKS,
+    live_words.Activity.DONE: RowState.DONE,
+    live_words.Activity.WORKING: RowState.WORKS,
+    live_words.Activity.IDLE: RowState.IDLE,
+}
 
 
 class StatusBar:
@@ -31,7 +40,9 @@ class StatusBar:
     `mention` shows a sentence of less importance. `is_running` says whether the companion runs.
     `is_paused` says whether sharing is paused in a window. `lost` names the CLIs that wait for
     `/ide enable`. `counts` says how many edits of a window, by its id, wait for the user in some
-    way. `asked` says what waits for an answer in the chats of a window, or is empty.
+    way. `asked` says what waits for an answer in the chats of a window, or is empty. `chats` counts
+    those of all windows by what they do: several agents that ask or work are summed up, a single
+    one is named.
     """
 
     def __init__(
@@ -42,6 +53,7 @@ class StatusBar:
         lost: Callable[[sublime.Window], tuple[str, ...]],
         counts: Callable[[int], EditCounts],
         asked: Callable[[sublime.Window], str],
+        chats: Callable[[], StateCounts],
     ) -> None:
         self._mention = mention
         self._is_running = is_running
@@ -49,6 +61,7 @@ class StatusBar:
         self._lost = lost
         self._counts = counts
         self._asked = asked
+        self._chats = chats
         # By window id; None before the first report.
         self._statuses: Mapping[int, Status] | None = None
         # The text of each window, by its id.
@@ -73,8 +86,9 @@ class StatusBar:
 
     def refresh_texts(self) -> None:
         """Show the text of each window again if it has changed."""
+        counts = self._count_agents()
         for window in sublime.windows():
-            text = self._window_text(window)
+            text = self._window_text(window, counts)
             if self._shown.get(window.id(), "") != text:
                 self._shown[window.id()] = text
                 show_status(window, KEY, text)
@@ -92,11 +106,19 @@ class StatusBar:
                 view.erase_status(KEY)
         self._shown.clear()
 
-    def _window_text(self, window: sublime.Window) -> str:
+    def _count_agents(self) -> StateCounts:
+        """Those of all windows."""
+        now, statuses = time.time(), (self._statuses or {}).values()
+        live = [cli for status in statuses for cli in status.live]
+        clis = count_states(STATES[live_words.shown_activity(cli, now)] for cli in live)
+        return StateCounts(*map(sum, zip(clis, self._chats())))
+
+    def _window_text(self, window: sublime.Window, agents: StateCounts) -> str:
         if not settings.current_settings(window).status_bar:
             return ""
         counts, status = self._counts(window.id()), (self._statuses or {}).get(window.id())
-        name, state = self._window_state(window, counts.asked)
+        summary = self._summary_words(window, agents)
+        name, state = self._window_state(window, counts.asked, bool(summary))
         lost = ", ".join(dict.fromkeys(self._lost(window)))
         more = [LOST.format(lost)] if lost else []
         for words, count in ((UNSEEN, counts.written), (UNWRITTEN, counts.unwritten)):
@@ -104,7 +126,7 @@ class StatusBar:
                 more.append(words.format(count, "" if count == 1 else "s"))
         if status is not None and status.unsaved:
             more.append(UNSAVED)
-        asked = self._asked(window)
+        asked = summary or self._asked(window)
         if asked or lost:
             # What comes first is not the state of the CLIs that are named.
             state = "" if state == NO_CLI else state
@@ -114,12 +136,25 @@ class StatusBar:
             name = "" if asked else PACKAGE
         return ": ".join(filter(None, (name, ", ".join(filter(None, (asked, state, *more))))))
 
-    def _window_state(self, window: sublime.Window, waiting: int) -> tuple[str, str]:
-        """Whose state it is, and the state; both may be empty."""
+    def _summary_words(self, window: sublime.Window, agents: StateCounts) -> str:
+        """Empty if none asks or works, and if it is one that the window names."""
+        if sum(agents) == 1 and (self._asked(window) or self._live_state(window) is not None):
+            return ""
+        return SUMMED_UP.format(agents.words) if sum(agents) else ""
+
+    def _live_state(self, window: sublime.Window) -> live_words.LiveState | None:
+        status = (self._statuses or {}).get(window.id())
+        return live_words.most_urgent_state(status.live if status is not None else (), time.time())
+
+    def _window_state(
+        self, window: sublime.Window, waiting: int, is_summed: bool
+    ) -> tuple[str, str]:
+        """Whose state it is, and the state; both may be empty. What CLIs do is left out where it
+        `is_summed` up."""
         status = (self._statuses or {}).get(window.id())
         clients = status.clients if status is not None else ()
         kinds = Counter(short_label(client.name) for client in clients)
-        live = live_words.most_urgent_state(status.live if status is not None else (), time.time())
+        live = None if is_summed else self._live_state(window)
         if live is not None and live.activity is live_words.Activity.ASKS:
             return live.names, live.words
         if waiting:

@@ -15,7 +15,7 @@ from GeminiCompanion.companion.agent.agent import Agent, Options
 from GeminiCompanion.companion.agent.launches import Chosen
 from GeminiCompanion.companion.agent.processes.runner import Launch
 from GeminiCompanion.companion.base.login_path import LOGIN_PATH
-from GeminiCompanion.companion.chat.requests import AgentRow, Agents
+from GeminiCompanion.companion.chat.requests import Agents, OfferedAgent
 
 
 @unittest.skipIf(sys.platform == "win32", "programs have other names there")
@@ -32,7 +32,7 @@ class Rows(unittest.IsolatedAsyncioTestCase):
             patch.start()
             self.addCleanup(patch.stop)
 
-    async def row(self, chosen: Chosen) -> AgentRow:
+    async def row(self, chosen: Chosen) -> OfferedAgent:
         launch = Launch((), agent=chosen.id, look=chosen.find_command)
         agent = Agent(Options(launch, os.path.join(self.folder, "state")))
         self.addAsyncCleanup(agent.stop)

@@ -464,7 +464,7 @@ class InTab(unittest.TestCase):
         self.say("the word is plum", ["I see."])
         self.until_over("▎ the word is plum", "I see.")
         before = len(self.editor.do("tabs"))
-        self.editor.do("command", "gemini_companion_chats", {"action": "fork"})
+        self.editor.do("command", "gemini_companion_agents", {"action": "fork"})
         # Behind the row that searches.
         self.editor.do("choose", 1)
         until(lambda: len(self.editor.do("tabs")) > before)

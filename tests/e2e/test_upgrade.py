@@ -100,11 +100,10 @@ class Upgrade(unittest.TestCase):
 
     def test_conversations_are_listed_read_anew_and_the_edits_of_a_turn_can_be_undone(self) -> None:
         self.do("close_chats")
-        self.do("command", "gemini_companion_chats")
+        self.do("command", "gemini_companion_agents", {"action": "open"})
         titles = self.do("offered")
-        self.assertEqual(titles[1:], ["ask", "hello", "Sessions of the terminal …"])
-        # It, and "Open".
-        self.do("choose", titles.index("hello"), 0)
+        self.assertEqual(titles[1:], ["ask", "hello"])
+        self.do("choose", titles.index("hello"))
         until(lambda: "Hello to you." in (self.do("chat") or ""), lambda: self.do("tabs"))
         self.do("command", "gemini_companion_undo_turn")
         self.do("wait_for", "exists", False, self.path("turn.txt"))

@@ -1,5 +1,5 @@
-"""The list of conversations, and what can be chosen of their agents, with a service that answers
-as the test says."""
+"""The list of conversations alone, and what can be chosen of their agents, with a service that
+answers as the test says."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from GeminiCompanion.companion.agent.session_state import (
 from GeminiCompanion.companion.agent.turn_events import Usage
 from GeminiCompanion.companion.base.answer import Unanswered
 from GeminiCompanion.companion.chat.requests import (
-    Agents,
     ChooseOption,
     Delete,
     Export,
@@ -36,7 +35,6 @@ from GeminiCompanion.companion.ui.chat.conversation_list import (
     IS_BUSY,
     IS_OPEN,
     NONE,
-    OF_TERMINAL,
     OLDER,
     OWN_FILES_GO,
     OWN_FILES_STAY,
@@ -44,7 +42,6 @@ from GeminiCompanion.companion.ui.chat.conversation_list import (
 )
 from GeminiCompanion.companion.ui.chat.drafts import folder_of
 from GeminiCompanion.companion.ui.chat.option_panels import CURRENT, NOT_YET
-from GeminiCompanion.companion.ui.chat.taking_over import NO_OWN_LOGIN
 from GeminiCompanion.companion.ui.user_messages import PREFIX
 
 from .adapter import text_of
@@ -78,9 +75,9 @@ class ListCase(ChatCase):
             answer.give(value)
         yield from self.until_turn()
 
-    def list_them(self, *infos: SessionInfo, next: str = "", **arguments: Any) -> Steps:
+    def list_them(self, *infos: SessionInfo, next: str = "", action: str = "open") -> Steps:
         """The list opens with these."""
-        self.run_command("chats", **arguments)
+        self.run_command("agents", action=action)
         yield from self.answer(FoundConversations(infos, {}, next))
         yield lambda: self.shown
 
@@ -101,19 +98,8 @@ class ListCase(ChatCase):
 
 
 class Listing(ListCase):
-    def test_the_sessions_of_a_terminal_are_offered_behind_the_conversations(self) -> Steps:
-        yield from self.list_them(info("a"), next="more")
-        yield from self.choose(3)
-        self.assertEqual(self.asked, Agents())
-        yield from self.answer(())
-        yield lambda: PREFIX + NO_OWN_LOGIN in self.sentences
-
-    def test_they_are_not_offered_for_what_is_done_with_a_conversation(self) -> Steps:
-        yield from self.list_them(info("a"), action="fork")
-        self.assertEqual(self.triggers, [FIND, "a"])
-
     def test_a_window_without_conversations_says_how_to_begin_one(self) -> Steps:
-        self.run_command("chats")
+        self.run_command("agents", action="open")
         yield from self.answer(FoundConversations((), {}, ""))
         yield lambda: PREFIX + NONE in self.sentences
         self.assertEqual(self.shown, [])
@@ -124,7 +110,7 @@ class Listing(ListCase):
         self.assertIsInstance(wanted, ListConversations)
         self.assertEqual((wanted.words, wanted.cursor, wanted.limit), ("", "", PAGE))
         self.assertIn(folder_of(self.window), wanted.workspaces)
-        self.assertEqual(self.triggers, [FIND, "newer", "older<U+202E>", OF_TERMINAL])
+        self.assertEqual(self.triggers, [FIND, "newer", "older<U+202E>"])
         self.assertEqual(self.shown[-1]["selected_index"], 1)
         details = self.shown[-1]["items"][1].details[0]
         self.assertIn("Gemini CLI", details)
@@ -132,12 +118,12 @@ class Listing(ListCase):
 
     def test_older_ones_come_page_by_page_when_they_are_wanted(self) -> Steps:
         yield from self.list_them(info("b"), next="more")
-        self.assertEqual(self.triggers, [FIND, "b", OLDER, OF_TERMINAL])
+        self.assertEqual(self.triggers, [FIND, "b", OLDER])
         yield from self.choose(2)
         yield from self.until_equal(lambda: self.asked.cursor, "more")
         yield from self.answer(FoundConversations((info("a"),), {}, ""))
         yield lambda: len(self.shown) == 2
-        self.assertEqual(self.triggers, [FIND, "b", "a", OF_TERMINAL])
+        self.assertEqual(self.triggers, [FIND, "b", "a"])
         self.assertEqual(self.shown[-1]["selected_index"], 2)
 
     def test_words_are_looked_for_until_there_is_a_page_with_something(self) -> Steps:
@@ -175,19 +161,11 @@ class Listing(ListCase):
 class Acting(ListCase):
     def test_one_is_opened_in_a_tab_and_gone_to_after_that(self) -> Steps:
         for _time in range(2):
-            yield from self.list_them(info("ab" * 16), action="open")
+            yield from self.list_them(info("ab" * 16))
             yield from self.choose(1)
             yield lambda: self.id_of(self.window.active_view()) == "ab" * 16
         self.assertEqual(len(chat_places.views_of("ab" * 16)), 1)
         yield lambda: self.service.opened == ["ab" * 16]
-
-    def test_without_an_action_the_user_is_asked_what_to_do(self) -> Steps:
-        yield from self.list_them(info("ab" * 16))
-        yield from self.choose(1)
-        yield lambda: len(self.shown) == 2
-        self.assertEqual(self.triggers[0], "Open")
-        yield from self.choose(0)
-        yield lambda: self.id_of(self.window.active_view()) == "ab" * 16
 
     def test_one_gets_another_title_and_the_list_comes_again(self) -> Steps:
         given = self.inputs()
@@ -239,7 +217,7 @@ class Acting(ListCase):
             ("mine", OWN_FILES_STAY),
         ):
             before = len(self.shown)
-            self.run_command("chats", action="delete")
+            self.run_command("agents", action="delete")
             yield from self.answer(FoundConversations((info("a", agent=agent),), {}, ""))
             yield lambda before=before: len(self.shown) > before
             yield from self.choose(1)

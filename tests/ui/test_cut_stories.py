@@ -13,9 +13,8 @@ from GeminiCompanion.companion.base.answer import Answer
 from GeminiCompanion.companion.ide.clis import GEMINI_CLI, QWEN_CODE
 from GeminiCompanion.companion.ide.doctor import checks
 from GeminiCompanion.companion.ide.hooks import extension
-from GeminiCompanion.companion.ui import cli_list
 from GeminiCompanion.companion.ui.prompt.sending import PromptWords, Sending
-from GeminiCompanion.companion.ui.review import accepting, open_diffs, queue, record
+from GeminiCompanion.companion.ui.review import accepting, open_diffs, record
 from GeminiCompanion.companion.ui.stories import Story
 
 from .adapter import text_of
@@ -145,12 +144,15 @@ class Reviews(CuttingCase):
         yield from self.away(right)
 
     def test_lists(self) -> Steps:
-        running, tell = self.running(), plugin._host.tell_user
-        window = self.window
+        async def have_no_service() -> None:
+            return None
+
+        running, window = self.running(), self.window
+        self.replace(running.chat.actions, "ensure_service", have_no_service)
         for begin in (
             lambda _: running.changes.list.choose_edit(window),
             lambda _: running.changes.list.choose_edit(window, "waiting"),
-            lambda _: cli_list.choose_cli(running.companion, window, queue.show_diff, tell),
+            lambda _: running.agents.list.show_list(window),
             lambda _: running.changes.list.choose_edit(window, "unwritten"),
         ):
             yield from self.cut_everywhere(begin, [-1, -1], 1)

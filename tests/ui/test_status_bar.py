@@ -20,6 +20,7 @@ from GeminiCompanion.companion.ide.live_clis import Activity, LiveCli
 from GeminiCompanion.companion.ide.questions import TextWithdrawal
 from GeminiCompanion.companion.ide.status import ConnectedClient, Status
 from GeminiCompanion.companion.ui import examinations, lost_clis, notices, settings
+from GeminiCompanion.companion.ui.agents.agent_row import StateCounts
 from GeminiCompanion.companion.ui.lost_clis import LostClis
 from GeminiCompanion.companion.ui.status_bar import KEY, StatusBar
 
@@ -162,6 +163,7 @@ class WhatItSays(AdapterTestCase):
         self.addCleanup(vars(self.bar).update, vars(self.bar).copy())
         self.lost: tuple[str, ...] = ()
         self.unseen, self.unwritten, self.asked = 0, 0, ""
+        self.chats = StateCounts()
         made_up = StatusBar(
             self.told.append,
             lambda: self.runs,
@@ -169,6 +171,7 @@ class WhatItSays(AdapterTestCase):
             lambda window: self.lost,
             self.counts,
             lambda window: self.asked,
+            lambda: self.chats,
         )
         vars(self.bar).update(vars(made_up))
         self.view = self.window.new_file()
@@ -246,6 +249,32 @@ class WhatItSays(AdapterTestCase):
         with mock.patch.object(self.bar, "_counts", lambda window_id: EditCounts(asked=2)):
             self.bar.update_statuses((status(self.window),))
         self.assertEqual(self.said(), "Codex: asks in a chat, 2 waiting")
+
+    def test_several_agents_are_summed_up_and_a_single_one_that_is_named_is_not(self) -> None:
+        qwen = replace(status(self.window, "Qwen Code"), live=(asking("Qwen Code"),))
+        works = LiveCli("", "Qwen Code", "b", 1, activity=Activity.WORKING)
+        both = replace(qwen, live=(asking("Qwen Code"), works))
+        elsewhere = replace(qwen, window_id=-1)
+        idle = status(self.window, "Gemini CLI")
+        for chats, asked, statuses, words in (
+            (StateCounts(), "", (both,), "1 asks, 1 works (Agents)"),
+            (StateCounts(asks=1), "Codex: asks", (qwen,), "2 ask (Agents)"),
+            (StateCounts(asks=1), "Codex: asks", (idle,), "Codex: asks"),
+            (StateCounts(1, 1, 2), "Codex: asks", (idle,), "1 asks, 1 done, 2 work (Agents)"),
+            (StateCounts(works=1), "", (idle,), "1 works (Agents)"),
+            (StateCounts(works=1), "", (), "1 works (Agents), Gemini off"),
+            (StateCounts(), "", (idle, elsewhere), "1 asks (Agents)"),
+        ):
+            self.chats, self.asked = chats, asked
+            self.bar.update_statuses(statuses)
+            with self.subTest(words):
+                self.assertEqual(self.said(), words)
+
+    def test_what_waits_stands_beside_the_sum(self) -> None:
+        self.chats, self.unseen = StateCounts(2, 0, 1), 3
+        with mock.patch.object(self.bar, "_counts", lambda window_id: EditCounts(asked=2)):
+            self.bar.update_statuses((status(self.window, "Qwen Code"),))
+        self.assertEqual(self.said(), "2 ask, 1 works (Agents), Qwen 2 waiting")
 
     def test_edits_to_look_at_stand_beside_each_state(self) -> None:
         for count, clients, words in (

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Callable, Mapping, TypeVar
 import sublime
 
 from ...base.answer import Answer
+from ...base.signal import ValueSignal
 from ...chat.attached import Attached
 from ...chat.chat_update import FAILED, ChatUpdate
 from ...chat.rendered import OPEN_EDIT, SHOW_OUTPUT, Link
@@ -27,6 +28,7 @@ from .link_actions import Followed
 from .message_sending import MessageSending
 from .replies import Replies
 from .service_access import ServiceAccess
+from .short_questions import ShortQuestions
 from .told_context import ToldContext
 from .waiting_questions import WaitingQuestions
 
@@ -44,7 +46,7 @@ ON_ITS_WAY = "Your last message is still on its way; send this one in a moment."
 class ChatActions:
     """`access` leads to the service. `edits` and `unasked` hear what agents want to edit, and have
     edited, `notify` gets a sentence for the desktop and its window. `accept` accepts a review.
-    `place_of` is that of ChatView."""
+    `place_of` is that of ChatView. `updates_drawn` tells a chat of which an update was drawn."""
 
     def __init__(
         self,
@@ -73,6 +75,8 @@ class ChatActions:
         self.access, self.ensure_service = access, access.ensure_service
         replies = Replies(stories, tell, warn, access.ensure_service, edits, accept)
         self.answering = Answering(self.questions, replies, stories, tell)
+        self.short_questions = ShortQuestions(replies, tell)
+        self.updates_drawn = ValueSignal[ChatView]()
         self.drawing = ChatDrawing(
             lambda: self.tabs.chats,
             stories.begin,
@@ -195,6 +199,7 @@ class ChatActions:
             self._edits.follow_update(window, chat.told)
             self._unasked.follow_update(window, chat.told)
         self.answering.follow_update(chat)
+        self.updates_drawn.emit(chat)
 
     def _close_chat(self, chat: ChatView) -> None:
         self.composing.withdraw_panel(chat)

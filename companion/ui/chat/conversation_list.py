@@ -1,5 +1,5 @@
 """The conversations of a window's folders in a panel, page by page, and what the user does with
-one: open, rename, fork, export, delete. UI thread only."""
+one: open, rename, fork, export, delete. *Agents* leads there. UI thread only."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from ..panels import Item
 from . import chat_places
 from .chat_actions import ChatActions
 from .drafts import folder_of
-from .taking_over import TakingOver
 
 if TYPE_CHECKING:
     from ...agent.agent import SessionInfo
@@ -29,7 +28,6 @@ PAGE = 100
 NONE = (
     'There are no conversations in the folders of this window. "Gemini Companion: Chat" begins one.'
 )
-OF_TERMINAL = "Sessions of the terminal …"
 FIND, ALL, OLDER = "Search in the texts …", "All conversations", "Older conversations …"
 WORDS = "Words in titles and texts:"
 NOT_FOUND = "No conversation of these folders has “{}”."
@@ -43,12 +41,12 @@ OWN_FILES_STAY = "What the agent itself has kept of it stays."
 IS_BUSY = "Its agent is working, and is stopped first."
 IS_OPEN = "It is open in a tab, which closes."
 HAS_DRAFT = "What you have written in it and not sent is deleted, too."
-# What the list can do with a conversation, for key bindings, and the words for it.
+# What can be done with a conversation, for key bindings, and the words for it.
 ACTIONS = {
-    "open": "Open",
+    "open": "Open …",
     "rename": "Rename …",
-    "fork": "Fork: go on in a copy",
-    "export": "Export as Markdown",
+    "fork": "Fork: go on in a copy …",
+    "export": "Export as Markdown …",
     "delete": "Delete …",
 }
 
@@ -70,14 +68,22 @@ class ConversationList:
         self._chats = chats
         self._tell = tell
 
-    async def show_list(self, window: sublime.Window, action: str = "") -> None:
-        """Let the user choose a conversation, and what to do with it, unless that is given as one
-        of ACTIONS. Raises Unanswered."""
+    async def show_list(self, window: sublime.Window, action: str, words: str = "") -> None:
+        """Let the user choose a conversation, and do what `action` says, one of ACTIONS; with
+        words, one of those that have them. Raises Unanswered."""
         service = await self._chats.ensure_service()
         while service is not None:
-            info = await self._choose_conversation(service, window, not action)
+            info = await self._choose_conversation(service, window, words)
             if info is None or not await self._do_action(service, window, info, action):
                 return
+
+    async def find_conversation(self, window: sublime.Window) -> bool:
+        """Ask for words, and let the user open one of the conversations that have them; False if
+        they give none. Raises Unanswered."""
+        words = (await panels.ask_line(window, WORDS) or "").strip()
+        if words:
+            await self.show_list(window, "open", words)
+        return bool(words)
 
     async def export_conversation(self, window: sublime.Window, conversation: str) -> None:
         """The conversation as Markdown, in a new tab. Raises Unanswered."""
@@ -92,26 +98,21 @@ class ConversationList:
     # Choosing
 
     async def _choose_conversation(
-        self, service: ChatService, window: sublime.Window, is_opened: bool
+        self, service: ChatService, window: sublime.Window, words: str
     ) -> SessionInfo | None:
-        """The conversation that the user chooses; None for none. Where one `is_opened`, it may also
-        be one of a terminal, which is opened here. Raises Unanswered."""
-        listed, seen = await self._add_page(service, window, Listed()), 0
+        """The conversation that the user chooses; None for none. Raises Unanswered."""
+        listed, seen = await self._add_page(service, window, Listed(words)), 0
         while listed.infos or listed.words:
             items: list[Item] = [
                 ALL if listed.words else FIND,
                 *(self._conversation_item(info, listed) for info in listed.infos),
             ]
             more = [OLDER] if listed.cursor else []
-            others = [OF_TERMINAL] if is_opened and not listed.words else []
             # Enter is for the newest one, and not for a search.
             at = min(seen + 1, len(items) - 1)
             number = await panels.ask_choice(
-                window, [*items, *more, *others], _list_heading(listed), selected_index=at
+                window, [*items, *more], _list_heading(listed), selected_index=at
             )
-            if others and number == len(items) + len(more):
-                await TakingOver(self._chats, self._tell).show_sessions(window)
-                return None
             if 0 < number < len(items):
                 return listed.infos[number - 1]
             if number < 0:
@@ -138,7 +139,7 @@ class ConversationList:
         are more."""
         from ...chat.requests import ListConversations
 
-        before, folders = len(listed.infos), await _window_workspaces(window)
+        before, folders = len(listed.infos), await window_workspaces(window)
         while True:
             wanted = ListConversations(folders, listed.words, listed.cursor, PAGE)
             found = await service.ask(wanted)
@@ -149,7 +150,8 @@ class ConversationList:
                 return listed
 
     def _conversation_item(self, info: SessionInfo, listed: Listed) -> sublime.QuickPanelItem:
-        facts = [_time_text(info.last_used), _agent_name(info), count_text(info.turns, "message")]
+        count = count_text(info.turns, "message")
+        facts = [_time_text(info.last_used), agent_name(info.agent), count]
         details = [" · ".join(facts), *filter(None, [listed.excerpts.get(info.id)])]
         is_open = bool(chat_places.views_of(info.id))
         remark = "busy" if info.is_busy else "open" if is_open else ""
@@ -161,9 +163,6 @@ class ConversationList:
         self, service: ChatService, window: sublime.Window, info: SessionInfo, action: str
     ) -> bool:
         """Do it; whether the list is shown again."""
-        if not action:
-            number = await panels.ask_choice(window, list(ACTIONS.values()), info.title)
-            action = list(ACTIONS)[number] if number >= 0 else "back"
         acts: dict[str, Callable[..., Awaitable[bool]]] = {
             "open": self._open_conversation,
             "rename": self._rename_conversation,
@@ -171,8 +170,7 @@ class ConversationList:
             "export": self._export_conversation,
             "delete": self._delete_conversation,
         }
-        act = acts.get(action)
-        return await act(service, window, info) if act is not None else True
+        return await acts[action](service, window, info)
 
     async def _open_conversation(
         self, service: ChatService, window: sublime.Window, info: SessionInfo
@@ -236,7 +234,7 @@ class ConversationList:
         self._chats.drafts.forget(conversation)
 
 
-async def _window_workspaces(window: sublime.Window) -> tuple[str, ...]:
+async def window_workspaces(window: sublime.Window) -> tuple[str, ...]:
     """The folders of the window, as conversations name them."""
     folders = tuple(views.window_folders(window) or (folder_of(window),))
     return await in_time(lambda: tuple(map(os.path.realpath, folders)), folders)
@@ -257,11 +255,12 @@ def _time_text(time: datetime) -> str:
     return day + clock_text(time)
 
 
-def _agent_name(info: SessionInfo) -> str:
+def agent_name(agent: str) -> str:
+    """The name of the agent with this id; the id of one that is not known here."""
     from ...agent.supported import CLIS
 
-    row = CLIS.get(info.agent)
-    return row.program.name if row is not None else info.agent
+    row = CLIS.get(agent)
+    return row.program.name if row is not None else agent
 
 
 def _file_name(title: str) -> str:

@@ -12,7 +12,7 @@ from ...agent.turn_events import CANCEL, Option
 from ...base.answer import Answer, Unanswered
 from ...chat.question import PERMISSION
 from .. import application
-from ..panels import Panel
+from ..panels import Item, Panel
 from ..stories import Stories
 from . import forms
 from .chat_view import ChatView
@@ -140,11 +140,20 @@ class Replies:
     async def decide_one_of(
         self, asked: WaitingQuestion, options: Sequence[Option], window: sublime.Window
     ) -> None:
-        panel = self._open_panel(asked, window)
         labels = [str(option.label) for option in options]
-        chosen = await panel.ask_choice(labels, WHICH.format(asked.question.title))
-        if self._close_panel(asked, panel) and chosen >= 0:
+        caption = WHICH.format(asked.question.title)
+        chosen = await self.choose_in_panel(asked, labels, caption, window)
+        if chosen >= 0:
             await self.decide_call(asked, options[chosen])
+
+    async def choose_in_panel(
+        self, asked: WaitingQuestion, items: Sequence[Item], caption: str, window: sublime.Window
+    ) -> int:
+        """The number of the item that the user chooses; -1 for none, and as soon as the question
+        waits no more, which they are told."""
+        panel = self._open_panel(asked, window)
+        chosen = await panel.ask_choice(items, caption)
+        return chosen if self._close_panel(asked, panel) else -1
 
     async def deny_with_note(
         self, asked: WaitingQuestion, no: Option, window: sublime.Window

@@ -1,5 +1,4 @@
-"""The commands on CLIs: a list of the connected ones, a CLI in a terminal, and the variables for
-it."""
+"""The commands on CLIs: a CLI in a terminal, the variables for it, and what says what it does."""
 
 from __future__ import annotations
 
@@ -20,17 +19,6 @@ NO_EXPORTS = (
     "Nothing was copied: {}, which a terminal would treat as a key. Rename the folder, or correct"
     ' "path_maps". "Run CLI" and "Open Terminal" work in any case.'
 )
-
-
-class GeminiCompanionShowClisCommand(GeminiCompanionRunningCommand):
-    """List the connected CLIs of all windows."""
-
-    def run_with_companion(self, running: Running) -> None:
-        from .. import cli_list
-
-        show = running.diffs.tabs.show
-        story = cli_list.choose_cli(running.companion, self.window, show, host.tell_user)
-        running.stories.begin(story, self.window)
 
 
 class GeminiCompanionInstallCliExtensionCommand(GeminiCompanionRunningCommand):

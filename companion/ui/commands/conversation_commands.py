@@ -1,4 +1,4 @@
-"""The commands on conversations: the list of them, what their agents let choose, and exports."""
+"""The commands on conversations: what their agents let choose, and exports."""
 
 from __future__ import annotations
 
@@ -12,17 +12,6 @@ if TYPE_CHECKING:
     from ..running import Running
 
 MODE, MODEL = "mode", "model"
-
-
-class GeminiCompanionChatsCommand(GeminiCompanionRunningCommand):
-    """List the conversations of the window's folders; `action` is what to do with the chosen one,
-    instead of asking."""
-
-    def run_with_companion(self, running: Running, action: str = "") -> None:
-        from ..chat.conversation_list import ConversationList
-
-        found = ConversationList(running.chat.actions, host.tell_user)
-        running.stories.begin(found.show_list(self.window, action), self.window)
 
 
 class GeminiCompanionTakeOverSessionCommand(GeminiCompanionRunningCommand):
@@ -43,14 +32,11 @@ class GeminiCompanionExportChatCommand(GeminiCompanionRunningCommand):
 
     def run_with_companion(self, running: Running) -> None:
         from ..chat import chat_places
-        from ..chat.conversation_list import ConversationList
 
         chats = running.chat.actions
         chat = chat_places.in_front(chats.tabs, self.window, host.tell_user)
         if chat is not None:
-            story = ConversationList(chats, host.tell_user).export_conversation(
-                self.window, chat.conversation
-            )
+            story = running.agents.conversations.export_conversation(self.window, chat.conversation)
             running.stories.begin(story, self.window)
 
 

@@ -12,6 +12,7 @@ from typing import Any, Mapping, NamedTuple, Type, Union
 
 import sublime_plugin
 
+from . import agent_commands as agents
 from . import changes_commands as changes
 from . import chat_commands as chat
 from . import cli_commands as cli
@@ -43,7 +44,7 @@ LISTS = {
     "extension": "Install or Remove CLI Extension",
     "send": "Send Selection, Reference, File, Open Files, Diagnostics or Build Results",
     "prompt": "Explain Selection, Review File, Write Tests, Fix Diagnostics or Build",
-    "status": "Show Status, CLIs or Shared Context",
+    "status": "Show Status or Shared Context",
     "sharing": "Pause or Resume Sharing",
     "api_server": "Start or Stop API Server",
 }
@@ -70,7 +71,7 @@ ROWS = (
     Row(chat.GeminiCompanionNewChatCommand, "New Chat"),
     Row(chat.GeminiCompanionNewChatCommand, "New Chat with Agent", "new_chat", {"ask": True}),
     Row(conversation.GeminiCompanionLogInCommand, "Log In to Agent", "agent"),
-    Row(conversation.GeminiCompanionChatsCommand, "Chats"),
+    Row(agents.GeminiCompanionAgentsCommand, "Agents"),
     Row(
         conversation.GeminiCompanionTakeOverSessionCommand,
         "Continue a Session of the Terminal",
@@ -162,7 +163,6 @@ ROWS = (
     Row(page.GeminiCompanionWelcomeCommand, "Welcome"),
     Row(companion.GeminiCompanionShowStatusCommand, "Show Status", "status"),
     Row(page.GeminiCompanionDoctorCommand, "Doctor"),
-    Row(cli.GeminiCompanionShowClisCommand, "Show CLIs", "status"),
     Row(page.GeminiCompanionShowSharedContextCommand, "Show Shared Context", "status"),
     Row(companion.GeminiCompanionPauseSharingCommand, "Pause Sharing", "sharing"),
     Row(companion.GeminiCompanionResumeSharingCommand, "Resume Sharing", "sharing"),
@@ -175,6 +175,8 @@ ROWS = (
 )
 # For links, keys and other packages; they stand in no menu.
 INTERNAL = (
+    agents.GeminiCompanionChatsCommand,
+    agents.GeminiCompanionShowClisCommand,
     changes.GeminiCompanionDecideChangesCommand,
     changes.GeminiCompanionGoToChangeCommand,
     changes.GeminiCompanionShowAcceptedEditsCommand,

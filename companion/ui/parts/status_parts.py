@@ -7,13 +7,16 @@ from ..lost_clis import LostClis
 from ..review.accepting import about_diff
 from ..sharing_settings import is_paused
 from ..status_bar import StatusBar
+from .agent_parts import AgentParts
 from .chat_parts import ChatParts
 from .foundation import Foundation
 from .review_parts import ReviewParts
 
 
 class StatusParts:
-    def __init__(self, base: Foundation, review: ReviewParts, chat: ChatParts) -> None:
+    def __init__(
+        self, base: Foundation, review: ReviewParts, chat: ChatParts, agents: AgentParts
+    ) -> None:
         companion, questions = base.companion, chat.actions.questions
         self._unseen = base.messages.unseen
         self.lost_clis = LostClis(companion, base.stories, base.messages.tell_user)
@@ -24,6 +27,7 @@ class StatusParts:
             self.lost_clis.lost_names,
             review.ledger.counts,
             questions.status_words,
+            agents.progress.count_chats,
         )
         self.lost_clis.changes.subscribe(self.bar.refresh_texts)
         questions.changes.subscribe(self.bar.refresh_texts)

@@ -76,6 +76,12 @@ def is_cli_in_sight(window: sublime.Window) -> bool:
     return any(runs_cli(window, view) for view in _in_sight(window, open_terminals(window)))
 
 
+def is_in_sight(terminal: sublime.View) -> bool:
+    """Whether it is in front in its group, or in the panel that is shown."""
+    window = terminal.window()
+    return window is not None and bool(_in_sight(window, [terminal]))
+
+
 def _in_sight(window: sublime.Window, views: list[sublime.View]) -> list[sublime.View]:
     shown = [window.active_view_in_group(group) for group in range(window.num_groups())]
     panel = window.active_panel() or ""
@@ -205,4 +211,5 @@ def show_terminal(terminal: sublime.View) -> None:
                 window.run_command("show_panel", {"panel": name})
     holder = terminal.window()
     if holder is not None:
+        application.bring_to_front(holder)
         holder.focus_view(terminal)

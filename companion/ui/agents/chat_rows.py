@@ -1,0 +1,147 @@
+"""The rows of chats, and of other conversations whose agents ask or work: clients of the API have
+begun them, or their tabs were closed. UI thread only.
+
+The tabs are known here; what their agents do is asked of the engine, once for all. If that does not
+answer soon, the rows say what is known.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Mapping, Sequence
+
+import sublime
+
+from ...base.answer import Unanswered
+from ...chat.amounts import count_text
+from ...chat.chat_update import FAILED
+from ...chat.question import PERMISSION, ChatQuestion
+from .. import queues
+from ..chat.chat_actions import ChatActions
+from ..chat.chat_view import ChatView
+from ..chat.short_questions import PanelOutcome
+from ..chat.waiting_questions import WaitingQuestion
+from . import work_words
+from .agent_row import AgentRow, RowState
+from .chat_progress import ChatProgress
+from .conversation_places import open_at_home
+
+if TYPE_CHECKING:
+    # Imported with the first engine, because many editors never have one.
+    from ...chat.work_requests import WorkFacts
+
+# Milliseconds that the engine gets to tell what agents do.
+PATIENCE = 300
+CHAT, WITHOUT_TAB = "chat", "chat without a tab"
+AN_AGENT = "An agent"
+
+
+class ChatRows:
+    """`chats` has the tabs, and the way to the engine; `progress` knows what was not seen."""
+
+    name = "what agents do"
+
+    def __init__(self, chats: ChatActions, progress: ChatProgress) -> None:
+        self._chats = chats
+        self._progress = progress
+
+    async def agent_rows(self, window: sublime.Window) -> Sequence[AgentRow]:
+        facts = await self._look_at_work()
+        chats = {chat.conversation: chat for chat in self._chats.tabs.chats}
+        rows = [self._chat_row(chat, facts.get(id)) for id, chat in chats.items()]
+        own = [
+            row
+            for row, chat in zip(rows, chats.values())
+            if row.state is not RowState.IDLE or _is_listed(chat, window)
+        ]
+        others = [each for id, each in facts.items() if id not in chats]
+        return [*own, *map(self._other_row, others)]
+
+    async def _look_at_work(self) -> Mapping[str, WorkFacts]:
+        """What is known of the conversations, by their ids; nothing if there is no engine, or if it
+        does not answer soon."""
+        service = await self._chats.ensure_service() if self._chats.engines.is_there else None
+        if service is None:
+            return {}
+        from ...chat.work_requests import LookAtWork
+
+        named = tuple(chat.conversation for chat in self._chats.tabs.chats)
+        answer = service.ask(LookAtWork(named))
+        # Only the first answer counts.
+        queues.on_ui_thread(partial(answer.give, ()), PATIENCE)
+        try:
+            return {each.info.id: each for each in await answer}
+        except Unanswered:
+            # Its chats say why.
+            return {}
+
+    def _chat_row(self, chat: ChatView, facts: WorkFacts | None) -> AgentRow:
+        state, since = self._progress.state_of(chat)
+        told, waiting = chat.told, chat.waiting_questions
+        doing = facts.doing if facts is not None and state is RowState.WORKS else ""
+        if waiting:
+            doing = _question_words(waiting)
+            since = waiting[0].asked.timestamp() if waiting[0].asked is not None else since
+        elif told is not None and told.state == FAILED:
+            doing = told.problem
+        elif facts is not None:
+            since = work_words.time_of_state(facts, state) or since
+        name = (told.agent_name if told is not None else "") or AN_AGENT
+        queued = len(told.queue.messages) if told is not None else 0
+        words = (
+            name,
+            CHAT,
+            *([f"{count_text(queued, 'message')} waiting"] if queued else []),
+            *(work_words.fact_words(facts) if facts is not None else ()),
+        )
+        title = (told.title if told is not None else "") or chat.views[0].name()
+        act = partial(self._go_to_chat, chat)
+        return AgentRow(state, title, act, doing, since, words, key=chat.conversation)
+
+    def _other_row(self, facts: WorkFacts) -> AgentRow:
+        info = facts.info
+        state = RowState.ASKS if facts.asked else RowState.WORKS
+        where = WITHOUT_TAB if info.in_chat else work_words.OF_API
+        return AgentRow(
+            state,
+            info.title,
+            partial(self._open_conversation, info.id, info.workspace),
+            facts.asked[0] if facts.asked else facts.doing,
+            work_words.time_of_state(facts, state),
+            (facts.agent_name, where, *work_words.fact_words(facts)),
+            key=info.id,
+        )
+
+    async def _go_to_chat(self, chat: ChatView, window: sublime.Window) -> bool:
+        """Answer what it asks, if that fits into a panel; else go there."""
+        waiting, short = chat.waiting_questions if chat.views else (), self._chats.short_questions
+        asked = WaitingQuestion(chat, waiting[0]) if waiting else None
+        if asked is not None and short.fits(asked):
+            if await short.ask_user(asked, window) is not PanelOutcome.WANTED:
+                return True
+        workspace = chat.told.workspace if chat.told is not None else ""
+        await self._open_conversation(chat.conversation, workspace, window)
+        home = chat.views[0].window() if chat.views else None
+        if asked is not None and home is not None:
+            self._chats.questions.show_question(asked, home)
+        return False
+
+    async def _open_conversation(
+        self, conversation: str, workspace: str, window: sublime.Window
+    ) -> bool:
+        await open_at_home(self._chats, conversation, workspace, window)
+        return False
+
+
+def _is_listed(chat: ChatView, window: sublime.Window) -> bool:
+    """Whether an idle one belongs to the window's list: not where nothing was said in it."""
+    is_here = any(view.window() == window for view in chat.views)
+    return is_here and chat.told is not None and bool(chat.told.title)
+
+
+def _question_words(waiting: Sequence[ChatQuestion]) -> str:
+    """What is asked first, and how much there is."""
+    first, count = waiting[0], len(waiting)
+    subject = first.text if first.kind == PERMISSION else ""
+    words = ": ".join(filter(None, (first.title, subject[: work_words.MAX_SUBJECT])))
+    return words if count == 1 else f"{count_text(count, 'question')}, first {words}"

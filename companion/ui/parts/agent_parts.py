@@ -1,0 +1,31 @@
+"""The list of all agents, with what fills it. Each kind of rows in it stands here once."""
+
+from __future__ import annotations
+
+from ..agents.agent_list import AgentList
+from ..agents.chat_progress import ChatProgress
+from ..agents.chat_rows import ChatRows
+from ..agents.cli_rows import CliRows
+from ..agents.conversation_rows import ConversationRows
+from ..chat.conversation_list import ConversationList
+from ..chat.taking_over import TakingOver
+from .chat_parts import ChatParts
+from .diff_parts import DiffParts
+from .foundation import Foundation
+
+
+class AgentParts:
+    def __init__(self, base: Foundation, diffs: DiffParts, chat: ChatParts) -> None:
+        chats, tell = chat.actions, base.messages.tell_user
+        progress = self.progress = ChatProgress(lambda: chats.tabs.chats)
+        chats.updates_drawn.subscribe(progress.follow_update)
+        self.conversations = ConversationList(chats, tell)
+        # Of several rows about one agent the first counts.
+        providers = (
+            ChatRows(chats, progress),
+            CliRows(base.companion, diffs.tabs.show, tell),
+            ConversationRows(chats),
+        )
+        taking_over = TakingOver(chats, tell)
+        self.list = AgentList(providers, self.conversations, taking_over, base.stories, tell)
+        self.polls = (progress.note_seen,)
