@@ -34,15 +34,21 @@ HOOKS, MODULES = "hooks/", "modules/"
 NOT_WHOLE = "There is more in the git folder of the repository than is looked at."
 
 
-def changes_since(before: SharedState, now: SharedState) -> tuple[str, ...]:
-    """A sentence for each kind of change; none if nothing changed."""
+def changed_rules(before: SharedState, now: SharedState) -> tuple[str, ...]:
+    """A sentence for each kind of change of what git does in all work trees, also the user's."""
     return (
         *_changed_settings(before.settings, now.settings),
         *_changed_files(before.files, now.files),
+        *([NOT_WHOLE] if before.is_whole and not now.is_whole else []),
+    )
+
+
+def changed_history(before: SharedState, now: SharedState) -> tuple[str, ...]:
+    """A sentence for each kind of change of what is committed, stashed and checked out."""
+    return (
         *_changed_heads(before.heads, now.heads),
         *_changed_refs(before.refs, now.refs),
         *_changed_stash(before.stash, now.stash),
-        *([] if now.is_whole else [NOT_WHOLE]),
     )
 
 

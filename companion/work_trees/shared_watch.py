@@ -8,14 +8,14 @@ import json
 import os
 import threading
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, NamedTuple
 
 from ..base import private_files
 from ..base.log import logger
 from ..base.regular_file import read_regular
 from .named import shown_name
-from .shared_changes import changes_since
+from .shared_changes import changed_history, changed_rules
 from .shared_files import Stamp, digest_bytes
 from .shared_state import SharedReader, SharedState
 from .tree_store import TreeStore
@@ -30,10 +30,12 @@ UNREADABLE = "The repository in {} cannot be read: {}."
 
 
 class SharedChanges(NamedTuple):
-    """Sentences about what changed after `since`, in seconds since 1970."""
+    """Sentences about what changed after `since`, in seconds since 1970: of what git does in all
+    work trees, and of what is committed, stashed and checked out."""
 
     since: float
-    sentences: tuple[str, ...]
+    rules: tuple[str, ...] = ()
+    history: tuple[str, ...] = ()
 
 
 class SharedWatch:
@@ -44,6 +46,10 @@ class SharedWatch:
         self._readers: dict[str, SharedReader] = {}
         # The states as they are kept, each with the times of its file; () if that was not written.
         self._states: dict[str, tuple[Stamp, SharedState]] = {}
+        # When they were read last, in seconds since 1970.
+        self._looked: dict[str, float] = {}
+        # Those that could not be read at the last look.
+        self._unreadable: set[str] = set()
         self._working = threading.Lock()
 
     def begin(self, git_folder: str) -> None:
@@ -55,19 +61,26 @@ class SharedWatch:
             if self._find_state(git_folder) is None or not self._is_worked_on(git_folder):
                 self._keep(git_folder, self._read_state(git_folder))
 
-    def tell_changes(self, git_folder: str) -> SharedChanges:
-        """What changed since it was told last, or since the beginning; it counts as told."""
+    def tell_changes(self, git_folder: str, is_worked_on: bool = True) -> SharedChanges:
+        """What changed since the last look, or since the beginning; it counts as told. If no agent
+        was at work meanwhile, nothing is told of the history: most of that is the user's work."""
         with self._working:
             before = self._find_state(git_folder)
+            since = self._looked.get(git_folder, before.taken if before else 0.0)
             try:
                 now = self._read_state(git_folder)
             except OSError as error:
-                sentence = UNREADABLE.format(shown_name(git_folder), error.strerror or error)
-                return SharedChanges(before.taken if before else 0.0, (sentence,))
-            sentences = changes_since(before, now) if before else ()
-            if sentences or before is None:
+                is_told = git_folder in self._unreadable
+                self._unreadable.add(git_folder)
+                return SharedChanges(since, () if is_told else (_unreadable(git_folder, error),))
+            self._unreadable.discard(git_folder)
+            self._looked[git_folder] = now.taken
+            if before is None or replace(before, taken=now.taken) != now:
                 self._keep(git_folder, now)
-            return SharedChanges(before.taken if before else now.taken, sentences)
+            if before is None:
+                return SharedChanges(now.taken)
+            history = changed_history(before, now) if is_worked_on else ()
+            return SharedChanges(since, changed_rules(before, now), history)
 
     def _is_worked_on(self, git_folder: str) -> bool:
         """Raises OSError."""
@@ -114,6 +127,7 @@ class SharedWatch:
             for git_folder in self._states.keys() - wanted:
                 del self._states[git_folder]
                 self._readers.pop(git_folder, None)
+                self._looked.pop(git_folder, None)
             names = {os.path.basename(self._path(git_folder)) for git_folder in wanted}
             for name in os.listdir(self._store.folder):
                 if name.startswith(BEGINNING) and name not in names:
@@ -122,6 +136,10 @@ class SharedWatch:
     def _path(self, git_folder: str) -> str:
         digest = digest_bytes(os.fsencode(git_folder))
         return os.path.join(self._store.folder, BEGINNING + digest + END)
+
+
+def _unreadable(git_folder: str, error: OSError) -> str:
+    return UNREADABLE.format(shown_name(git_folder), error.strerror or error)
 
 
 def _stamp_of(path: str) -> Stamp:

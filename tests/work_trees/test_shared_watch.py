@@ -12,7 +12,7 @@ from unittest import mock
 from GeminiCompanion.companion.base import private_files
 from GeminiCompanion.companion.work_trees import shared_files
 from GeminiCompanion.companion.work_trees.removal import remove_work_tree
-from GeminiCompanion.companion.work_trees.shared_changes import changes_since
+from GeminiCompanion.companion.work_trees.shared_changes import changed_history, changed_rules
 from GeminiCompanion.companion.work_trees.shared_state import SharedReader, SharedState
 from GeminiCompanion.companion.work_trees.shared_watch import SharedWatch
 
@@ -31,7 +31,8 @@ class Watches(WithStore):
         self.path = self.work_tree.path
 
     def told(self) -> tuple[str, ...]:
-        return self.watch.tell_changes(self.git_folder).sentences
+        found = self.watch.tell_changes(self.git_folder)
+        return (*found.rules, *found.history)
 
     def assert_told(self, *parts: str) -> None:
         """Each sentence has one of the parts, in this order."""
@@ -205,11 +206,25 @@ class Watches(WithStore):
         self.assert_told("1 branch is new: newer")
 
     def test_since_when_is_told(self) -> None:
+        for last in (1000.0, 2000.0):
+            with mock.patch("time.time", return_value=last):
+                self.told()
+            self.git("branch", f"new-{last}")
+            self.assertEqual(self.watch.tell_changes(self.git_folder).since, last)
+
+    def test_since_the_state_before_a_restart_was_kept(self) -> None:
         with mock.patch("time.time", return_value=1000.0):
             self.git("branch", "new")
             self.told()
-        self.git("branch", "newer")
-        self.assertEqual(self.watch.tell_changes(self.git_folder).since, 1000.0)
+        watch = SharedWatch(self.store)
+        self.assertEqual(watch.tell_changes(self.git_folder).since, 1000.0)
+
+    def test_what_the_user_commits_while_no_agent_works_is_not_spoken_of(self) -> None:
+        self.git("commit", "--allow-empty", "-qm", "mine")
+        self.put("hooks/pre-commit")
+        found = self.watch.tell_changes(self.git_folder, is_worked_on=False)
+        self.assertEqual((len(found.rules), found.history), (1, ()))
+        self.assertEqual(self.told(), ())
 
     def test_the_state_before_the_first_agent_counts(self) -> None:
         self.git("branch", "new")
@@ -235,6 +250,7 @@ class Watches(WithStore):
     def test_a_repository_that_is_gone(self) -> None:
         os.rename(self.folder, self.folder + " 2")
         self.assertIn("cannot be read", self.told()[0])
+        self.assertEqual(self.told(), ())
         os.rename(self.folder + " 2", self.folder)
         self.assertEqual(self.told(), ())
 
@@ -287,9 +303,11 @@ class Watches(WithStore):
         for number in range(20):
             self.git("branch", f"b{number}")
         with mock.patch.object(shared_files, "MAX_FILES", 10):
-            self.assertIn("There is more in the git folder", self.told()[-1])
+            self.assertIn("There is more in the git folder", self.told()[0])
+            self.assertNotIn("There is more", " ".join(self.told()))
+        self.told()
         with mock.patch.object(shared_files, "MAX_BYTES", 100):
-            self.assertIn("There is more in the git folder", self.told()[-1])
+            self.assertIn("There is more in the git folder", " ".join(self.told()))
 
     def test_of_files_that_were_not_written_since_none_is_read(self) -> None:
         for number in range(50):
@@ -308,11 +326,12 @@ class Watches(WithStore):
 
 class Sentences(unittest.TestCase):
     def test_an_equal_state_has_none(self) -> None:
-        self.assertEqual(changes_since(SharedState(1.0), SharedState(2.0)), ())
+        for told in (changed_rules, changed_history):
+            self.assertEqual(told(SharedState(1.0), SharedState(2.0)), ())
 
     def test_names_of_settings_are_data(self) -> None:
         now = SharedState(2.0, settings={"a.{0.__class__}.b": "1", "c.{}.d": "2"})
-        (sentence,) = changes_since(SharedState(1.0), now)
+        (sentence,) = changed_rules(SharedState(1.0), now)
         self.assertEqual(sentence, "2 settings are new: a.{0.__class__}.b, c.{}.d.")
 
 

@@ -103,9 +103,9 @@ class Making(InRepository):
         self.git("branch", "before")
         tree = make_tree(self.store, self.wanted(), lambda *progress: None)
         watch = SharedWatch(self.store)
-        self.assertEqual(watch.tell_changes(tree.git_folder).sentences, ())
+        self.assertEqual(watch.tell_changes(tree.git_folder).history, ())
         self.git("branch", "after")
-        self.assertEqual(len(watch.tell_changes(tree.git_folder).sentences), 1)
+        self.assertEqual(len(watch.tell_changes(tree.git_folder).history), 1)
 
     def test_none_is_made_within_the_project(self) -> None:
         with self.assertRaisesRegex(GitFailure, "worktree_folder"):
