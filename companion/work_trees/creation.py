@@ -13,9 +13,9 @@ from typing import Callable
 from .file_git import GitPlaces, find_places, open_file_git
 from .folder_deletion import delete_folder
 from .git import GitFailure, Watch, git_or_nothing, run_git
-from .repository import Repository
+from .repository import Repository, expected_cost
 from .snapshot import make_snapshot
-from .whereabouts import mark_tree
+from .whereabouts import find_admin, leads_back, mark_tree
 from .work_tree import ID
 
 # The ref that keeps the beginning of a work tree. Git's own refs of a work tree alone do not keep
@@ -53,7 +53,7 @@ def create_work_tree(
     """Make the work tree at the path, where nothing stands yet. It begins with the user's last
     commit, or with one of their changed files, and then also of the new ones. Raises GitFailure,
     and what `report_progress` raises."""
-    _check(repository, path, id, take_changes)
+    _check(repository, path, id, take_changes, take_changes and take_untracked)
     with ExitStack() as failing:
         failing.callback(remove_remains, repository.root, path, id)
         beginning = repository.head
@@ -80,22 +80,25 @@ def read_beginning(root: str, id: str) -> str:
 
 
 def remove_remains(root: str, path: str, id: str) -> None:
-    """Remove what there is of a work tree that was not finished, or that nobody wants any more:
-    its files, what git knows of it, and its beginning."""
-    git_or_nothing(root, "worktree", "remove", "--force", "--force", "--", path)
-    with suppress(OSError):
-        delete_folder(path)
-    _remove_unfinished(root, path)
-    git_or_nothing(root, "update-ref", "-d", BEGINNING + id)
-
-
-def _remove_unfinished(root: str, path: str) -> None:
-    """Remove what git has left in its folder when it was killed: it has no `gitdir` file yet, so
-    git does not list it. No other work tree is looked at: one may be on a disk that is away."""
-    folder = os.path.join(find_places(root).common_folder, "worktrees", os.path.basename(path))
-    if not os.path.lexists(os.path.join(folder, "gitdir")):
-        with suppress(OSError):
-            delete_folder(folder)
+    """Remove what there is of a work tree that was not finished: its files, what git keeps of it,
+    and its beginning. What stands at the path and is not that tree stays, and so does all that
+    cannot be removed."""
+    with suppress(OSError, GitFailure):
+        git_folder = find_places(root).common_folder
+        admin = find_admin(git_folder, path)
+        admin_folder = os.path.join(git_folder, "worktrees", admin)
+        if admin and leads_back(path, admin_folder):
+            delete_folder(path)
+        else:
+            with suppress(OSError):
+                os.rmdir(path)
+        if admin:
+            delete_folder(admin_folder)
+            with suppress(OSError):
+                # git keeps no such folder without work trees.
+                os.rmdir(os.path.dirname(admin_folder))
+    with suppress(GitFailure):
+        run_git(root, "update-ref", "-d", BEGINNING + id)
 
 
 def _mark(places: GitPlaces, id: str) -> None:
@@ -105,7 +108,9 @@ def _mark(places: GitPlaces, id: str) -> None:
         raise GitFailure(f"{places.git_folder} cannot be written: {error.strerror}.") from error
 
 
-def _check(repository: Repository, path: str, id: str, take_changes: bool) -> None:
+def _check(
+    repository: Repository, path: str, id: str, take_changes: bool, take_untracked: bool
+) -> None:
     if not ID.fullmatch(id):
         raise ValueError(f"no id of a work tree: {id!r}")
     if os.path.lexists(path):
@@ -115,13 +120,16 @@ def _check(repository: Repository, path: str, id: str, take_changes: bool) -> No
             f"{repository.root} has no commit yet. Make one, or make the work tree with what is not"
             " committed."
         )
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    needed = repository.files.size + repository.untracked.size * take_changes
-    free = shutil.disk_usage(os.path.dirname(path)).free
-    if free < needed + RESERVE:
+    cost = expected_cost(repository, take_untracked)
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        free = shutil.disk_usage(os.path.dirname(path)).free
+    except OSError as error:
+        raise GitFailure(f"No work tree can be made at {path}: {error.strerror}.") from error
+    if free < cost.size + RESERVE:
         raise GitFailure(
-            f"The work tree needs {needed >> 20} MiB, and the disk of {path} has {free >> 20} MiB"
-            " left."
+            f"The work tree needs {cost.size >> 20:,} MiB, and the disk of {path} has"
+            f" {free >> 20:,} MiB left."
         )
 
 

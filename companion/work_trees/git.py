@@ -18,6 +18,7 @@ from typing import IO, Callable, Mapping
 
 from ..base.child_processes import NO_WINDOW, end_tree, users_variables
 from ..base.login_path import LOGIN_PATH
+from ..base.shown_text import shown_line
 
 # Bytes of what git writes; more is refused. Bytes of its errors that are kept: the last ones.
 MAX_OUTPUT, MAX_ERRORS = 256 << 20, 16 << 10
@@ -266,5 +267,6 @@ def _told_failure(word: str, errors: bytes, status: int) -> str:
     lines = [line.strip() for line in re.split(r"[\r\n]+", errors.decode("utf-8", "replace"))]
     said = [re.sub(r"^(fatal|error): ", "", line) for line in lines if line]
     kept = [line for line in said if not line.startswith(("hint:", "warning:"))] or said
-    text = " ".join(kept)[-MAX_SAID:].rstrip(".") or f"status {status}"
+    # What a stranger has named may be in it.
+    text = shown_line(" ".join(kept)[:MAX_SAID]).rstrip(".") or f"status {status}"
     return f"git {word} failed: {text}."

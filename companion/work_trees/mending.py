@@ -4,14 +4,13 @@ trees. Nothing that may be somebody's work is removed here without having been c
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from dataclasses import replace
 from typing import Iterator
 
 from .named import shown_name
 from .removal import doom_folder, finish_removal, is_half_removed
 from .tree_store import TreeInUse, TreeStore
-from .whereabouts import Whereabouts, find_place, is_same_path, leads_back, read_known_path
+from .whereabouts import Whereabouts, find_admin, find_place, leads_back
 from .work_tree import TreeFailure, TreeState, WorkTree
 
 NOT_FINISHED = "The work tree {} was not finished, and what there was of it is removed."
@@ -74,7 +73,7 @@ def undo_creation(store: TreeStore, tree: WorkTree) -> str:
     that; for who has it locked. Its folder is deleted if git says that it is this tree, or if
     nothing is in it. Raises TreeFailure."""
     name = shown_name(tree.name or tree.path)
-    tree = replace(tree, admin=_unfinished_admin(tree))
+    tree = replace(tree, admin=find_admin(tree.git_folder, tree.path))
     if is_half_removed(tree) or not os.path.lexists(tree.path):
         sentence = NOT_FINISHED.format(name)
     elif tree.admin and leads_back(tree.path, tree.admin_folder):
@@ -88,20 +87,3 @@ def undo_creation(store: TreeStore, tree: WorkTree) -> str:
             sentence = STAYS.format(name, shown_name(tree.path))
     finish_removal(store, tree)
     return sentence
-
-
-def _unfinished_admin(tree: WorkTree) -> str:
-    """The name of what git keeps of a tree that is being made, "" if there is nothing yet. git may
-    have been killed before it wrote there for which folder it is; then the name tells, which was
-    free before."""
-    folder = os.path.join(tree.git_folder, "worktrees")
-    names: list[str] = []
-    with suppress(OSError):
-        names = os.listdir(folder)
-    for name in names:
-        known = read_known_path(os.path.join(folder, name))
-        if (known and is_same_path(known, tree.path)) or (
-            not known and name == os.path.basename(tree.path)
-        ):
-            return name
-    return ""

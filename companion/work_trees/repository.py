@@ -16,6 +16,10 @@ from .git import GitFailure, Watch, git_or_nothing, run_git
 
 # The first names that a sentence may show, and those of ignored files.
 MAX_NAMES, MAX_IGNORED = 20, 200
+# Bytes in which disks give room, and of a file in git's index.
+BLOCK, INDEX_ENTRY = 4096, 100
+# What a disk of today takes at least from git, of small files and of large ones.
+FILES_IN_A_SECOND, BYTES_IN_A_SECOND = 5_000, 100 << 20
 # The most filters of a repository that are looked for.
 MAX_FILTERS = 20
 FILTER = re.compile(r"filter\.(.+)\.(?:clean|smudge|process)", re.DOTALL)
@@ -76,6 +80,24 @@ class Repository:
     @property
     def root(self) -> str:
         return self.places.root
+
+
+@dataclass(frozen=True)
+class TreeCost:
+    """What a work tree will take: `size` is in bytes on the disk, and `seconds` are a guess."""
+
+    files: int
+    size: int
+    seconds: float
+
+
+def expected_cost(repository: Repository, take_untracked: bool) -> TreeCost:
+    """What a work tree of it will take, without the ignored files."""
+    new = repository.untracked if take_untracked else NamedFiles()
+    files, size = repository.files.count + new.count, repository.files.size + new.size
+    # The last block of each file is half used, and git notes each one in its index.
+    size += files * (BLOCK // 2 + INDEX_ENTRY)
+    return TreeCost(files, size, files / FILES_IN_A_SECOND + size / BYTES_IN_A_SECOND)
 
 
 def inspect_repository(folder: str, scratch: str, watch: Watch = Watch()) -> Repository:  # noqa: B008

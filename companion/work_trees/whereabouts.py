@@ -82,6 +82,21 @@ def read_known_path(admin_folder: str) -> str:
     return ""
 
 
+def find_admin(git_folder: str, path: str) -> str:
+    """The name of what git keeps of the work tree at the path, while that is made; "" if there is
+    nothing yet. git may have been killed before it wrote there for which folder it is; then the
+    name tells, which was free before."""
+    folder = os.path.join(git_folder, "worktrees")
+    names: list[str] = []
+    with suppress(OSError):
+        names = os.listdir(folder)
+    for name in names:
+        known = read_known_path(os.path.join(folder, name))
+        if (known and is_same_path(known, path)) or (not known and name == os.path.basename(path)):
+            return name
+    return ""
+
+
 def read_lock(admin_folder: str) -> str | None:
     """The reason for which somebody has locked the tree, None if nobody has."""
     path = os.path.join(admin_folder, "locked")
