@@ -122,6 +122,8 @@ def streaming(message: str) -> Dict[str, Any]:
 
 def starting() -> Dict[str, Any]:
     window = sublime.active_window()
+    # The headless editor learns them at the first use, the real one at its start.
+    sublime.list_syntaxes()
     began = time.perf_counter()
     window.run_command("gemini_companion_new_chat", {"agent": _chosen_agent()})
     view = _front_view(window)

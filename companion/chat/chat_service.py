@@ -65,16 +65,17 @@ class ChatService(User):
         workspace: str,
         agent: str = "",
         conversation_id: str = "",
-        tools: Sequence[ToolServer] = (),
+        tools: Answer[Sequence[ToolServer]] | None = None,
         folders: Sequence[str] = (),
     ) -> ChatUpdate:
         """Follow a conversation; gives its first update, whose state is STARTING. Without an id it
         is a new one. With the id of one that does not exist (any more) it is a new one with this
         id, in the workspace (an absolute path of a folder) and with the agent (its id; empty is the
-        usual one). `tools` are servers of ours, which its agent may use; `folders` are those of its
-        window (absolute paths), which its agent gets too, if it takes several."""
+        usual one). `tools` gives servers of ours, which its agent may use; it starts meanwhile, and
+        its session waits for them. `folders` are those of its window (absolute paths), which its
+        agent gets too, if it takes several."""
         id = conversation_id or secrets.token_hex(16)
-        wanted = WantedChat(id, agent, workspace, tuple(tools), tuple(folders))
+        wanted = WantedChat(id, agent, workspace, tools, tuple(folders))
         with self._door:
             self._wanted[wanted.id] = wanted
         self.ask(Open(wanted))

@@ -11,6 +11,7 @@ from ..agent.failure import CLIENT_NOT_INITIALIZED, VALIDATION_ERROR, AgentError
 from ..agent.sentence import sentence
 from ..agent.tool_servers import ToolServer
 from ..base import private_files
+from ..base.answer import Answer
 from ..base.background import in_thread
 from .chat_update import STARTING, ChatUpdate
 from .problems import DAMAGED, FOLDER_GONE
@@ -24,13 +25,13 @@ KEYS_INSIDE = sentence(
 @dataclass(frozen=True)
 class WantedChat:
     """What a front end wants to be open. `agent` and `workspace` are for a conversation that does
-    not exist yet; an empty `agent` is the usual one. `tools` are servers of ours, which its agent
-    may use. `folders` are those of its window (absolute paths)."""
+    not exist yet; an empty `agent` is the usual one. `tools` gives servers of ours, which its
+    agent may use; None for none. `folders` are those of its window (absolute paths)."""
 
     id: str
     agent: str
     workspace: str
-    tools: tuple[ToolServer, ...] = ()
+    tools: Answer[Sequence[ToolServer]] | None = None
     folders: tuple[str, ...] = ()
 
     @property

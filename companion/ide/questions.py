@@ -180,6 +180,17 @@ class DiscoveryRepair(Question[bool]):
 
 
 @dataclass(frozen=True)
+class WindowServed(Question[None]):
+    """Answered once the window has its endpoint, or can have none."""
+
+    window_id: int
+
+    def find_answer(self, windows: Windows) -> Awaitable[None] | None:
+        workspace = windows.workspaces.get(self.window_id)
+        return workspace.server.settle() if workspace is not None else None
+
+
+@dataclass(frozen=True)
 class ContextShared(Question["SharedContext | None"]):
     """The context that the CLIs of the window are sent; None if there is no such window."""
 

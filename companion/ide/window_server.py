@@ -44,7 +44,7 @@ class WindowServer:
         self._make_endpoint = make_endpoint
         self._on_change = on_change
         self._wanted_port = 0
-        self._closed = asyncio.Event()
+        self._closed, self._settled = asyncio.Event(), asyncio.Event()
         self._is_handed_over = False
 
     def adopt_address(self, port: int, token: str) -> None:
@@ -64,12 +64,18 @@ class WindowServer:
         `pid` is the editor's process. The discovery file is removed before the socket closes.
         """
         async with AsyncExitStack() as stack:
+            stack.callback(self._settled.set)
             port = await self._open_port(stack)
             self.since = 0.0 if self._wanted_port else time.time()
             self.advertisement = replace(self.advertisement, pid=pid, port=port)
             self.publication = self._publish_files()
             self._on_change()
+            self._settled.set()
             await self._closed.wait()
+
+    async def settle(self) -> None:
+        """Wait until it has served, or could not."""
+        await self._settled.wait()
 
     def close(self, is_handed_over: bool) -> None:
         """Stop serving. If it `is_handed_over`, the next server has the port from now on."""

@@ -53,8 +53,10 @@ from GeminiCompanion.companion.agent.tool_servers import HTTP, ToolServer
 from GeminiCompanion.companion.agent.turn.shown_images import ShownImages
 from GeminiCompanion.companion.agent.turn_events import TurnEvent
 from GeminiCompanion.companion.base import write_behind
+from GeminiCompanion.companion.base.answer import Answer, Unanswered
 from GeminiCompanion.companion.base.file_lock import FileLock
 from GeminiCompanion.companion.base.line_file import LineFile
+from GeminiCompanion.companion.base.log import logger
 
 from ..support import PATIENCE, until
 
@@ -561,7 +563,9 @@ class WithSessions(OnDisk):
         self.written()
         first, second = await self.started(), await self.started()
         server, used = ToolServer("editor", HTTP, {"url": "http://127.0.0.1:1/"}), []
-        first.conversations.known_conversation(ID).session.lend_servers([server])
+        lender: Answer[Any] = Answer()
+        first.conversations.known_conversation(ID).session.lend_servers(lender)
+        lender.give([server])
         open_session = session_opener.SessionOpener.open_session
 
         async def noted(opener: Any, *of: Any) -> Opened:
@@ -578,7 +582,9 @@ class WithSessions(OnDisk):
         self.written()
         agent = await self.started()
         session = agent.conversations.known_conversation(ID).session
-        session.lend_servers([ToolServer("editor", HTTP, {"url": "http://127.0.0.1:1/"})])
+        lender: Answer[Any] = Answer()
+        lender.give([ToolServer("editor", HTTP, {"url": "http://127.0.0.1:1/"})])
+        session.lend_servers(lender)
         alone, open_session = [], session_opener.SessionOpener.open_session
 
         async def noted(opener: Any, *of: Any) -> Opened:
@@ -588,6 +594,31 @@ class WithSessions(OnDisk):
         with mock.patch.object(session_opener.SessionOpener, "open_session", noted):
             await agent.list_models(self.workspace, ID)
         self.assertEqual(alone, [True])
+
+    async def test_its_session_waits_for_what_is_lent_to_it_and_goes_without_in_the_end(
+        self,
+    ) -> None:
+        self.gate.set()
+        self.written()
+        agent = await self.started()
+        session = agent.conversations.known_conversation(ID).session
+        lender: Answer[Any] = Answer()
+        session.lend_servers(lender)
+        asked = asyncio.ensure_future(agent.list_models(self.workspace, ID))
+        await until(lambda: session.is_opening)
+        self.assertFalse(self.client.opening.locked())
+        server = ToolServer("editor", HTTP, {"url": "http://127.0.0.1:1/"})
+        lender.give([server])
+        await asyncio.wait_for(asked, PATIENCE)
+        self.assertEqual(session._opener.lent, (server,))
+        unanswered: Answer[Any] = Answer()
+        unanswered.fail(Unanswered("It has stopped."))
+        for silent in (Answer[Any](), unanswered):
+            session.lend_servers(silent)
+            with mock.patch.object(session_opener, "LENDING", 0.01):
+                with self.assertLogs(logger, "WARNING"):
+                    await session._opener.await_loan()
+            self.assertEqual(session._opener.lent, ())
 
     async def test_nothing_stays_of_a_temporary_conversation(self) -> None:
         self.gate.set()

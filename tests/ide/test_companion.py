@@ -26,8 +26,9 @@ from GeminiCompanion.companion.ide.events import (
     WindowsChanged,
     WindowSettingsChanged,
 )
-from GeminiCompanion.companion.ide.questions import WindowStatuses
+from GeminiCompanion.companion.ide.questions import WindowServed, WindowStatuses
 from GeminiCompanion.companion.ide.status import Status
+from GeminiCompanion.companion.ide.transport import Endpoint
 from GeminiCompanion.companion.ide.window_settings import WindowSettings
 from GeminiCompanion.companion.ide.windows import Windows
 
@@ -238,6 +239,23 @@ class Calls(ServiceTestCase):
         answer = self.companion.ask(WindowStatuses())
         wait_for(lambda: answer.is_there)
         return answer.result()
+
+    def test_who_waits_for_the_endpoint_of_a_window_is_told_once_it_is_there(self) -> None:
+        self.companion.post(WindowsChanged({1: ("/1",)}))
+        answers = [self.companion.ask(WindowServed(window)) for window in (1, 2)]
+        self.companion.start(self.editor)
+        wait_for(lambda: all(answer.is_there for answer in answers))
+        self.assertEqual(list(self.companion.environments), [1])
+
+    def test_who_waits_for_an_endpoint_that_cannot_be_is_told_as_well(self) -> None:
+        refused = mock.patch.object(Endpoint, "listen_on", side_effect=OSError("no port"))
+        with refused, self.assertLogs(log.logger, "ERROR"):
+            self.companion.post(WindowsChanged({1: ("/1",)}))
+            answer = self.companion.ask(WindowServed(1))
+            self.companion.start(self.editor)
+            wait_for(lambda: answer.is_there)
+            wait_for(lambda: self.editor.told)
+        self.assertEqual(dict(self.companion.environments), {})
 
     def test_calls_of_many_threads_all_arrive(self) -> None:
         answers: list[Any] = []

@@ -27,6 +27,7 @@ from GeminiCompanion.companion.agent.failure import (
 )
 from GeminiCompanion.companion.agent.processes.login import Login
 from GeminiCompanion.companion.agent.supported import CLIS
+from GeminiCompanion.companion.base.answer import Answer
 from GeminiCompanion.companion.chat.attached import SELECTION, Attached
 from GeminiCompanion.companion.chat.chat_update import FAILED, READY, ChatUpdate
 from GeminiCompanion.companion.chat.login_requests import (
@@ -39,6 +40,7 @@ from GeminiCompanion.companion.chat.login_requests import (
 from GeminiCompanion.companion.chat.rendered import LOG_IN, RETRY, Link, Patch, Rendered
 from GeminiCompanion.companion.chat.requests import Agents, OfferedAgent
 from GeminiCompanion.companion.chat.retry_requests import Reopen, SendAgain
+from GeminiCompanion.companion.ide.questions import WindowServed
 from GeminiCompanion.companion.ui.chat import sign_in
 from GeminiCompanion.companion.ui.chat.agent_choice import NEEDS_LOGIN, NOT_INSTALLED, USUAL
 from GeminiCompanion.companion.ui.chat.agent_login import WITH_KEY, WITH_OTHER, ways_of
@@ -131,12 +133,36 @@ class Tools(AgentCase):
         self,
     ) -> Steps:
         yield from self.chat()
-        (server,) = self.tools
+        yield lambda: self.tools.is_there
+        (server,) = self.tools.result()
         told = self.running().environment_of(self.window)
         self.assertIn(f":{told['GEMINI_CLI_IDE_SERVER_PORT']}/tools", server.params["url"])
         token = told["GEMINI_CLI_IDE_AUTH_TOKEN"]
         self.assertEqual(server.params["headers"][0]["value"], f"Bearer {token}")
         self.assertNotIn(token, repr(server))
+
+    def test_the_agent_starts_before_the_window_has_its_endpoint(self) -> Steps:
+        companion = self.running().companion
+        ask = companion.ask
+        served: Answer[None] = Answer()
+        self.replace(
+            companion,
+            "ask",
+            lambda asked: served if isinstance(asked, WindowServed) else ask(asked),
+        )
+        yield from self.chat()
+        self.assertFalse(self.tools.is_there)
+        served.give(None)
+        yield lambda: self.tools.is_there
+        self.assertEqual([each.name for each in self.tools.result()], ["editor"])
+
+    def test_where_nobody_waits_for_the_endpoint_any_more_there_are_no_tools(self) -> None:
+        told: Answer[Any] = Answer()
+        story = self.running().chat.actions.context.tell_servers(self.window, told)
+        story.send(None)
+        self.assertFalse(told.is_there)
+        story.close()
+        self.assertEqual(told.result(), ())
 
 
 class Failing(AgentCase):

@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import AsyncContextManager, Iterable, Mapping, Sequence
 
+from ...base.answer import Answer
 from ...base.background import in_thread
 from ...base.log import logger
 from .. import failure
@@ -95,9 +96,10 @@ class HeldSession:
             self._opener.servers = tuple(servers)
             self._record.change_state(replace(self._record.state, servers=tuple(servers)))
 
-    def lend_servers(self, servers: Sequence[ToolServer]) -> None:
-        """Use these, too, from the next session on, as long as this server runs; not saved."""
-        self._opener.lent = tuple(servers)
+    def lend_servers(self, lender: Answer[Sequence[ToolServer]] | None) -> None:
+        """Use what it gives, too, from the next session on, as long as this server runs; not
+        saved."""
+        self._opener.lender = lender
 
     def lend_folders(self, folders: Sequence[str]) -> None:
         """Open the next sessions with these folders (absolute paths) beside the workspace, if their
@@ -107,7 +109,7 @@ class HeldSession:
     def continue_after(self, before: HeldSession) -> None:
         """Another server has gone on with the conversation, of which `before` knows nothing."""
         self.left = before.agent or before.left
-        self.lend_servers(before._opener.lent)
+        self.lend_servers(before._opener.lender)
         self.lend_folders(before._opener.lent_folders)
 
     async def ensure_session(self, client: AcpClient) -> None:
@@ -221,6 +223,7 @@ class HeldSession:
         self.state.reset_state()
         # A tool server that does not start would delay all others. Ours runs already.
         alone: AsyncContextManager[None] = asyncio.Lock()
+        await self._opener.await_loan()
         async with alone if self._opener.servers else client.opening:
             known = "" if self._is_left(client, last) else last
             opened = await self._opener.open_session(client, loading, known, turns)

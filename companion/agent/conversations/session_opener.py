@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Sequence, TypeVar
 
-from ...base.background import in_thread
+from ...base.answer import Answer, Unanswered
+from ...base.background import await_answer, in_thread
 from ...base.log import logger
 from .. import tool_servers
 from ..acp import messages
@@ -23,6 +24,8 @@ from .reminder import reminder_text
 
 # Seconds to open a session, which starts the user's tool servers.
 OPENING = 60.0
+# Seconds for the editor to tell its tool servers.
+LENDING = 10.0
 # Seconds to write a recording.
 WRITING = 60.0
 # Seconds for the agent to repeat what it loaded; it takes some tenths of a second.
@@ -48,16 +51,17 @@ class Opened:
 
 
 class SessionOpener:
-    """`servers` are the tool servers of the sessions beside the CLI's own; `lent` are ours, and an
-    agent that cannot use them, or would show their secrets, does without. `lent_folders` are the
-    folders that a session gets beside the workspace, as far as its agent takes them; `others` are
-    those of the newest one. `loading` is the id of the session that is being loaded; its updates go
-    to `take_repeated_update`."""
+    """`servers` are the tool servers of the sessions beside the CLI's own; `lent` are ours, once
+    `await_loan` has got them of `lender`, and an agent that cannot use them, or would show their
+    secrets, does without. `lent_folders` are the folders that a session gets beside the workspace,
+    as far as its agent takes them; `others` are those of the newest one. `loading` is the id of the
+    session that is being loaded; its updates go to `take_repeated_update`."""
 
     def __init__(self, cli: AgentCli, workspace: str) -> None:
         self.loading = ""
         self._cli = cli
         self.servers: tuple[ToolServer, ...] = ()
+        self.lender: Answer[Sequence[ToolServer]] | None = None
         self.lent: tuple[ToolServer, ...] = ()
         self.lent_folders: tuple[str, ...] = ()
         self.others = OtherFolders()
@@ -66,6 +70,17 @@ class SessionOpener:
         self._place = messages.SessionPlace(workspace)
         self._left = 0
         self._has_repeated = asyncio.Event()
+
+    async def await_loan(self) -> None:
+        """Before a session is opened. An editor that does not tell its servers lends none."""
+        self.lent = ()
+        if self.lender is not None:
+            try:
+                given = await await_answer(self.lender, LENDING)
+            except (Unanswered, asyncio.TimeoutError) as error:
+                logger.warning("a session has no tools of the editor: %r", error)
+            else:
+                self.lent = tuple(given)
 
     async def open_session(
         self, client: AcpClient, id: str, last: str, turns: Sequence[PastTurn] | None

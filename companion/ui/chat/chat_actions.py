@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from typing import TYPE_CHECKING, Any, Callable, Mapping, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, Mapping, Sequence, TypeVar
 
 import sublime
 
@@ -33,6 +33,7 @@ from .told_context import ToldContext
 from .waiting_questions import WaitingQuestions
 
 if TYPE_CHECKING:
+    from ...agent.tool_servers import ToolServer
     from ...chat.chat_service import ChatService
     from ...chat.requests import ChatRequest
     from ..engines import Engines
@@ -177,13 +178,14 @@ class ChatActions:
         if chat.told is None and chat.conversation in self._opened:
             # Another tab shows it: all of it comes anew for both.
             self.leave_chat(chat)
-        tools = () if chat.conversation in self._opened else await self.context.tool_servers(window)
         if chat.conversation not in self._opened and chat.views:
             self._opened.add(chat.conversation)
             agent, workspace = self.drafts.start_options(chat.conversation)
             folder = workspace or folder_of(window)
             folders = views.window_folders(window)
+            tools: Answer[Sequence[ToolServer]] = Answer()
             chat.show_update(service.open_chat(folder, agent, chat.conversation, tools, folders))
+            self._stories.begin(self.context.tell_servers(window, tools))
         return service
 
     def leave_chat(self, chat: ChatView) -> None:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Sequence
 import sublime
 
 from ...agent.turn_events import QueuedMessage
-from ...base.answer import Unanswered
+from ...base.answer import Answer, Unanswered
 from ...chat.attached import CONTEXT, PROBLEMS, Attached, split_said
 from ...chat.editor_context import context_text
 from ...ide.clis import GEMINI_CLI
 from ...ide.companion import Companion
-from ...ide.questions import ContextShared
+from ...ide.questions import ContextShared, WindowServed
 from .. import settings, sharing_settings
 from .chat_view import ChatView, workspace_of
 from .edit_problems import EditProblems
@@ -66,13 +66,22 @@ class ToldContext:
         ]
         return context_text(files, folder)
 
-    async def tool_servers(self, window: sublime.Window) -> tuple[ToolServer, ...]:
+    async def tell_servers(
+        self, window: sublime.Window, told: Answer[Sequence[ToolServer]]
+    ) -> None:
+        """Give the tool servers of the window, which are there once its endpoint is."""
+        try:
+            told.give(await self._tool_servers(window))
+        finally:
+            # Only the first one counts.
+            told.give(())
+
+    async def _tool_servers(self, window: sublime.Window) -> tuple[ToolServer, ...]:
         """The server `editor` of the window, with tools that ask it about code."""
         from ...agent.tool_servers import HTTP, read_servers
 
         try:
-            # Answered once the window has its endpoint.
-            await self._companion.ask(ContextShared(window.id()))
+            await self._companion.ask(WindowServed(window.id()))
         except Unanswered:
             return ()
         told = self._companion.environments.get(window.id(), {})
