@@ -6,21 +6,24 @@ import os
 import shutil
 import subprocess
 import unittest
+from dataclasses import replace
 from typing import Any, Generator
 from unittest import mock
 
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.agent.session_state import MODE, ConfigOptions
 from GeminiCompanion.companion.base.file_content import of_bytes
-from GeminiCompanion.companion.chat.requests import ChooseOption
+from GeminiCompanion.companion.chat.chat_update import WORKING
+from GeminiCompanion.companion.chat.requests import ChooseOption, Stop
 from GeminiCompanion.companion.ide.editor import UnaskedEdit
 from GeminiCompanion.companion.ui.terminals import terminus
 from GeminiCompanion.companion.ui.user_messages import PREFIX
 from GeminiCompanion.companion.ui.work_trees import beginning_choice, tree_maker
 from GeminiCompanion.companion.ui.work_trees.free_modes import FREE, KEEP
 from GeminiCompanion.companion.ui.work_trees.making_progress import KEY
+from GeminiCompanion.companion.ui.work_trees.tree_removal import REMOVED, WORKS
 from GeminiCompanion.companion.work_trees import tree_making
-from GeminiCompanion.companion.work_trees.work_tree import WorkTree
+from GeminiCompanion.companion.work_trees.work_tree import TreeState, WorkTree
 
 from ..support import patched
 from .reviewing import Steps
@@ -46,7 +49,7 @@ class TreeCase(ListCase):
         self.git("commit", "-qm", "x")
         self.addCleanup(self.window.set_project_data, self.window.project_data())
         self.window.set_project_data({"folders": [{"path": self.project}]})
-        self.trees = self.running().editor.windows._trees
+        self.trees = self.running().base.trees
 
     def tearDown(self) -> Generator[Any, Any, None]:
         for tree in self.trees.store.list_trees():
@@ -227,3 +230,59 @@ class Modes(TreeCase):
         self.run_command("mode", value="plan")
         yield lambda: self.service.asked
         self.assertEqual(self.shown, [])
+
+
+class Removal(TreeCase):
+    def test_one_in_which_nothing_was_done_goes_without_a_question(self) -> Steps:
+        tree = yield from self.new_chat()
+        self.run_command("remove_work_tree", tree=tree.id)
+        yield lambda: PREFIX + REMOVED.format(tree.name) in self.sentences
+        self.assertFalse(os.path.exists(tree.path))
+        self.assertEqual(self.git("worktree", "list", "--porcelain").count("worktree "), 1)
+        self.assertEqual((self.shown, self.trees.trees), ([], ()))
+
+    def test_what_would_be_lost_is_told_and_the_user_decides(self) -> Steps:
+        tree = yield from self.new_chat()
+        with open(os.path.join(tree.path, "a.txt"), "w", encoding="utf-8") as file:
+            file.write("changed\n")
+        self.run_command("remove_work_tree", tree=tree.id)
+        yield lambda: self.shown
+        self.assertIn("a.txt", str(self.shown[-1]["items"][1].details))
+        yield from self.choose(0)
+        self.assertTrue(os.path.exists(tree.path))
+        self.run_command("remove_work_tree", tree=tree.id)
+        yield lambda: len(self.shown) == 2
+        yield from self.choose(1)
+        yield lambda: not self.trees.trees
+        self.assertFalse(os.path.exists(tree.path))
+
+    def test_the_one_of_the_chat_in_front_is_offered_first(self) -> Steps:
+        first = yield from self.new_chat()
+        view = self.window.active_view()
+        yield from self.new_chat()
+        self.window.focus_view(view)
+        yield from self.update(view, workspace=first.own_folder)
+        self.run_command("remove_work_tree")
+        yield lambda: self.shown
+        self.assertEqual(self.triggers, ["gemini-1", "gemini-2"])
+
+    def test_an_agent_that_works_in_it_is_stopped_after_a_question(self) -> Steps:
+        tree = yield from self.new_chat()
+        view = self.window.active_view()
+        yield from self.update(view, state=WORKING, workspace=tree.own_folder)
+        self.run_command("remove_work_tree", tree=tree.id)
+        yield lambda: self.shown
+        self.assertIn(WORKS, str(self.shown[-1]["items"][1].details))
+        yield from self.choose(1)
+        yield lambda: self.service.asked
+        self.assertEqual(self.asked, Stop(self.id_of(view)))
+        yield from self.answer(None)
+        yield lambda: not self.trees.trees
+
+    def test_one_that_was_half_made_is_gone_after_a_start(self) -> Steps:
+        tree = yield from self.new_chat()
+        self.trees.store.keep_tree(replace(tree, state=TreeState.MAKING))
+        plugin._host.stop()
+        plugin._host.start()
+        yield lambda: not self.trees.trees
+        yield lambda: not os.path.exists(tree.path)

@@ -17,6 +17,21 @@ class GeminiCompanionNewChatInWorkTreeCommand(GeminiCompanionRunningCommand):
         running.stories.begin(running.work_trees.work.begin_chat(self.window, agent), self.window)
 
 
+class GeminiCompanionRemoveWorkTreeCommand(GeminiCompanionRunningCommand):
+    """Remove a work tree of the window's folders that the user chooses, or the one with the id."""
+
+    def has_subject(self, running: Running) -> bool:
+        return bool(running.base.trees.in_window(self.window))
+
+    def run_with_companion(self, running: Running, tree: str = "") -> None:
+        removal, known = running.work_trees.removal, running.base.trees.tree_with(tree)
+        if known is not None:
+            story = removal.remove_tree(self.window, known)
+        else:
+            story = removal.choose_tree(self.window)
+        running.stories.begin(story, self.window)
+
+
 class GeminiCompanionRunCliInWorkTreeCommand(GeminiCompanionRunningCommand):
     """Start the CLI of *Run CLI* in a new work tree of the project."""
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Callable, Sequence
 
+from ...work_trees.mending import mend_trees
+from ..stories import run_in_thread
 from ..work_trees.free_modes import FreeModes
 from ..work_trees.tree_maker import TreeMaker
+from ..work_trees.tree_removal import TreeRemoval
 from ..work_trees.tree_work import TreeWork
 from .chat_parts import ChatParts
 from .foundation import Foundation
@@ -19,16 +23,24 @@ class TreeParts:
         tell = base.messages.tell_user
         self.free_modes = FreeModes(base.trees)
         self.maker = TreeMaker(base.trees, tell)
+        self.removal = TreeRemoval(base.trees, chat.actions, tell)
         self.work = TreeWork(self.maker, chat.actions, base.companion, tell)
         self._forget_changes: Callable[[], None] = lambda: None
 
     def start(self) -> None:
         # The trees outlive this.
         self._forget_changes = self._base.trees.changes.subscribe(self._show_places)
-        self._base.stories.begin(self._base.trees.look_again())
+        self._base.stories.begin(self._mend_trees())
 
     def stop(self) -> None:
         self._forget_changes()
+
+    async def _mend_trees(self) -> None:
+        """Mend what a stop in the middle of something has left, and show what there is."""
+        trees = self._base.trees
+        for sentence in await run_in_thread(partial(mend_trees, trees.store)) or ():
+            self._base.messages.warn_user(sentence)
+        await trees.look_again()
 
     def _show_places(self) -> None:
         for chat in self._chats.tabs.chats:

@@ -1,0 +1,137 @@
+"""Removes work trees, after a question that says what would be lost. UI thread only; the work is
+done in threads."""
+
+from __future__ import annotations
+
+import time
+from datetime import timedelta
+from functools import partial
+from typing import Callable, Sequence
+
+import sublime
+
+from ...base import background
+from ...base.shown_text import shown_line
+from ...chat.amounts import age_text
+from ...chat.chat_update import WORKING
+from ...work_trees.git import GitFailure
+from ...work_trees.loss import Loss, what_would_be_lost
+from ...work_trees.removal import remove_agreed_tree
+from ...work_trees.taken import load_taken
+from ...work_trees.tree_changes import list_changes
+from ...work_trees.tree_making import make_scratch
+from ...work_trees.tree_store import TreeStore
+from ...work_trees.work_tree import TreeFailure, WorkTree
+from .. import panels
+from ..chat.chat_actions import ChatActions
+from ..chat.chat_view import ChatView
+from ..known_trees import KnownTrees
+
+NONE = "The folders of this window have no work tree."
+WHICH = "Remove which work tree?"
+KEEP, REMOVE = "Keep it", "Remove it for good"
+QUESTION = "Remove the work tree {}?"
+WORKS = "An agent works in it, and is stopped."
+REMOVED = "The work tree {} is removed."
+NOT_REMOVED = "The work tree {} cannot be removed: {}."
+
+
+class TreeRemoval:
+    """`chats` may work in them; `tell` shows a sentence."""
+
+    def __init__(self, trees: KnownTrees, chats: ChatActions, tell: Callable[[str], None]) -> None:
+        self._trees = trees
+        self._chats = chats
+        self._tell = tell
+
+    async def choose_tree(self, window: sublime.Window) -> None:
+        """Let the user choose one of the window's, and remove it."""
+        await self._trees.look_again()
+        tree = await self._chosen_tree(window)
+        if tree is not None:
+            await self.remove_tree(window, tree)
+
+    async def remove_tree(self, window: sublime.Window, tree: WorkTree) -> None:
+        """Remove it; if something would be lost, or an agent works in it, only if the user says
+        so."""
+        try:
+            is_removed = await self._remove_agreed(window, tree)
+        except (TreeFailure, GitFailure) as error:
+            self._tell(shown_line(str(error)))
+        except OSError as error:
+            self._tell(NOT_REMOVED.format(tree.name, shown_line(error.strerror or str(error))))
+        else:
+            if is_removed:
+                self._tell(REMOVED.format(tree.name))
+        await self._trees.look_again()
+
+    async def _remove_agreed(self, window: sublime.Window, tree: WorkTree) -> bool:
+        """Whether it was removed. Raises GitFailure, TreeFailure, OSError."""
+        store = self._trees.store
+        loss = await background.start_work(partial(_find_loss, store, tree))
+        is_agreed = loss.is_nothing and not self._busy_chats(tree)
+        while is_agreed or await self._ask(window, tree, loss):
+            await self._stop_agents(tree)
+            more = await background.start_work(partial(_remove, store, tree, loss))
+            if more.is_nothing:
+                return True
+            # Somebody has worked in it meanwhile.
+            loss, is_agreed = more, False
+        return False
+
+    async def _chosen_tree(self, window: sublime.Window) -> WorkTree | None:
+        found = self._trees.in_window(window)
+        if not found:
+            self._tell(NONE)
+            return None
+        view = self._chats.tabs.in_window(window)
+        chat = self._chats.tabs.chat_of(view) if view is not None else None
+        front = self._tree_of(chat) if chat is not None else None
+        found.sort(key=lambda tree: (tree != front, -tree.created))
+        number = await panels.ask_choice(window, [_tree_item(tree) for tree in found], WHICH)
+        return found[number] if number >= 0 else None
+
+    async def _ask(self, window: sublime.Window, tree: WorkTree, loss: Loss) -> bool:
+        works = [WORKS] if self._busy_chats(tree) else []
+        items = [panels.panel_item(KEEP), sublime.QuickPanelItem(REMOVE, [*works, *loss.sentences])]
+        question = QUESTION.format(tree.name)
+        return await panels.ask_choice(window, items, question) == 1
+
+    async def _stop_agents(self, tree: WorkTree) -> None:
+        from ...chat.requests import Stop
+
+        for chat in self._busy_chats(tree):
+            await self._chats.ask_service(chat, Stop(chat.conversation))
+
+    def _busy_chats(self, tree: WorkTree) -> list[ChatView]:
+        return [
+            chat
+            for chat in self._chats.tabs.chats
+            if chat.told is not None and chat.told.state == WORKING and self._tree_of(chat) == tree
+        ]
+
+    def _tree_of(self, chat: ChatView) -> WorkTree | None:
+        return self._trees.tree_of(chat.told.workspace) if chat.told is not None else None
+
+
+def _tree_item(tree: WorkTree) -> sublime.QuickPanelItem:
+    age = age_text(timedelta(seconds=time.time() - tree.created))
+    return panels.panel_item(tree.name, tree.path, age)
+
+
+def _find_loss(store: TreeStore, tree: WorkTree) -> Loss:
+    """Runs in a thread. Raises GitFailure, TreeFailure, OSError."""
+    return what_would_be_lost(tree, partial(list_untaken, store), make_scratch(store))
+
+
+def _remove(store: TreeStore, tree: WorkTree, agreed: Loss) -> Loss:
+    """Runs in a thread. Raises GitFailure, TreeFailure, OSError."""
+    scratch = make_scratch(store)
+    return remove_agreed_tree(store, tree.id, agreed, partial(list_untaken, store), scratch)
+
+
+def list_untaken(store: TreeStore, tree: WorkTree) -> Sequence[str]:
+    """The paths that differ from the beginning and that nobody has decided on. Blocks. Raises
+    GitFailure, OSError."""
+    folder = store.make_data_folder(tree.id)
+    return [change.path for change in list_changes(tree, folder, load_taken(folder))]
