@@ -35,9 +35,6 @@ TAKEN = re.compile(
 )
 # Settings of the repository that name a file with names.
 TAKEN_FILES = ("core.excludesfile", "core.attributesfile")
-# Addresses that a filter of the user's may load the content of large files from.
-ADDRESS_KEY = re.compile(r"remote\..+\.(url|lfsurl)|lfs\.url", re.DOTALL)
-ADDRESS = re.compile(r"https?://.+|ssh://[^-].*|[A-Za-z0-9._]+@[A-Za-z0-9][^:]*:[^:].*|/.*")
 SETTINGS = (
     *ALWAYS,
     "core.splitIndex=false",
@@ -136,7 +133,8 @@ def _fill(git: FileGit, objects: str) -> None:
     _write(git.folder, "HEAD", b"ref: refs/heads/none\n")
     if "\n" in objects:
         raise GitFailure(f"The path of {objects!r} has a line end, which git cannot take.")
-    _write(git.folder, "objects/info/alternates", os.fsencode(objects) + b"\n")
+    named = objects.replace(os.sep, "/")
+    _write(git.folder, "objects/info/alternates", os.fsencode(named) + b"\n")
     _write(git.folder, "config", _settings_file(_taken_settings(git.places)))
     own, shared = git.places.git_folder, git.places.common_folder
     for place, name in (
@@ -177,17 +175,15 @@ def _parted(row: str) -> tuple[str, str, str]:
 def _taken_settings(places: GitPlaces) -> list[tuple[str, str]]:
     found = repository_settings(places.root)
     taken = [(key, value) for key, value in found if TAKEN.fullmatch(key)]
-    taken += [
-        (key, value)
-        for key, value in found
-        if ADDRESS_KEY.fullmatch(key) and ADDRESS.fullmatch(value)
-    ]
     for key, value in found:
         path = os.path.expanduser(value)
         if key in TAKEN_FILES and os.path.isabs(path) and _is_regular(path):
             taken.append((key, path))
     # Where the most used filter keeps the contents that it takes out of the files.
     taken.append(("lfs.storage", os.path.join(places.common_folder, "lfs")))
+    # It loads nothing, also if a file of the repository names a server: what is not there yet stays
+    # what git has in its place.
+    taken += [("lfs.url", "file:///nowhere"), ("lfs.skipdownloaderrors", "true")]
     return taken
 
 

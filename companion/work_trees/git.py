@@ -29,8 +29,13 @@ READING = 60.0
 # Seconds between looks at whether the work is still wanted.
 PAUSE = 0.2
 CHUNK = 1 << 16
+# What git says besides, as how far it is, and how it begins a line that says why it failed.
+PASSED_OVER = re.compile(r": +\d+% \(\d+/\d+\)|^(hint|warning): ")
+SERIOUS = re.compile(r"(fatal|error): ")
 # Variables of git that the user sets for all repositories. The others lead git to one of them.
-OF_THE_USER = re.compile(r"GIT_(CONFIG_(GLOBAL|SYSTEM|NOSYSTEM)|EXEC_PATH|TRACE2?_.*|LFS_.*)")
+OF_THE_USER = re.compile(
+    r"GIT_(CONFIG_(GLOBAL|SYSTEM|NOSYSTEM|COUNT|(KEY|VALUE)_\d+)|EXEC_PATH|TRACE2?_.*|LFS_.*)"
+)
 VARIABLES = {
     # No question, and no network: to fetch, git would run programs that the repository names.
     "GIT_TERMINAL_PROMPT": "0",
@@ -265,8 +270,12 @@ def _read(stream: IO[bytes], is_error: bool, heard: queue.Queue[tuple[bool, byte
 
 def _told_failure(word: str, errors: bytes, status: int) -> str:
     lines = [line.strip() for line in re.split(r"[\r\n]+", errors.decode("utf-8", "replace"))]
-    said = [re.sub(r"^(fatal|error): ", "", line) for line in lines if line]
-    kept = [line for line in said if not line.startswith(("hint:", "warning:"))] or said
+    said = [line for line in lines if line and not PASSED_OVER.search(line)]
+    # What is to be done may stand after the first one that is serious.
+    first = next((number for number, line in enumerate(said) if SERIOUS.match(line)), 0)
     # What a stranger has named may be in it.
-    text = shown_line(" ".join(kept)[:MAX_SAID]).rstrip(".") or f"status {status}"
+    text = (
+        shown_line(" ".join(SERIOUS.sub("", line) for line in said[first:])[:MAX_SAID]).rstrip(".")
+        or f"status {status}"
+    )
     return f"git {word} failed: {text}."
