@@ -5,6 +5,7 @@ this class as it is."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Sequence
 
 from ..base.agent_rules import NO_RULES, AgentRules
 
@@ -44,6 +45,11 @@ class OpenFiles:
         """Put the text into the file's tab, as an edit that can be undone, and save it; None if no
         tab has unsaved changes. Raises NeedsUser, NotSaved."""
         return None
+
+    async def open_paths(self, folders: Sequence[str]) -> tuple[str, ...]:
+        """The files in these folders that are open, without those that the user's rules exclude.
+        Raises NotSaved if that cannot be told."""
+        return ()
 
     async def excludes_file(self, path: str) -> bool:
         """Whether the user's rules exclude the file, so that nothing of it is kept either."""

@@ -232,7 +232,7 @@ class CallBlock(Block):
             self._command.write_excerpt(pen, fence_command, self.call)
         if self._rule:
             pen.write(f"{LINE}   {BY_RULE.format(shown_line(self._rule))}\n", DIM)
-        if len(self._edits) > 1:
+        if len(self._edits) > 1 or (self._edits and self._command.head):
             self._write_files(pen)
         write_resources(pen, self._resources, self._images, "  ")
         if self._error:
@@ -283,10 +283,11 @@ class CallBlock(Block):
         command = self._command.head
         if self._edits or command:
             pen.write(" ")
-        if len(self._edits) == 1:
+        # Those of a command stand below it.
+        if len(self._edits) == 1 and not command:
             (edit,) = self._edits.values()
             self._write_edit(pen, edit)
-        elif self._edits:
+        elif self._edits and not command:
             edits = tuple(self._edits.values())
             pen.write(f"{len(edits)} files  ")
             total_count(edits).write_count(pen)

@@ -26,6 +26,7 @@ from GeminiCompanion.companion.agent.acp.terminal_messages import (
 )
 from GeminiCompanion.companion.agent.events.tool_call import read_call
 from GeminiCompanion.companion.agent.failure import TOOL_INVALID_OUTCOME, AgentError
+from GeminiCompanion.companion.agent.open_files import OpenFiles
 from GeminiCompanion.companion.agent.turn import terminal_process, terminals
 from GeminiCompanion.companion.agent.turn.call_tracker import CallTracker
 from GeminiCompanion.companion.agent.turn.outcomes import CallDecision
@@ -33,6 +34,7 @@ from GeminiCompanion.companion.agent.turn_events import (
     CANCEL,
     FAILED,
     ONCE,
+    Diff,
     ToolCall,
     ToolConfirmation,
     ToolResult,
@@ -112,6 +114,18 @@ class Terminals(unittest.IsolatedAsyncioTestCase):
         text = asked.question_text(await self.question())
         for words in ("git log 'a b'", inner, "LD_PRELOAD", "x.so"):
             self.assertIn(words, text)
+
+    async def test_a_file_that_is_open_and_that_a_command_changes_is_told(self) -> None:
+        path = self.path("open.txt")
+        with open(path, "w", encoding="ascii") as file:
+            file.write("one\n")
+        files = self.stage.agent.cli.open_files = OpenFiles()
+        files.are_there = True
+        files.open_paths = mock.AsyncMock(return_value=(path,))  # type: ignore[method-assign]
+        await self.allowed(f"echo two > '{path}'")
+        await until(lambda: self.stage.of(ToolResult))
+        (result,) = self.stage.of(ToolResult)
+        self.assertEqual(result.unasked, (Diff(path, "one\n", "two\n"),))
 
     async def test_nothing_runs_before_it_was_allowed_nor_if_it_was_denied(self) -> None:
         path = self.path("ran")

@@ -603,6 +603,11 @@ class Edits(unittest.TestCase):
             "▏   src/a.py  +2 -1\n▏   /b  left out\n",
         )
 
+    def test_what_a_command_has_changed_stands_below_it(self) -> None:
+        done = result(args={"command": "make"}, unasked=(EDIT,))
+        _transcript, drawing = drawn(call("shell", "Shell", {"command": "make"}), done)
+        self.assertEqual(below(drawing), "▏ ✓ Shell make  1.0 s\n▏   src/a.py  +2 -1\n")
+
     def test_edits_of_several_files_are_listed(self) -> None:
         unasked = (EDIT, Diff("/b", "", "x\n"))
         _transcript, drawing = drawn(call("x", "Patch"), result(unasked=unasked))

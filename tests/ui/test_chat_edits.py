@@ -6,7 +6,9 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 import sys
+import tempfile
 import threading
 import unittest
 from copy import copy
@@ -777,6 +779,17 @@ class WithUnsavedChanges(EditCase):
             path = os.path.join(self.folder, name)
             found = yield from self.on_loop(self.open_tabs.excludes_file(path))
             self.assertEqual(found, is_excluded)
+
+    def test_the_open_files_of_a_folder_are_told_without_those_that_are_excluded(self) -> Steps:
+        elsewhere = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, elsewhere)
+        for path in (self.path, self.write("a.key", "x\n"), os.path.join(elsewhere, "b.txt")):
+            with open(path, "a", encoding="ascii"):
+                self.window.open_file(path)
+        yield from self.until_turn()
+        folder = os.path.realpath(self.folder)
+        found = yield from self.on_loop(self.open_tabs.open_paths((folder,)))
+        self.assertEqual(found, (self.path,))
 
     def test_a_disk_that_does_not_answer_holds_nothing_up(self) -> Steps:
         yield from self.ask_about_typed()

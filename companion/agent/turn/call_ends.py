@@ -11,16 +11,20 @@ from ..events.tool_call import Call, Record
 from ..turn_events import COMPLETED, FAILED
 from .agent_session import AgentSession
 from .call_events import CallEvents
+from .command_files import CommandFiles
 from .file_writes import Ended, FileWrites
 
 
 class CallEnds:
     """Tells each end through the `calls`."""
 
-    def __init__(self, agent: AgentSession, calls: CallEvents, writes: FileWrites) -> None:
+    def __init__(
+        self, agent: AgentSession, calls: CallEvents, writes: FileWrites, commands: CommandFiles
+    ) -> None:
         self._agent = agent
         self._calls = calls
         self._writes = writes
+        self._commands = commands
 
     async def end_call(self, call: Call) -> None:
         """The agent tells the end of the call."""
@@ -31,6 +35,11 @@ class CallEnds:
         # turn.
         success = call.status == COMPLETED and not self._writes.is_cancelled
         ended = await self._writes.end_call(call, success)
+        self._commands.leave_out(call, ended.changed)
+        made = await self._commands.take_changes(call)
+        if made:
+            changed = dict.fromkeys((*ended.changed, *(diff.path for diff in made)))
+            ended = replace(ended, unasked=(*ended.unasked, *made), changed=tuple(changed))
         if ended.told:
             # The CLI takes a write that differs for an error, and shows that.
             call = replace(call, text="", diffs=())

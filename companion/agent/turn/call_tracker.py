@@ -36,6 +36,7 @@ from .call_ends import CallEnds
 from .call_events import CallEvents
 from .call_questions import CallQuestions
 from .call_rules import ALLOW, DENY, Verdict
+from .command_files import CommandFiles
 from .consent import Consent
 from .file_writes import BROKEN_OFF, FileWrites, TurnNote
 from .held_writes import HeldWrites
@@ -72,9 +73,10 @@ class CallTracker:
         self._consent = Consent(agent, self.writes)
         self._calls = CallEvents(log, agent)
         self._questions = CallQuestions(log, agent, self._calls, patience)
-        self._ends = CallEnds(agent, self._calls, self.writes)
+        self._commands = CommandFiles(agent, note)
+        self._ends = CallEnds(agent, self._calls, self.writes, self._commands)
         ask = self._questions.ask_user
-        self._terminals = Terminals(agent, self._calls, self._consent, ask)
+        self._terminals = Terminals(agent, self._calls, self._consent, self._commands, ask)
         self._held = HeldWrites(agent, self.writes, self._calls, self._ends, self._consent, ask)
         # Writes of the user's texts instead of refused edits, by the ids of the calls.
         self._writing: dict[str, asyncio.Future[None]] = {}
@@ -157,6 +159,7 @@ class CallTracker:
             self._calls.introduce_call(call)
             await self.writes.read_before(call)
         if call.status not in (PREPARED, ""):
+            await self._commands.read_before(call)
             self._calls.report_state(call, EXECUTING)
         self._calls.output_of(call, told)
 
@@ -233,6 +236,7 @@ class CallTracker:
         """Wait for what is being written, and note what calls have written that still run."""
         if self._writing:
             await asyncio.wait(set(self._writing.values()))
+        await self._terminals.finish()
         calls = self._calls.running_calls
         # At once: each may take a moment.
         done = await asyncio.gather(*map(self.writes.is_done, calls))
@@ -293,6 +297,19 @@ class CallTracker:
             self._questions.ask_user(changed)
 
     def _allow_call(self, pending: PendingPermission, rule: str = "") -> None:
+        if pending.call.is_command and self._commands.is_there:
+            asyncio.ensure_future(self._allow_command(pending, rule))
+        else:
+            self._let_run(pending, rule)
+
+    async def _allow_command(self, pending: PendingPermission, rule: str) -> None:
+        await self._commands.read_before(pending.call, again=True)
+        if self.is_cancelled or not self.is_running(pending.call.id):
+            self._questions.answer_agent(pending, "")
+        else:
+            self._let_run(pending, rule)
+
+    def _let_run(self, pending: PendingPermission, rule: str) -> None:
         """The agent is told to run it once. Its own editor opens nowhere: another text of the user
         is put in when the file is written."""
         call = pending.call

@@ -33,6 +33,7 @@ from ..turn_events import COMPLETED, EXECUTING, FAILED, ToolResult
 from .agent_session import AgentSession
 from .call_events import CallEvents
 from .call_rules import DENY
+from .command_files import CommandFiles
 from .consent import Consent
 from .lasting_answers import SAYING
 from .outcomes import HELD, PendingPermission
@@ -65,13 +66,17 @@ class Terminals:
         agent: AgentSession,
         calls: CallEvents,
         consent: Consent,
+        commands: CommandFiles,
         ask: Callable[[PendingPermission], None],
     ) -> None:
         self._agent = agent
         self._calls = calls
         self._consent = consent
+        self._commands = commands
         self._ask = ask
         self._processes: dict[str, TerminalProcess] = {}
+        # The ends of calls that are being told.
+        self._ending: set[asyncio.Task[None]] = set()
         self._is_closed = False
         # Commands that wait for the user, or start.
         self._starting = 0
@@ -116,6 +121,11 @@ class Terminals:
         which then continues to wait."""
         if call.is_command and self._calls.is_ours(call.id):
             raise AgentError(TOOL_INVALID_OUTCOME, OF_EDITOR)
+
+    async def finish(self) -> None:
+        """Wait until the ends of commands that have ended are told."""
+        if self._ending:
+            await asyncio.wait(set(self._ending))
 
     def close(self) -> None:
         """End all commands, and run none any more."""
@@ -198,6 +208,7 @@ class Terminals:
     async def _start_process(self, call: Call, request: CreateTerminal) -> str:
         """The id of its terminal, which is not that of the call: of that the agent could tell.
         Raises AgentError."""
+        await self._commands.read_before(call)
         self._check_open()
         session = self._agent.session
         command = (request.command, *request.args)
@@ -220,7 +231,7 @@ class Terminals:
             # The turn ended meanwhile.
             end_processes((process,))
         process.exit.add_done_callback(
-            lambda done: None if done.cancelled() else self._end_call(call, done.result())
+            lambda done: None if done.cancelled() else self._end_soon(call, done.result())
         )
         return terminal
 
@@ -267,7 +278,13 @@ class Terminals:
         if self._calls.known_call(call.id) is not None:
             self._calls.output_of(call, ToolCallUpdate(call.id, output=piece))
 
-    def _end_call(self, call: Call, ended: Exit) -> None:
+    def _end_soon(self, call: Call, ended: Exit) -> None:
+        task = asyncio.ensure_future(self._end_call(call, ended))
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)
+
+    async def _end_call(self, call: Call, ended: Exit) -> None:
+        made = await self._commands.take_changes(call)
         if self._calls.known_call(call.id) is None:
             return
         is_good = ended.code == 0
@@ -276,5 +293,8 @@ class Terminals:
             told = ENDED_BY.with_values(signal=ended.signal)
         error = None if is_good else told
         # Its output is known to the events of the call.
-        result = ToolResult(call.id, call.name, call.args, "", "", is_good, error)
+        changed = tuple(diff.path for diff in made)
+        result = ToolResult(
+            call.id, call.name, call.args, "", "", is_good, error, unasked=made, changed=changed
+        )
         self._calls.end_call(call, COMPLETED if is_good else FAILED, result)

@@ -7,7 +7,7 @@ import asyncio
 import os
 from contextlib import suppress
 from functools import partial
-from typing import Callable, Iterable, Mapping, TypeVar
+from typing import Callable, Iterable, Mapping, Sequence, TypeVar
 
 import sublime
 
@@ -22,6 +22,8 @@ from .. import application, file_reading, queues, settings, sharing_settings, te
 T = TypeVar("T")
 # Seconds for a disk to say what a path stands for.
 PATIENCE = 10.0
+# The most tabs whose files are looked at beside a command.
+MOST_TABS = 200
 
 Rule = Callable[[str], bool]
 
@@ -60,6 +62,10 @@ class OpenTabs(OpenFiles):
         queues.on_ui_thread(lambda: accepted.update(self._accepted.pop(path, {})))
         name = await _name_in_tabs(path)
         return await _on_ui_thread(partial(self._save_tab, name, text, accepted))
+
+    async def open_paths(self, folders: Sequence[str]) -> tuple[str, ...]:
+        found = await _on_ui_thread(_paths_with_rules)
+        return await in_thread(partial(_shared_paths, found, folders), PATIENCE)
 
     async def excludes_file(self, path: str) -> bool:
         rules = await _on_ui_thread(lambda: list(map(_exclusion_rule, _windows_of(path))))
@@ -135,6 +141,25 @@ def _look_at_tab(path: str, name: str) -> tuple[list[Rule], str | None]:
     is_told = view is not None and not any(map(sharing_settings.is_paused, windows))
     text = texts.text_of(view) if view is not None and is_told else None
     return [sharing_settings.exclusion_rule(window) for window in windows], text
+
+
+def _paths_with_rules() -> list[tuple[str, list[Rule]]]:
+    """The files of all tabs, each with the rules that exclude files. UI thread only."""
+    views = [view for window in application.all_windows() for view in window.views()]
+    paths = [path for path in dict.fromkeys(view.file_name() for view in views) if path]
+    return [(path, list(map(_exclusion_rule, _windows_of(path)))) for path in paths[:MOST_TABS]]
+
+
+def _shared_paths(
+    found: Iterable[tuple[str, list[Rule]]], folders: Sequence[str]
+) -> tuple[str, ...]:
+    """Those in the folders (real paths) that no rule excludes. Waits for the disk."""
+    within = tuple(os.path.join(folder, "") for folder in folders)
+    return tuple(
+        path
+        for path, rules in found
+        if os.path.realpath(path).startswith(within) and not any(rule(path) for rule in rules)
+    )
 
 
 def _windows_of(path: str) -> list[sublime.Window]:
