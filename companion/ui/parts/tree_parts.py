@@ -5,9 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import Callable, Sequence
 
+from ...chat.chat_update import ChatUpdate
 from ...work_trees.mending import mend_trees
 from ..stories import run_in_thread
 from ..work_trees.free_modes import FreeModes
+from ..work_trees.shared_notices import SharedNotices
 from ..work_trees.tree_maker import TreeMaker
 from ..work_trees.tree_removal import TreeRemoval
 from ..work_trees.tree_work import TreeWork
@@ -16,8 +18,6 @@ from .foundation import Foundation
 
 
 class TreeParts:
-    polls: Sequence[Callable[[], None]] = ()
-
     def __init__(self, base: Foundation, chat: ChatParts) -> None:
         self._base, self._chats = base, chat.actions
         tell = base.messages.tell_user
@@ -25,6 +25,10 @@ class TreeParts:
         self.maker = TreeMaker(base.trees, tell)
         self.removal = TreeRemoval(base.trees, chat.actions, tell)
         self.work = TreeWork(self.maker, chat.actions, base.companion, tell)
+        self.shared = SharedNotices(
+            base.trees, base.stories, self._list_told, base.messages.warn_user, tell
+        )
+        self.polls: Sequence[Callable[[], None]] = (self.shared.check_changes,)
         self._forget_changes: Callable[[], None] = lambda: None
 
     def start(self) -> None:
@@ -41,6 +45,9 @@ class TreeParts:
         for sentence in await run_in_thread(partial(mend_trees, trees.store)) or ():
             self._base.messages.warn_user(sentence)
         await trees.look_again()
+
+    def _list_told(self) -> list[ChatUpdate]:
+        return [chat.told for chat in self._chats.tabs.chats if chat.told is not None]
 
     def _show_places(self) -> None:
         for chat in self._chats.tabs.chats:
