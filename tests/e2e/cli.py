@@ -69,9 +69,10 @@ CLAUDE_STATE = {
     "hasSeenAutoDefaultNudge": True,
     "customApiKeyResponses": {"approved": [CLAUDE_KEY[-20:]]},
 }
-# What Claude Code's input line says of the user's file, and its screen while it is at work.
+# What Claude Code's input line says of the user's file, and its screen while it is at work: from
+# 2.1.332 on the line with the dots is there sooner.
 TOLD_BY_EDITOR = re.compile(" *\\[?\u29c9 [^\\]\n]*\\]?")
-BUSY = "esc to interrupt"
+BUSY = re.compile("esc to interrupt|^[^\\s\u25cf\u276f] .+\u2026( \\(|$)", re.MULTILINE)
 ALLOW, NO, ESCAPE, INTERRUPT = "1", "3", "\x1b", "\x03"
 # Seconds without output. The CLI takes Enter within 30 ms of the key before for part of a paste;
 # what it has drawn, it has read, so silence after the echo proves that they have passed.
@@ -532,7 +533,8 @@ class ClaudeCode(GeminiCli):
     def _is_empty(self, screen: str) -> bool:
         area = self.input_area(screen).partition(self.prompt)
         typed = area[2].strip()
-        return bool(area[1]) and (not typed or typed.startswith('Try "')) and BUSY not in screen
+        is_empty = bool(area[1]) and (not typed or typed.startswith('Try "'))
+        return is_empty and not BUSY.search(screen)
 
 
 def input_area(screen: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import json
 import os
+import re
 import subprocess
 from typing import Any
 
@@ -98,7 +99,9 @@ class Live(WithPlugin):
         self.write("a.py", "one\ntwo\n")
         self.propose("a.py", "2", "one\n2\n")
         self.until("1 waiting")
-        self.assertRegex(self.editor.do("status"), r"asks you since \d\d:\d\d: edit a\.py")
+        # Its hook comes beside the diff.
+        asks = re.compile(r"asks you since \d\d:\d\d: edit a\.py")
+        wait_for(lambda: asks.search(self.editor.do("status")))
         self.editor.do("command", ACCEPT)
         self.finish("a.py")
         self.until("done")
