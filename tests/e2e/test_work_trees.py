@@ -1,0 +1,70 @@
+"""Agents in work trees of their own, with the real ones in the headless editor."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import unittest
+from dataclasses import replace
+
+from agent_case import HERE
+from agent_rows import AGENTS
+from agent_tab import AgentInTab
+from served import until
+
+GIT = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+OWN = "".join(f"line {number}\n" for number in range(1, 10))
+THEIRS = OWN.replace("line 2\n", "line two\n")
+
+
+class InWorkTree(AgentInTab):
+    """The folder of the window is a repository with one file."""
+
+    def setUp(self) -> None:
+        self.path = os.path.join(self.folder, "a.txt")
+        self.git("init", "-q")
+        self.write(OWN)
+        self.git("add", "-A")
+        self.git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "first")
+        self.tree = os.path.join(self.root, "work.trees", f"{self.row.id}-1")
+        self.editor.do("command", "gemini_companion_new_chat_in_work_tree")
+        until(lambda: self.row.name in str(self.editor.do("chat_state")))
+
+    def git(self, *words: str) -> None:
+        env = {**os.environ, **GIT}
+        subprocess.run(["git", *words], cwd=self.folder, env=env, check=True, timeout=60)
+
+    def write(self, text: str) -> None:
+        with open(self.path, "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def read_own(self) -> str:
+        with open(self.path, encoding="utf-8") as file:
+            return file.read()
+
+    def test_an_edit_stays_in_the_tree_until_the_user_takes_it_over(self) -> None:
+        own, self.path = self.path, os.path.join(self.tree, "a.txt")
+        self.propose("change it", THEIRS, "I changed it.")
+        self.editor.do("command", "gemini_companion_accept_diff")
+        self.until_over("I changed it.")
+        self.assertEqual(self.read(), THEIRS)
+        self.path = own
+        self.assertEqual(self.read_own(), OWN)
+        self.editor.do("command", "gemini_companion_remove_work_tree")
+        self.editor.do("choose", 0, 1)
+        until(lambda: not os.path.exists(self.tree))
+
+
+class GeminiCli(InWorkTree):
+    row = replace(AGENTS["gemini"], folder=HERE)
+
+
+class QwenCode(InWorkTree):
+    row = replace(AGENTS["qwen"], folder=HERE)
+
+
+# The others have its test.
+del InWorkTree
+
+if __name__ == "__main__":
+    unittest.main()
