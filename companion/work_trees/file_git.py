@@ -33,6 +33,8 @@ TAKEN = re.compile(
     r"|compression|loosecompression)|extensions\.objectformat"
     r"|index\.sparse"
 )
+# Settings of a filter, which only the user's own may have.
+OF_A_FILTER = re.compile(r"filter\..+\.(clean|smudge|process|required)", re.DOTALL)
 # Settings of the repository that name a file with names.
 TAKEN_FILES = ("core.excludesfile", "core.attributesfile")
 SETTINGS = (
@@ -173,14 +175,21 @@ def _parted(row: str) -> tuple[str, str, str]:
 
 
 def _taken_settings(places: GitPlaces) -> list[tuple[str, str]]:
+    """The last one of a key counts."""
+    users: list[tuple[str, str]] = []
+    with suppress(GitFailure):
+        # git reads them anyway, but for those that the user has for some folders only.
+        users = _listed_settings(places.root, "--global")
     found = repository_settings(places.root)
-    taken = [(key, value) for key, value in found if TAKEN.fullmatch(key)]
-    for key, value in found:
+    taken = [(key, value) for key, value in users if OF_A_FILTER.fullmatch(key)]
+    taken += [(key, value) for key, value in [*users, *found] if TAKEN.fullmatch(key)]
+    for key, value in [*users, *found]:
         path = os.path.expanduser(value)
         if key in TAKEN_FILES and os.path.isabs(path) and _is_regular(path):
             taken.append((key, path))
-    # Where the most used filter keeps the contents that it takes out of the files.
-    taken.append(("lfs.storage", os.path.join(places.common_folder, "lfs")))
+    if not any(key == "lfs.storage" for key, _ in users):
+        # Where the most used filter keeps the contents that it takes out of the files.
+        taken.append(("lfs.storage", os.path.join(places.common_folder, "lfs")))
     # It loads nothing, also if a file of the repository names a server: what is not there yet stays
     # what git has in its place.
     taken += [("lfs.url", "file:///nowhere"), ("lfs.skipdownloaderrors", "true")]

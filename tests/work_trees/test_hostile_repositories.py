@@ -193,6 +193,17 @@ class HostileRepositories(InRepository):
         kept = run_git(path, "cat-file", "blob", "HEAD:a.txt")
         self.assertEqual(kept, b"CHANGED\n")
 
+    def test_a_filter_that_the_user_has_for_some_folders_only_runs_there(self) -> None:
+        with open(os.path.join(self.temp, "more"), "w") as file:
+            file.write('[filter "evil"]\n\tclean = "tr a-z A-Z"\n')
+        where = f"includeIf.gitdir:{self.folder}/.path"
+        self.git("config", "--global", where, os.path.join(self.temp, "more"))
+        self.change_files()
+        self.set_baits("settings")
+        path = self.make()
+        self.assertEqual(self.fired(), [])
+        self.assertEqual(run_git(path, "cat-file", "blob", "HEAD:a.txt"), b"CHANGED\n")
+
     def test_a_filter_that_is_not_run_is_told_where_files_have_it(self) -> None:
         self.change_files()
         self.git("config", "filter.evil.clean", "tr a-z A-Z")
