@@ -501,6 +501,13 @@ def offered() -> list[str]:
     return [getattr(item, "trigger", str(item)) for item in _question().items]
 
 
+def panel_rows() -> list[list[str]]:
+    """The rows of the items of the quick panel that is open; none without one."""
+    question = _question()
+    count = question.count() if question is not None and question.items is not None else 0
+    return [question.rows(number) for number in range(count)]
+
+
 def head(path: str, number: int = 0) -> str:
     """What stands at the head of the proposal, links too, once its changes are known."""
     view, found = _diffs(path)[number], ""

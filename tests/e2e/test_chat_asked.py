@@ -123,6 +123,62 @@ class Asked(AskedCase):
         self.until_shown('{"action": "accept", "content": {"way": "fast", "times": 3}}')
 
 
+class InTheList(AskedCase):
+    """The list of all agents, with a chat that asks out of sight."""
+
+    def listed(self, words: str) -> int:
+        """The number of the row with these words, in the list that is open."""
+        rows = self.editor.do("panel_rows")
+        return next((at for at, row in enumerate(rows) if words in " ".join(row)), -1)
+
+    def until_listed(self, words: str) -> int:
+        """The same once it is there: the list is opened again and again."""
+
+        def find_row() -> int:
+            self.editor.do("command", "gemini_companion_agents")
+            until(lambda: self.editor.do("panel_rows"))
+            return self.listed(words) + 1
+
+        return int(until(find_row, lambda: self.editor.do("panel_rows"))) - 1
+
+    def test_a_question_is_answered_there_as_it_was_seen(self) -> None:
+        self.asks("touch made\necho \u202edone")
+        path = os.path.join(self.folder, "other.txt")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("x\n")
+        self.editor.do("open", path)
+        at = self.until_listed("asks since")
+        self.editor.do("choose", at)
+        until(lambda: self.listed("may it use") == 0)
+        (question, *answers) = self.editor.do("panel_rows")
+        self.assertEqual(question[1:3], ["▏ touch made", "▏ echo <U+202E>done"])
+        self.assertFalse(self.is_made())
+
+        def is_allowed() -> bool:
+            # What was there for a moment only, is asked again.
+            if self.listed("may it use") == 0:
+                self.editor.do("choose", [row[0] for row in answers].index("Allow") + 1)
+            return self.is_made()
+
+        until(is_allowed)
+        self.until_listed("done since")
+
+    def test_a_conversation_of_the_api_that_asks_is_gone_to_and_answered_in_a_chat(self) -> None:
+        self.model.will_play(
+            "api", [call("run_shell_command", command="touch made")], ["Done for the API."]
+        )
+        made = self.served.ask("POST", "/sessions", {"workspacePath": self.folder})
+        body = {"message": "api"}
+        self.served.ask("POST", f"/sessions/{made['sessionId']}/queue", body)
+        at = self.until_listed("asks since")
+        self.assertIn("API", " ".join(self.editor.do("panel_rows")[at]))
+        self.editor.do("choose", at)
+        self.until_shown("▎ api", "May it use", "[Allow]")
+        self.until_decided("gemini_companion_allow")
+        self.until_shown("Done for the API.")
+        self.assertTrue(self.is_made())
+
+
 class OnThePage(AskedCase):
     is_shared = False
 

@@ -384,6 +384,19 @@ class Saying(unittest.TestCase):
         front.press("1", mock.Mock())
         editor.ui.assert_called_once_with(clicks.follow, editor, "x", None)
 
+    def test_an_item_of_plain_rows_is_drawn_whole_and_others_in_one_line(self) -> None:
+        command = " ".join(f"word{number}" for number in range(12))
+        rows = [["May it?", command], ["Yes"], ["No", "x" * 60]]
+        question = mock.Mock(items=[rows[0], "Yes", mock.Mock()], caption="Answer", highlighted=2)
+        question.count.return_value, question.rows.side_effect = 3, rows.__getitem__
+        lines = questions.question_lines(question, 40)
+        self.assertEqual(lines[:2], ["Answer", "  1  May it?"])
+        self.assertEqual("".join(line[4:] for line in lines[2:-2]).split(), command.split())
+        self.assertTrue(all(len(line) <= 40 for line in lines))
+        self.assertEqual(lines[-2], "  2  Yes")
+        self.assertTrue(lines[-1].startswith("> 3  No - x"))
+        self.assertEqual(questions.line_of_bar(question, 40), len(lines) - 1)
+
     def test_a_key_answers_only_what_is_drawn_when_it_is_pressed(self) -> None:
         question = mock.Mock(items=[["Accept anyway"]], highlighted=0)
         question.count.return_value, question.rows.return_value = 1, ["Accept anyway"]

@@ -37,6 +37,7 @@ from GeminiCompanion.companion.chat.requests import (
     UndoTurn,
 )
 from GeminiCompanion.companion.chat.session_requests import OwnSessions, TakeOver
+from GeminiCompanion.companion.chat.work_requests import LookAtWork
 from GeminiCompanion.companion.ui.chat import agent_login
 from GeminiCompanion.companion.ui.chat.chat_actions import ON_ITS_WAY
 
@@ -219,6 +220,30 @@ class Questions(CutChat):
             yield lambda: self.decided() == [(id, CANCEL)]
         yield from self.tell(view, ToolExecution(id, "shell", EXECUTING))
 
+    def test_an_answer_from_the_list_of_agents_was_on_its_way_or_can_be_given(self) -> Steps:
+        view = yield from self.chat()
+        listed = self.running().agents.list
+        self.replace(listed, "_providers", listed._providers[:1])
+        self.answers.update({Decide: None, LookAtWork: ()})
+
+        def go(cut: Cut) -> Steps:
+            id = f"listed {cut.at}"
+            yield from self.asks(view, id)
+            self.service.asked.clear()
+            cut.next_story()
+            self.run_command("agents")
+            yield from self.until_over(cut)
+            (asked,) = self.chats.questions.all_questions
+            is_answered = self.chats.answering._replies.is_answered(asked)
+            self.assertEqual(is_answered, bool(self.decided()), f"after await {cut.at}")
+            if not is_answered:
+                self.run_command("deny")
+                yield lambda: self.decided() == [(id, CANCEL)]
+            yield from self.tell(view, ToolExecution(id, "shell", EXECUTING))
+
+        # The chat, "No", and the list once more.
+        yield from self.each_await("AgentList.show_list", go, 4, [2, 3, -1])
+
 
 class Edits(CuttingCase, EditCase):
     def test_a_text_of_the_user_is_with_the_agent_or_in_a_tab(self) -> Steps:
@@ -291,7 +316,7 @@ class Lists(CutChat):
         ):
             yield from self.everywhere(
                 "ConversationList.show_list",
-                partial(self.run_command, "chats", action=action),
+                partial(self.run_command, "agents", action=action),
                 awaits,
                 panels,
                 partial(self.is_asked_once, kind),

@@ -4,21 +4,40 @@ from __future__ import annotations
 
 from typing import Any, List, Optional
 
-from .sides import make_printable
+from .sides import make_printable, shorten_text, wrap_text
 
 
-def question_lines(question: Any) -> List[str]:
-    """A quick panel's items, the one under the bar marked; nothing of an input panel."""
-    found = [question.caption] if question.caption and question.items is not None else []
+def question_lines(question: Any, width: int) -> List[str]:
+    """A quick panel's items in at most `width` columns, the one under the bar marked; nothing of an
+    input panel."""
+    found = _caption_lines(question, width)
     for number in range(question.count()):
-        bar = ">" if number == question.highlighted else " "
-        found.append("%s %d  %s" % (bar, number + 1, " - ".join(question.rows(number))))
-    return [make_printable(line) for line in found]
+        found += _item_lines(question, number, width)
+    return found
 
 
-def line_of_bar(question: Any) -> int:
-    """Where the item under the bar stands among the lines."""
-    return int(question.highlighted) + (1 if question.caption else 0)
+def line_of_bar(question: Any, width: int) -> int:
+    """Where the item under the bar begins among the lines."""
+    before = max(int(question.highlighted), 0)
+    lines = (len(_item_lines(question, number, width)) for number in range(before))
+    return len(_caption_lines(question, width)) + sum(lines)
+
+
+def _caption_lines(question: Any, width: int) -> List[str]:
+    is_shown = question.caption and question.items is not None
+    return [shorten_text(make_printable(question.caption), width)] if is_shown else []
+
+
+def _item_lines(question: Any, number: int, width: int) -> List[str]:
+    """One line; of an item of plain rows, such as the question of an agent, all of it."""
+    bar = ">" if number == question.highlighted else " "
+    rows = [make_printable(row) for row in question.rows(number)]
+    line = "%s %d  %s" % (bar, number + 1, " - ".join(rows))
+    if len(line) <= width or not isinstance(question.items[number], list):
+        return [shorten_text(line, width)]
+    head = "%s %d  " % (bar, number + 1)
+    parts = [part for row in rows for part in wrap_text(row, width - len(head))]
+    return [head + parts[0], *(" " * len(head) + part for part in parts[1:])]
 
 
 def move_bar(question: Any, key: str) -> Optional[int]:

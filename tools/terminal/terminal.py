@@ -27,7 +27,7 @@ from .messages import Messages
 from .proposals import Proposal
 from .reviewing import Reviewing
 from .screen import Frame, Paper, Screen, open_screen
-from .sides import cut_text, make_printable, shorten_text, wrap_text
+from .sides import cut_text, make_printable, wrap_text
 from .tabs import Tab
 
 # What keys do with the diff that is shown.
@@ -456,8 +456,7 @@ class Front:
         caret: Optional[Tuple[int, int]] = None
         lines: Optional[tabs.Lines] = None
         if state.question is not None:
-            width = self.screen.columns
-            panel = [shorten_text(line, width) for line in questions.question_lines(state.question)]
+            panel = questions.question_lines(state.question, self.screen.columns)
         elif state.tab is not None and not panel:
             lines = self._lines_of(state.tab)
             panel, caret = lines.lines, lines.caret if self.is_writing else None
@@ -466,7 +465,11 @@ class Front:
             panel = [row for line in home for row in wrap_text(line, self.screen.columns)]
         keys_shown = self._key_hints(state)
         has_proposal = state.proposal is not None
-        bar = questions.line_of_bar(state.question) if state.question is not None else None
+        bar = (
+            questions.line_of_bar(state.question, self.screen.columns)
+            if state.question is not None
+            else None
+        )
         if caret is not None and not self.is_away:
             bar = caret[0]
         panel = self.panel.shown(

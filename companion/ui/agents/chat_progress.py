@@ -37,6 +37,8 @@ class ChatProgress:
 
     def note_seen(self) -> None:
         """What is in sight now was seen; to be called about once a second."""
+        if not self._known:
+            return
         chats = {chat.conversation: chat for chat in self._chats()}
         for id in [id for id in self._known if id not in chats]:
             # It has no tab any more.
@@ -47,7 +49,6 @@ class ChatProgress:
 
     def state_of(self, chat: ChatView) -> tuple[RowState, float]:
         """Its state, and since when it has that; 0 if that is not known."""
-        self.note_seen()
         known = self._known.get(chat.conversation)
         return (known.state, known.since) if known is not None else (RowState.IDLE, 0.0)
 

@@ -48,6 +48,7 @@ class ChatRows:
     async def agent_rows(self, window: sublime.Window) -> Sequence[AgentRow]:
         facts = await self._look_at_work()
         chats = {chat.conversation: chat for chat in self._chats.tabs.chats}
+        self._progress.note_seen()
         rows = [self._chat_row(chat, facts.get(id)) for id, chat in chats.items()]
         own = [
             row

@@ -68,8 +68,8 @@ class ShortQuestions:
         """Show the question with its answers, and send the one that is chosen."""
         options = [each for each in asked.question.options if each.outcome != MODIFY]
         items = [_question_item(asked), *map(_option_item, options)]
+        opened = self._now()
         while True:
-            opened = self._now()
             number = await self._replies.choose_in_panel(
                 asked, items, ANSWER.format(_name_of(asked)), window
             )
