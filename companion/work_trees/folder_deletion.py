@@ -23,17 +23,23 @@ for _name in ("O_DIRECTORY", "O_NOFOLLOW", "O_CLOEXEC"):
     _FLAGS |= getattr(os, _name, 0)
 
 
-def delete_folder(path: str, platform: str = sys.platform) -> None:
-    """Delete the folder at the path with all in it; of a link or a file, only itself. What cannot
-    be deleted keeps nothing else from it: of the first such thing the OSError is raised, with its
-    path. Nothing at the path is no error."""
+def delete_folder(path: str, top: str = "", platform: str = sys.platform) -> None:
+    """Delete the folder at the path with all in it; of a link or a file, only itself. From the
+    folder `top`, which has the path below it, no link is followed on the way; without it, strangers
+    cannot write to the folders above. What cannot be deleted keeps nothing else from it: of the
+    first such thing the OSError is raised, with its path. Nothing at the path is no error."""
+    try:
+        status = os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return
     with suppress(FileNotFoundError):
-        if not is_real_folder(os.lstat(path)):
+        if not is_real_folder(status):
             os.unlink(path)
         elif platform == "win32":
+            _check_way(path, top)
             _delete_by_path(path)
         else:
-            _Deletion(path).run()
+            _Deletion(path, top).run()
 
 
 def is_real_folder(status: os.stat_result) -> bool:
@@ -67,17 +73,21 @@ class _Deletion:
     """Names everything by an open folder and a name in it: whoever puts a link into the place of a
     folder meanwhile leads nowhere."""
 
-    def __init__(self, path: str) -> None:
-        self._path = path
+    def __init__(self, path: str, top: str) -> None:
+        self._path, self._above = path, top or os.path.dirname(os.path.abspath(path))
         self._failures = _Failures()
         # The number of folders that were moved up.
         self._moved = 0
         self._top = self._disk = -1
 
     def run(self) -> None:
-        parent, name = os.path.split(os.path.abspath(self._path))
-        above = os.open(parent, _FLAGS & ~getattr(os, "O_NOFOLLOW", 0))
+        *way, name = os.path.relpath(self._path, self._above).split(os.sep)
+        above = os.open(self._above, _FLAGS & ~getattr(os, "O_NOFOLLOW", 0))
         try:
+            for part in way:
+                below = os.open(part, _FLAGS, dir_fd=above)
+                os.close(above)
+                above = below
             self._top = _open_folder(name, above)
             try:
                 self._disk = os.fstat(self._top).st_dev
@@ -155,6 +165,14 @@ def _permit_reading(name: str, above: int) -> None:
         os.chmod(f"/proc/self/fd/{handle}", stat.S_IRWXU)
     finally:
         os.close(handle)
+
+
+def _check_way(path: str, top: str) -> None:
+    """Raises OSError if a folder on the way from the top is none."""
+    while top and os.path.dirname(path) not in (top, path):
+        path = os.path.dirname(path)
+        if not is_real_folder(os.lstat(path)):
+            raise OSError(errno.ENOTDIR, "it is a link", path)
 
 
 def _delete_by_path(top: str) -> None:

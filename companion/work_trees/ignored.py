@@ -27,7 +27,7 @@ def measure_ignored(root: str, names: Iterable[str]) -> NamedFiles:
     """How many files copies of these would be, up to MOST, and their bytes."""
     count = size = 0
     for name in names:
-        for entry in _files_below(os.path.join(root, name.rstrip("/"))):
+        for entry in files_below(os.path.join(root, name.rstrip("/"))):
             if count == MOST:
                 break
             count += 1
@@ -105,7 +105,7 @@ class _Copier:
         if is_real_folder(os.lstat(source)):
             # Also one without files.
             os.makedirs(target, exist_ok=True)
-        for path in _files_below(source):
+        for path in files_below(source):
             place = target + path[len(source) :]
             os.makedirs(os.path.dirname(place), exist_ok=True)
             shutil.copy2(path, place, follow_symlinks=False)
@@ -113,7 +113,7 @@ class _Copier:
             self._report(self._count)
 
 
-def _files_below(path: str) -> Iterator[str]:
+def files_below(path: str) -> Iterator[str]:
     """The paths of the files and links in the folder, or of the file itself. What cannot be listed
     has none."""
     waiting = [path]

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import os
+import stat
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Callable, Sequence
+from itertools import islice
+from typing import Callable, Iterator, Sequence
 
 from .file_git import GitPlaces, open_file_git
 from .git import GitFailure, git_or_nothing, run_git
+from .ignored import files_below
 from .named import Named, shown_name
 from .whereabouts import Whereabouts, find_place
 from .work_tree import WorkTree
 
 # Of the commits that the tree's HEAD was at, so many are asked for.
 MAX_MOVES = 20_000
+# The most files of what was copied into it that are looked at.
+MAX_FILES = 100_000
 # What git keeps of a tree while something is in progress there.
 IN_PROGRESS = {
     "MERGE_HEAD": "A merge",
@@ -34,9 +39,9 @@ NOT_KNOWN = "It is not known what would be lost: {}"
 @dataclass(frozen=True)
 class Loss:
     """`changes` are paths that differ from the beginning and were not taken over, `commits` are
-    those in no branch and no tag, and `ignored` the files that git ignores and that were not there
-    at the beginning. `stashed` are stash entries that were made from it: these stay. `more` are
-    sentences about all else."""
+    those in no branch and no tag, and `ignored` the files that git ignores and that were not there,
+    or not like that, at the beginning. `stashed` are stash entries that were made from it: these
+    stay. `more` are sentences about all else."""
 
     changes: Named = Named()
     commits: Named = Named()
@@ -58,7 +63,7 @@ class Loss:
                 "{} changed files were not taken over",
             ),
             (self.commits, "1 commit is in no branch or tag", "{} commits are in no branch or tag"),
-            (self.ignored, "1 new thing is ignored by git", "{} new things are ignored by git"),
+            (self.ignored, "1 thing that git ignores is new", "{} things that git ignores are new"),
             (
                 self.stashed,
                 "1 stash entry was made from it, and stays in the stash",
@@ -118,8 +123,33 @@ def _new_ignored(tree: WorkTree, scratch: str) -> Named:
     words = ("ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z")
     with open_file_git(places, scratch) as git:
         told = os.fsdecode(git.run(*words)).split("\0")
-    carried = set(tree.carried)
-    return Named.of(path for path in told if path and path.rstrip("/") not in carried)
+    names = [path for path in told if path and not _is_carried(tree, path)]
+    return Named.of([*names, *_changed_copies(tree)])
+
+
+def _is_carried(tree: WorkTree, path: str) -> bool:
+    """Whether it was taken into the tree, or is a folder with nothing else in it."""
+    inside = [name for name in tree.carried if name.startswith(path)] if path[-1] == "/" else []
+    if not inside:
+        return path.rstrip("/") in tree.carried
+    found = files_below(os.path.join(tree.path, path))
+    names = (os.path.relpath(each, tree.path).replace(os.sep, "/") for each in found)
+    beginnings = tuple(name + "/" for name in tree.carried)
+    return all(
+        name in tree.carried or name.startswith(beginnings) for name in islice(names, MAX_FILES)
+    )
+
+
+def _changed_copies(tree: WorkTree) -> Iterator[str]:
+    """A file of each copy that was written after it was made. A copy has the times of the
+    original; what a link leads to is not lost."""
+    for name in tree.carried:
+        for path in islice(files_below(os.path.join(tree.path, name)), MAX_FILES):
+            with suppress(OSError):
+                status = os.lstat(path)
+                if stat.S_ISREG(status.st_mode) and status.st_mtime > tree.created:
+                    yield os.path.relpath(path, tree.path).replace(os.sep, "/")
+                    break
 
 
 def _loss_of_history(tree: WorkTree) -> Loss:

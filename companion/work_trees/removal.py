@@ -139,7 +139,7 @@ def _forget_in_git(tree: WorkTree) -> None:
     known = read_known_path(admin) if admin else ""
     # Somebody may have made another tree of that name meanwhile.
     if admin and (not known or is_same_path(known, tree.path)):
-        delete_folder(admin)
+        delete_folder(admin, tree.git_folder)
     with suppress(OSError):
         # git keeps no such folder without work trees.
         os.rmdir(os.path.join(tree.git_folder, "worktrees"))

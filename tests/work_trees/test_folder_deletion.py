@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from contextlib import suppress
 from unittest import mock
 
 from GeminiCompanion.companion.work_trees import folder_deletion
@@ -36,12 +37,12 @@ class Deletions(unittest.TestCase):
                 self.write("top", "a")
                 self.write("top", "b", "c", ".d")
                 self.write("top 2", "a")
-                delete_folder(self.top, way)
+                delete_folder(self.top, platform=way)
                 self.assertEqual(os.listdir(self.base), ["top 2"])
 
     def test_what_is_not_there_is_no_error(self) -> None:
         for way in WAYS:
-            delete_folder(self.top, way)
+            delete_folder(self.top, platform=way)
 
     @unittest.skipIf(sys.platform == "win32", "links need a privilege")
     def test_no_link_is_followed(self) -> None:
@@ -52,7 +53,7 @@ class Deletions(unittest.TestCase):
                 os.symlink(os.path.dirname(kept), os.path.join(self.top, "folder"))
                 os.symlink(kept, os.path.join(self.top, "link"))
                 os.link(kept, os.path.join(self.top, "same"))
-                delete_folder(self.top, way)
+                delete_folder(self.top, platform=way)
                 self.assertEqual(os.listdir(self.base), ["kept"])
                 self.assertEqual(os.stat(kept).st_nlink, 1)
 
@@ -62,7 +63,7 @@ class Deletions(unittest.TestCase):
             with self.subTest(way):
                 kept = self.write("kept", "file")
                 os.symlink(os.path.dirname(kept), self.top)
-                delete_folder(self.top, way)
+                delete_folder(self.top, platform=way)
                 self.assertEqual(os.listdir(self.base), ["kept"])
                 self.assertTrue(os.path.exists(kept))
 
@@ -82,6 +83,20 @@ class Deletions(unittest.TestCase):
         with mock.patch.object(os, "open", swap_and_open), self.assertRaises(OSError):
             delete_folder(self.top)
         self.assertTrue(os.path.exists(kept))
+
+    @unittest.skipIf(sys.platform == "win32", "links need a privilege")
+    def test_no_link_on_the_way_from_the_top_is_followed(self) -> None:
+        kept = self.write("kept", "below", "file")
+        os.mkdir(self.top)
+        os.symlink(os.path.join(self.base, "kept"), os.path.join(self.top, "link"))
+        for way in WAYS:
+            path = os.path.join(self.top, "link", "below")
+            with self.subTest(way), suppress(OSError):
+                delete_folder(path, self.top, way)
+            self.assertTrue(os.path.exists(kept))
+            self.write("top", "real", "deep", "below", "file")
+            delete_folder(os.path.join(self.top, "real", "deep", "below"), self.top, way)
+            self.assertEqual(os.listdir(os.path.join(self.top, "real", "deep")), [])
 
     @unittest.skipIf(sys.platform == "win32", "paths are bounded there")
     def test_of_any_depth(self) -> None:
@@ -139,7 +154,7 @@ class Deletions(unittest.TestCase):
                     unlink(path, **named)
 
                 with mock.patch.object(os, "unlink", refuse), self.assertRaises(OSError) as caught:
-                    delete_folder(self.top, way)
+                    delete_folder(self.top, platform=way)
                 self.assertEqual(
                     (caught.exception.filename, caught.exception.strerror), (held, "in use")
                 )
@@ -149,7 +164,7 @@ class Deletions(unittest.TestCase):
                     for name in names
                 ]
                 self.assertEqual(found, [held])
-                delete_folder(self.top, way)
+                delete_folder(self.top, platform=way)
                 self.assertEqual(os.listdir(self.base), [])
 
     def test_another_disk_that_is_mounted_in_it_is_not_entered(self) -> None:

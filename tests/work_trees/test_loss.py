@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import time
 import unittest
 from dataclasses import replace
 
@@ -111,10 +112,26 @@ class Losses(WithStore):
     def test_files_that_git_ignores_may_be_results(self) -> None:
         self.write(".gitignore", b"*.log\n/out/\n.env\nnode_modules\n")
         self.commit()
-        tree = replace(self.tree(), carried=(".env", "node_modules"))
+        tree = replace(self.tree(), carried=(".env", "node_modules"), created=3e10)
         for name in ("x.log", "out/a/b", "out/c", ".env", "node_modules/m/index.js"):
             self.write_in(tree, name)
-        self.assert_said(self.loss(tree), "2 new things are ignored by git: out/, x.log.")
+        self.assert_said(self.loss(tree), "2 things that git ignores are new: out/, x.log.")
+
+    def test_what_was_taken_into_it_and_changed_there_may_be_a_result(self) -> None:
+        self.write(".gitignore", b".env\n.vscode\nbuild\n")
+        self.commit()
+        carried = (".env", ".vscode/settings.json", "build", "gone")
+        tree = replace(self.tree(), carried=carried, created=time.time() - 60)
+        for name in (".env", ".vscode/settings.json", "build/a", "build/b"):
+            os.utime(self.write_in(tree, name), (1.0, 1.0))
+        self.assertTrue(self.loss(tree).is_nothing)
+        os.symlink(self.at("a.txt"), os.path.join(tree.path, "build", "link"))
+        self.assertTrue(self.loss(tree).is_nothing)
+        self.write_in(tree, ".env")
+        self.write_in(tree, "build/c")
+        self.assert_said(self.loss(tree), "2 things that git ignores are new: .env, build/c.")
+        self.write_in(tree, ".vscode/settings.json.2")
+        self.assert_said(self.loss(tree), "3 things that git ignores are new: .vscode/, .env")
 
     def test_a_lock_of_somebody_else(self) -> None:
         tree = self.tree()

@@ -156,6 +156,18 @@ class Removals(WithStore):
         self.assertIn("a.txt", os.listdir(self.folder))
         self.assertEqual(self.git("rev-parse", "--show-toplevel"), self.folder)
 
+    def test_what_git_keeps_is_removed_nowhere_else(self) -> None:
+        if sys.platform == "win32":
+            self.skipTest("links need a privilege")
+        tree = self.tree()
+        mine = os.path.join(self.temp, "mine")
+        os.makedirs(os.path.join(mine, tree.admin, "deep"))
+        shutil.rmtree(self.at(".git/worktrees"))
+        os.symlink(mine, self.at(".git/worktrees"))
+        with self.assertRaises(TreeFailure):
+            self.remove(tree)
+        self.assertEqual(os.listdir(os.path.join(mine, tree.admin)), ["deep"])
+
     def test_it_is_removed_when_nothing_is_lost(self) -> None:
         self.assertTrue(self.remove_agreed(self.tree()).is_nothing)
         self.assert_removed()
