@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from ..base import private_files
 from .creation import ReportProgress, create_work_tree
 from .git import GitFailure
+from .ignored import copy_ignored, link_ignored
 from .mending import undo_creation
 from .repository import Repository
 from .shared_watch import SharedWatch
@@ -21,6 +22,7 @@ from .tree_places import is_below, is_trusted
 from .tree_store import TreeStore
 from .work_tree import TreeFailure, TreeState, WorkTree, new_id
 
+COPYING = "Copying ignored files"
 # The most work trees of one project and agent.
 MOST = 999
 # What no name of a folder has here.
@@ -43,7 +45,8 @@ TOO_MANY = 'There are too many work trees in {}. Remove some with "Remove Work T
 class WantedTree:
     """A work tree of the repository for an agent, by its id, that works in the `folder` (a real
     path), which is the root or below it. It is made in `place`, a folder for those of the project
-    alone. `trusted` are the folders that the user trusts."""
+    alone. `trusted` are the folders that the user trusts. Of the ignored files of the root, those
+    of the names in `links` and `copies` are taken into it in that way."""
 
     repository: Repository
     folder: str
@@ -52,6 +55,8 @@ class WantedTree:
     take_changes: bool = False
     take_untracked: bool = False
     trusted: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
+    copies: tuple[str, ...] = ()
 
 
 def make_tree(store: TreeStore, wanted: WantedTree, report_progress: ReportProgress) -> WorkTree:
@@ -88,6 +93,7 @@ def make_tree(store: TreeStore, wanted: WantedTree, report_progress: ReportProgr
             beginning=made.beginning,
             git_folder=made.git_folder,
             admin=made.admin,
+            carried=_carry_ignored(wanted, tree.path, report_progress),
             state=TreeState.READY,
         )
         _record(store, tree)
@@ -100,6 +106,22 @@ def make_scratch(store: TreeStore) -> str:
     folder = os.path.join(store.folder, "scratch")
     private_files.make_parents(os.path.join(folder, ""))
     return folder
+
+
+def _carry_ignored(
+    wanted: WantedTree, path: str, report_progress: ReportProgress
+) -> tuple[str, ...]:
+    """Raises GitFailure, and what `report_progress` raises."""
+
+    def report_copy(count: int) -> None:
+        report_progress(COPYING, count, 0)
+
+    root = wanted.repository.root
+    try:
+        linked = link_ignored(root, path, wanted.links)
+        return (*linked, *copy_ignored(root, path, wanted.copies, report_copy))
+    except TreeFailure as error:
+        raise GitFailure(str(error)) from error
 
 
 def _undo_quietly(store: TreeStore, tree: WorkTree) -> None:

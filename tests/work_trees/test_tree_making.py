@@ -9,9 +9,15 @@ from typing import Any
 from unittest import mock
 
 from GeminiCompanion.companion.work_trees.git import GitFailure
+from GeminiCompanion.companion.work_trees.loss import what_would_be_lost
 from GeminiCompanion.companion.work_trees.mending import mend_trees
 from GeminiCompanion.companion.work_trees.shared_watch import SharedWatch
-from GeminiCompanion.companion.work_trees.tree_making import WantedTree, make_scratch, make_tree
+from GeminiCompanion.companion.work_trees.tree_making import (
+    COPYING,
+    WantedTree,
+    make_scratch,
+    make_tree,
+)
 from GeminiCompanion.companion.work_trees.tree_store import TreeStore
 from GeminiCompanion.companion.work_trees.work_tree import TreeState, WorkTree
 
@@ -106,6 +112,33 @@ class Making(InRepository):
         self.assertEqual(watch.tell_changes(tree.git_folder).history, ())
         self.git("branch", "after")
         self.assertEqual(len(watch.tell_changes(tree.git_folder).history), 1)
+
+    def test_ignored_files_are_taken_along_by_choice(self) -> None:
+        self.write(".gitignore", b".env\nbuild\nother\n")
+        self.commit()
+        for name in (".env", "build/a", "build/b", "other"):
+            self.write(name, b"x")
+        steps: list[object] = []
+        wanted = self.wanted(links=(".env",), copies=("build/", "gone"))
+        tree = make_tree(self.store, wanted, lambda *progress: steps.append(progress))
+        self.assertEqual(tree.carried, (".env", "build"))
+        self.assertEqual(self.store.list_trees(), (tree,))
+        self.assertEqual(os.readlink(os.path.join(tree.path, ".env")), self.at(".env"))
+        self.assertEqual(sorted(os.listdir(os.path.join(tree.path, "build"))), ["a", "b"])
+        self.assertFalse(os.path.lexists(os.path.join(tree.path, "other")))
+        self.assertIn((COPYING, 2, 0), steps)
+        loss = what_would_be_lost(tree, lambda tree: (), make_scratch(self.store))
+        self.assertEqual(loss.sentences, ())
+
+    def test_ignored_files_that_cannot_be_taken_along_end_it(self) -> None:
+        self.write(".gitignore", b".env\n")
+        self.commit()
+        self.write(".env", b"x")
+        full = OSError(errno.ENOSPC, "full")
+        with mock.patch("shutil.copy2", side_effect=full):
+            with self.assertRaisesRegex(GitFailure, r"\.env cannot be taken .*full"):
+                make_tree(self.store, self.wanted(copies=(".env",)), lambda *progress: None)
+        self.assertEqual((self.store.list_trees(), os.listdir(self.place)), ((), []))
 
     def test_none_is_made_within_the_project(self) -> None:
         with self.assertRaisesRegex(GitFailure, "worktree_folder"):
