@@ -117,11 +117,38 @@ class Chats(TreeCase):
                 self.assertEqual(file.read(), text)
         self.assertEqual(len(self.shown), 1)
 
+    def test_what_git_ignores_is_named_and_linked_or_copied_by_choice(self) -> Steps:
+        self.write("project/.gitignore", "*.log\n.env\nbuilt/\n")
+        self.git("add", "-A")
+        self.git("commit", "-qm", "y")
+        for name in ("x.log", ".env"):
+            self.write(f"project/{name}", "mine\n")
+        os.mkdir(os.path.join(self.project, "built"))
+        self.write("project/built/b.txt", "b\n")
+        self.run_command("new_chat_in_work_tree")
+        yield lambda: self.shown
+        self.assertEqual(self.triggers, [beginning_choice.LAST, beginning_choice.IGNORED])
+        self.assertIn("left out: .env, built/, x.log", self.shown[-1]["items"][1].details)
+        yield from self.choose(1)
+        # .env is linked, x.log copied.
+        for number in (1, 3, 3, 0):
+            yield from self.choose(number)
+        self.assertEqual(self.triggers, [beginning_choice.LAST, beginning_choice.IGNORED])
+        yield from self.choose(0)
+        tree = yield from self.made()
+        there = sorted(os.listdir(tree.path))
+        self.assertEqual(there, [".env", ".git", ".gitignore", "a.txt", "x.log"])
+        links = [name for name in there if os.path.islink(os.path.join(tree.path, name))]
+        self.assertEqual((links, tree.carried), ([".env"], (".env", "x.log")))
+        self.run_command("remove_work_tree", tree=tree.id)
+        yield lambda: not self.trees.trees
+        self.assertTrue(os.path.exists(os.path.join(self.project, ".env")))
+
     def test_how_large_it_will_be_is_told_before(self) -> Steps:
         self.replace(beginning_choice, "MANY_FILES", 1)
         self.run_command("new_chat_in_work_tree")
         yield lambda: self.shown
-        self.assertIn("1 file, 1 KB", self.shown[-1]["items"][0].annotation)
+        self.assertIn("1 file, 2 KB", self.shown[-1]["items"][0].annotation)
         self.shown[-1]["on_select"](-1)
         yield from self.until_turn()
         self.assertEqual(self.trees.store.list_trees(), ())

@@ -3,14 +3,14 @@ what a work tree of the repository lacks."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Iterator
+from dataclasses import dataclass, replace
+from typing import Iterator, Mapping, NamedTuple, Sequence
 
 import sublime
 
 from ...base.shown_text import shown_line
 from ...chat.amounts import count_text
-from ...work_trees.repository import NamedFiles, Repository
+from ...work_trees.repository import NamedFiles, Repository, expected_cost
 from .. import panels
 
 # From so many files or bytes on, the user is asked before a copy is made in any case.
@@ -23,6 +23,10 @@ LAST, CHANGED, NEW = (
     "The last commit and what is changed",
     "The last commit, what is changed, and new files",
 )
+IGNORED = "What git ignores …"
+GO_ON = "Go on with this"
+LEFT_OUT, LINKED, COPIED = "left out", "linked", "copied"
+NEXT_WAY = {LEFT_OUT: LINKED, LINKED: COPIED, COPIED: LEFT_OUT}
 CONFLICTS = "Resolve the conflicts in {} to take along what is not committed."
 IN_PROGRESS = "You are in the middle of {}, which the work tree does not go on with."
 SUBMODULES = "Submodules are empty in it: {}."
@@ -33,43 +37,92 @@ FILTERS = "Filters that only the repository names do not run: {}."
 
 @dataclass(frozen=True)
 class Beginning:
-    """What of what is not committed a work tree begins with."""
+    """What a work tree has beside the last commit: of what is not committed, and of what git
+    ignores, as links and as copies."""
 
     take_changes: bool = False
     take_untracked: bool = False
+    links: tuple[str, ...] = ()
+    copies: tuple[str, ...] = ()
+
+
+class _Offered(NamedTuple):
+    label: str
+    beginning: Beginning
+    details: str
 
 
 async def choose_beginning(window: sublime.Window, repository: Repository) -> Beginning | None:
     """What the user chooses; None for none. They are asked if there is a choice, or if the work
     tree would be large, or would lack something."""
-    offered = list(_offered(repository))
-    remarks = list(_remarks(repository))
+    offered, remarks = list(_offered(repository)), list(_remarks(repository))
     is_large = repository.files.count >= MANY_FILES or repository.files.size >= MANY_BYTES
-    if len(offered) == 1 and not remarks and not is_large:
-        return offered[0][1]
-    size = f"{count_text(repository.files.count, 'file')}, {size_text(repository.files.size)}"
-    items = [
-        sublime.QuickPanelItem(
-            label, [details, *remarks] if not number else details, annotation=size
-        )
-        for number, (label, _beginning, details) in enumerate(offered)
-    ]
-    number = await panels.ask_choice(window, items, WITH_WHAT)
-    return offered[number][1] if number >= 0 else None
+    if len(offered) == 1 and not (remarks or is_large or repository.ignored):
+        return offered[0].beginning
+    ways: dict[str, str] = {}
+    while True:
+        items = [_beginning_item(repository, each, remarks) for each in offered]
+        if repository.ignored:
+            items.append(sublime.QuickPanelItem(IGNORED, _ways_words(repository.ignored, ways)))
+        number = await panels.ask_choice(window, items, WITH_WHAT)
+        if number < 0:
+            return None
+        if number < len(offered):
+            links, copies = (
+                tuple(name for name, way in ways.items() if way == wanted)
+                for wanted in (LINKED, COPIED)
+            )
+            return replace(offered[number].beginning, links=links, copies=copies)
+        await _choose_ignored(window, repository.ignored, ways)
 
 
-def _offered(repository: Repository) -> Iterator[tuple[str, Beginning, str]]:
-    """The labels, what they mean, and what they have."""
+async def _choose_ignored(
+    window: sublime.Window, names: Sequence[str], ways: dict[str, str]
+) -> None:
+    """Let the user choose what is linked, and what is copied."""
+    at = 0
+    while True:
+        items = [
+            panels.panel_item(GO_ON),
+            *(panels.panel_item(name, "", ways.get(name, LEFT_OUT)) for name in names),
+        ]
+        at = await panels.ask_choice(window, items, IGNORED, selected_index=at)
+        if at <= 0:
+            return
+        name = names[at - 1]
+        ways[name] = NEXT_WAY[ways.get(name, LEFT_OUT)]
+
+
+def _beginning_item(
+    repository: Repository, offered: _Offered, remarks: Sequence[str]
+) -> sublime.QuickPanelItem:
+    cost = expected_cost(repository, offered.beginning.take_untracked)
+    details = [*filter(None, [offered.details]), *remarks]
+    size = f"{count_text(cost.files, 'file')}, {size_text(cost.size)}"
+    return sublime.QuickPanelItem(offered.label, details, annotation=size)
+
+
+def _ways_words(names: Sequence[str], ways: Mapping[str, str]) -> list[str]:
+    """What becomes of the ignored files."""
+    found = []
+    for way in NEXT_WAY:
+        mine = [name for name in names if ways.get(name, LEFT_OUT) == way]
+        found += [f"{way}: {_names_text(mine, len(mine))}"] * bool(mine)
+    return found
+
+
+def _offered(repository: Repository) -> Iterator[_Offered]:
     if repository.head or not _can_take(repository):
-        yield LAST, Beginning(), repository.head[:8]
+        yield _Offered(LAST, Beginning(), repository.head[:8])
     if not _can_take(repository):
         return
     changed, new = repository.changed, repository.untracked
     if changed.count or (not repository.head and not new.count):
-        yield CHANGED, Beginning(True), named_files(changed, "changed file")
+        yield _Offered(CHANGED, Beginning(True), named_files(changed, "changed file"))
     if new.count:
         both = [named_files(changed, "changed file")] * bool(changed.count)
-        yield NEW, Beginning(True, True), "; ".join([*both, named_files(new, "new file")])
+        details = "; ".join([*both, named_files(new, "new file")])
+        yield _Offered(NEW, Beginning(True, True), details)
 
 
 def _can_take(repository: Repository) -> bool:
@@ -98,7 +151,7 @@ def named_files(files: NamedFiles, one: str) -> str:
     return f"{count_text(files.count, one)}: {_names_text(files.names, files.count)}"
 
 
-def _names_text(names: tuple[str, ...], count: int) -> str:
+def _names_text(names: Sequence[str], count: int) -> str:
     shown = ", ".join(shown_line(name) for name in names[:NAMED])
     return f"{shown} and {count - NAMED:,} more" if count > NAMED else shown
 

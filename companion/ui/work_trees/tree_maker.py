@@ -4,7 +4,7 @@ UI thread only; the work is done in threads."""
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Callable, TypeVar
 
@@ -17,7 +17,7 @@ from ...work_trees.repository import Repository, inspect_repository
 from ...work_trees.tree_making import WantedTree, make_scratch, make_tree
 from ...work_trees.tree_places import folder_for_trees
 from ...work_trees.tree_store import TreeStore
-from ...work_trees.work_tree import WorkTree
+from ...work_trees.work_tree import TreeFailure, WorkTree
 from .. import panels, settings, views
 from ..engines import trusted_folders
 from ..known_trees import KnownTrees
@@ -93,9 +93,8 @@ class TreeMaker:
             prepared.folder,
             place,
             agent,
-            prepared.beginning.take_changes,
-            prepared.beginning.take_untracked,
-            trusted_folders(),
+            trusted=trusted_folders(),
+            **asdict(prepared.beginning),
         )
         progress = MakingProgress(window)
         make = partial(make_tree, self._trees.store, wanted, progress.report_step)
@@ -116,7 +115,7 @@ class TreeMaker:
             return await answer
         except MakingStopped:
             self._tell(STOPPED)
-        except GitFailure as error:
+        except (GitFailure, TreeFailure) as error:
             self._tell(shown_line(str(error)))
         except OSError as error:
             self._tell(NOT_MADE.format(shown_line(error.strerror or str(error))))
