@@ -48,7 +48,7 @@ def find_place(tree: WorkTree) -> Place:
     if not os.path.isdir(tree.git_folder):
         return Place(Whereabouts.STRANDED, tree.path)
     is_there = bool(tree.path) and os.path.lexists(tree.path)
-    if not (tree.admin_folder and _is_marked(tree)):
+    if not (tree.admin_folder and read_mark(tree.admin_folder) == tree.id):
         kind = Whereabouts.CUT_OFF if is_there else Whereabouts.REMOVED
         return Place(kind, tree.path)
     lock, known = read_lock(tree.admin_folder), read_known_path(tree.admin_folder)
@@ -67,16 +67,17 @@ def mark_tree(admin_folder: str, id: str) -> None:
         file.write(id)
 
 
-def _is_marked(tree: WorkTree) -> bool:
+def read_mark(admin_folder: str) -> str:
+    """The id of the tree that git keeps this of, if it is one of ours; else ""."""
     with suppress(OSError):
-        return _read_file(tree.admin_folder, MARK) == tree.id
-    return False
+        return read_text(admin_folder, MARK)
+    return ""
 
 
 def read_known_path(admin_folder: str) -> str:
     """The folder that git takes for the work tree; "" if that cannot be read."""
     with suppress(OSError):
-        found = _read_file(admin_folder, "gitdir").rstrip("\r\n")
+        found = read_text(admin_folder, "gitdir").rstrip("\r\n")
         if found and "\0" not in found:
             return os.path.dirname(os.path.normpath(os.path.join(admin_folder, found)))
     return ""
@@ -103,7 +104,7 @@ def read_lock(admin_folder: str) -> str | None:
     if not os.path.lexists(path):
         return None
     with suppress(OSError):
-        return _read_file(admin_folder, "locked").strip()
+        return read_text(admin_folder, "locked").strip()
     return ""
 
 
@@ -112,7 +113,7 @@ def leads_back(path: str, admin_folder: str) -> bool:
     with suppress(OSError):
         if not is_real_folder(os.lstat(path)) or os.path.islink(os.path.join(path, DOT_GIT)):
             return False
-        told = _read_file(path, DOT_GIT)
+        told = read_text(path, DOT_GIT)
         if told.startswith("gitdir:") and "\0" not in told:
             target = os.path.join(path, told[len("gitdir:") :].strip())
             return os.path.samefile(target, admin_folder)
@@ -125,8 +126,8 @@ def is_same_path(path: str, other: str) -> bool:
     return first == second
 
 
-def _read_file(folder: str, name: str) -> str:
-    """Raises OSError, also for what is no regular file."""
+def read_text(folder: str, name: str) -> str:
+    """The text of a small file. Raises OSError, also for what is no regular file."""
     return os.fsdecode(read_regular(os.path.join(folder, name), LIMIT))
 
 

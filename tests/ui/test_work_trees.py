@@ -228,6 +228,17 @@ class Windows(TreeCase):
         plugin._host.start()
         yield lambda: self.trees.trees == (tree,)
 
+    def test_they_are_found_after_the_cache_was_emptied(self) -> Steps:
+        tree = yield from self.new_chat()
+        os.utime(os.path.join(tree.admin_folder, "gemini-companion"), (1.0, 1.0))
+        plugin._host.stop()
+        self.trees.trees = ()
+        shutil.rmtree(self.trees.store.folder)
+        plugin._host.start()
+        yield lambda: self.trees.trees
+        self.assertEqual(self.trees.trees, (replace(tree, created=1.0),))
+        self.assertTrue(any("is there again" in sentence for sentence in self.sentences))
+
 
 class Modes(TreeCase):
     def test_a_mode_without_questions_says_once_what_is_shared(self) -> Steps:

@@ -5,8 +5,14 @@ from __future__ import annotations
 from functools import partial
 from typing import Callable, Sequence
 
+import sublime
+
 from ...chat.chat_update import ChatUpdate
+from ...work_trees.adoption import adopt_trees
 from ...work_trees.mending import mend_trees
+from ...work_trees.tree_places import folder_for_trees
+from ...work_trees.tree_store import TreeStore
+from .. import settings, views
 from ..stories import run_in_thread
 from ..work_trees.free_modes import FreeModes
 from ..work_trees.shared_notices import SharedNotices
@@ -42,7 +48,10 @@ class TreeParts:
     async def _mend_trees(self) -> None:
         """Mend what a stop in the middle of something has left, and show what there is."""
         trees = self._base.trees
-        for sentence in await run_in_thread(partial(mend_trees, trees.store)) or ():
+        folders = {each for window in sublime.windows() for each in views.window_folders(window)}
+        setting = settings.current_settings().worktree_folder
+        mend = partial(_mend, trees.store, sorted(folders), setting)
+        for sentence in await run_in_thread(mend) or ():
             self._base.messages.warn_user(sentence)
         await trees.look_again()
 
@@ -52,3 +61,9 @@ class TreeParts:
     def _show_places(self) -> None:
         for chat in self._chats.tabs.chats:
             chat.show_place()
+
+
+def _mend(store: TreeStore, folders: Sequence[str], setting: str) -> list[str]:
+    """Runs in a thread. Raises OSError."""
+    place_for = partial(folder_for_trees, setting=setting)
+    return [*mend_trees(store), *adopt_trees(store, folders, place_for)]

@@ -1,0 +1,84 @@
+"""Work trees whose records are gone."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import replace
+
+from GeminiCompanion.companion.work_trees.adoption import adopt_trees
+from GeminiCompanion.companion.work_trees.tree_making import WantedTree, make_tree
+from GeminiCompanion.companion.work_trees.tree_places import folder_for_trees
+from GeminiCompanion.companion.work_trees.work_tree import WorkTree
+
+from .recorded_trees import WithStore
+from .repositories import NEEDS_GIT
+
+
+@NEEDS_GIT
+class Adoptions(WithStore):
+    def made(self) -> WorkTree:
+        """One that was made an hour ago."""
+        wanted = WantedTree(self.inspect(), self.folder, self.place(self.folder), "gemini")
+        tree = make_tree(self.store, wanted, lambda *progress: None)
+        mark = os.path.join(tree.admin_folder, "gemini-companion")
+        os.utime(mark, (tree.created - 3600, tree.created - 3600))
+        return tree
+
+    def place(self, root: str) -> str:
+        return folder_for_trees(root, "")
+
+    def adopt(self, *folders: str) -> list[str]:
+        return adopt_trees(self.store, folders or (self.folder,), self.place)
+
+    def test_what_is_recorded_is_not_spoken_of(self) -> None:
+        tree = self.made()
+        self.assertEqual(self.adopt(), [])
+        self.assertEqual(self.store.list_trees(), (tree,))
+
+    def test_after_the_cache_was_emptied_it_is_in_the_list_again(self) -> None:
+        tree = self.made()
+        shutil.rmtree(self.store.folder)
+        sentences = self.adopt(self.at("sub"), self.temp, self.folder)
+        self.assertEqual(len(sentences), 1)
+        self.assertIn("gemini-1", sentences[0])
+        (found,) = self.store.list_trees()
+        self.assertEqual(found, replace(tree, created=found.created))
+        self.assertAlmostEqual(found.created, tree.created - 3600)
+        self.assertEqual(self.adopt(), [])
+
+    def test_from_another_work_tree_of_the_user_as_well(self) -> None:
+        self.made()
+        shutil.rmtree(self.store.folder)
+        mine = os.path.join(self.temp, "mine")
+        self.git("worktree", "add", "-q", mine)
+        self.assertEqual(self.adopt(mine), [])
+        self.assertEqual(
+            len(adopt_trees(self.store, [mine], lambda root: self.place(self.folder))), 1
+        )
+
+    def test_what_another_editor_may_be_making_is_left_to_it(self) -> None:
+        wanted = WantedTree(self.inspect(), self.folder, self.place(self.folder), "gemini")
+        make_tree(self.store, wanted, lambda *progress: None)
+        shutil.rmtree(self.store.folder)
+        self.assertEqual(self.adopt(), [])
+
+    def test_a_tree_of_the_users_becomes_none_by_a_mark(self) -> None:
+        tree = self.made()
+        mine = os.path.join(self.temp, "mine")
+        self.git("worktree", "add", "-q", mine)
+        shutil.copy2(
+            os.path.join(tree.admin_folder, "gemini-companion"), self.at(".git/worktrees/mine")
+        )
+        shutil.rmtree(tree.path)
+        shutil.rmtree(self.store.folder)
+        self.assertEqual(self.adopt(), [])
+
+    def test_without_a_beginning_there_is_nothing_to_compare_with(self) -> None:
+        tree = self.made()
+        shutil.rmtree(self.store.folder)
+        self.git("update-ref", "-d", f"refs/gemini-companion/{tree.id}")
+        self.assertEqual(self.adopt(), [])
+
+    def test_folders_without_a_repository_have_none(self) -> None:
+        self.assertEqual(self.adopt(self.temp, os.path.join(self.temp, "nowhere"), "/"), [])
