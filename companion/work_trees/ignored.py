@@ -17,7 +17,7 @@ from .repository import NamedFiles
 from .work_tree import TreeFailure
 
 # The most files that are counted.
-MOST = 1_000_000
+MOST = 100_000
 
 # Called with how many files are copied so far. What it raises ends the copying.
 Report = Callable[[int], None]

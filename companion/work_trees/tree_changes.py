@@ -279,6 +279,9 @@ class TreeReader:
         left, right, own = change.left, change.right, change.own
         if not is_safe_path(change.path):
             return True
+        if right.mode == LINK and left.mode == ABSENT and change.path in self.tree.carried:
+            # To ignored files of the user's. Git ignores some folders only where they are none.
+            return False
         if right.mode == ABSENT:
             return left.mode != ABSENT and own.mode != ABSENT
         if left.digest and left.mode == right.mode:

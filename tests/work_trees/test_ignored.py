@@ -9,6 +9,10 @@ from GeminiCompanion.companion.work_trees.ignored import (
     link_ignored,
     measure_ignored,
 )
+from GeminiCompanion.companion.work_trees.taken import Taken
+from GeminiCompanion.companion.work_trees.tree_changes import list_changes
+from GeminiCompanion.companion.work_trees.tree_making import WantedTree, make_tree
+from GeminiCompanion.companion.work_trees.tree_store import TreeStore
 from GeminiCompanion.companion.work_trees.work_tree import TreeFailure
 
 from .repositories import NEEDS_GIT, InRepository
@@ -50,6 +54,14 @@ class Ignored(InRepository):
         self.assertEqual(done, ("node_modules",))
         link = os.path.join(self.tree, "node_modules")
         self.assertEqual(os.readlink(link), self.at("node_modules"))
+
+    def test_a_link_is_no_change_though_git_ignores_only_the_folder(self) -> None:
+        store = TreeStore(os.path.join(self.temp, "kept"))
+        place = os.path.join(self.temp, "made")
+        wanted = WantedTree(self.inspect(), self.folder, place, "agent", links=("node_modules/",))
+        tree = make_tree(store, wanted, lambda *progress: None)
+        self.assertIn("?? node_modules", self.git("status", "--porcelain", folder=tree.path))
+        self.assertEqual(list_changes(tree, self.scratch, Taken(self.scratch)), ())
 
     def test_how_large_copies_would_be_is_known_before(self) -> None:
         found = measure_ignored(self.folder, ["node_modules/"])
