@@ -68,7 +68,7 @@ class FileLock:
         lock that."""
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is not None:
-            os.close(descriptor)
+            unlock_file(descriptor)
 
     def remove_file(self) -> None:
         """Release it, and remove the file of what is no more."""
@@ -101,6 +101,10 @@ if sys.platform == "win32":
             os.lseek(descriptor, 0, os.SEEK_SET)
         return True
 
+    def unlock_file(descriptor: int) -> None:
+        """Release the lock, and close the file."""
+        os.close(descriptor)
+
 else:
     import fcntl
 
@@ -115,3 +119,10 @@ else:
             # refuse.
             logger.warning("files cannot be locked here: %s", error)
         return True
+
+    def unlock_file(descriptor: int) -> None:
+        """Release the lock, and close the file. A program that is just being started has all files
+        of this one until it runs, and would keep the lock for that long."""
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
+        os.close(descriptor)

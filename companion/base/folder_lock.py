@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-from .file_lock import lock_file
+from .file_lock import lock_file, unlock_file
 
 NAME = "lock"
 
@@ -53,4 +53,4 @@ class FolderLock:
         if descriptor is not None:
             with suppress(OSError):
                 os.ftruncate(descriptor, 0)
-            os.close(descriptor)
+            unlock_file(descriptor)

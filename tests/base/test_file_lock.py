@@ -54,6 +54,22 @@ class FileLocks(unittest.TestCase):
         lock.release()
         self.assertFalse(os.path.exists(self.path))
 
+    @unittest.skipUnless(hasattr(os, "fork"), "no process begins with the files of another there")
+    def test_a_program_that_is_just_being_started_keeps_no_lock_that_is_released(self) -> None:
+        first, second = self.lock(), self.lock()
+        self.assertTrue(first.acquire())
+        reading, writing = os.pipe()
+        child = os.fork()
+        if not child:
+            os.close(writing)
+            os.read(reading, 1)
+            os._exit(0)
+        self.addCleanup(os.waitpid, child, 0)
+        self.addCleanup(os.close, writing)
+        os.close(reading)
+        first.release()
+        self.assertTrue(second.acquire())
+
     def test_a_killed_process_holds_nothing(self) -> None:
         command = [sys.executable, "-c", HOLDER, ROOT, self.path]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
