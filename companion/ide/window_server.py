@@ -7,11 +7,12 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
 from typing import Any, Callable
 
+from ..base.log import logger
 from .discovery import Advertisement, Publication
 from .editor import Editor
 from .reach import Reach
@@ -99,8 +100,10 @@ class WindowServer:
 
     async def _open_port(self, stack: AsyncExitStack) -> int:
         if self._wanted_port:
-            with suppress(OSError):
+            try:
                 return await self._serve_port(stack, self._wanted_port)
+            except OSError as error:
+                logger.warning("the port of before, %d, is not free: %s", self._wanted_port, error)
             # Another program has the port now and gets the token of CLIs from before, so the token
             # must be void. They have to be enabled again.
             self.advertisement = replace(self.advertisement, token=secrets.token_urlsafe(32))

@@ -73,6 +73,7 @@ class WindowWatch:
 
     def stop(self) -> None:
         self._is_stopped = True
+        self._tell_folders()
         sublime.load_settings(settings.FILE).clear_on_change(CHANGE_TAG)
         self._forget_trees()
 
@@ -116,6 +117,15 @@ class WindowWatch:
                 self._tabs.open_next(window, delay_ms=AT_START)
                 self._reviews.resume_reviews(window)
                 self._files.add_all(window.views())
+
+    def _tell_folders(self) -> None:
+        """The next companion knows a window by its folders of this moment, which may have changed
+        since the last check."""
+        present = {window.id(): window for window in sublime.windows()}
+        folders = {id: views.window_folders(present[id]) for id in self._folders if id in present}
+        if folders != self._folders:
+            trees = {id: self._trees.folders_in(present[id]) for id in folders}
+            self._companion.post(WindowsChanged(folders, self._settings, trees))
 
     def _report_problems(self, found: Iterable[str]) -> None:
         """Report invalid values, once; and again those that are left when others are mended."""

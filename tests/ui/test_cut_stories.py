@@ -264,6 +264,8 @@ class Closed(ReviewCase):
         yield lambda: any(accepting.NOT_ACCEPTED.format("file.txt") in each for each in told)
         self.assertTrue(record.is_diff(right))
         yield lambda: plugin._host.environment_of(self.window)
+        port = plugin._host.environment_of(self.window)["GEMINI_CLI_IDE_SERVER_PORT"]
+        self.assertEqual(port, str(self.cli.port))
         self.cli.resume()
         yield self.cli.connected
         self.run_command("accept_diff")

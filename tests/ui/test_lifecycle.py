@@ -92,6 +92,20 @@ class Lifecycle(AdapterTestCase):
         self.assertEqual(answer.result(), {})
         self.assertIsNone(cli.stream_error)
 
+    def test_a_reload_just_after_the_folders_changed_keeps_the_port_and_the_token(self) -> Steps:
+        yield lambda: plugin._host.environment_of(self.window)
+        before = dict(plugin._host.environment_of(self.window))
+        self.addCleanup(self.window.set_project_data, self.window.project_data())
+        self.window.set_project_data({"folders": [{"path": self.folder}]})
+        # No check of the windows comes between.
+        plugin.plugin_unloaded()
+        plugin.plugin_loaded()
+        yield lambda: plugin._host.environment_of(self.window)
+        after = plugin._host.environment_of(self.window)
+        self.assertEqual(after["GEMINI_CLI_IDE_WORKSPACE_PATH"], self.folder)
+        for name in ("GEMINI_CLI_IDE_SERVER_PORT", "GEMINI_CLI_IDE_AUTH_TOKEN"):
+            self.assertEqual(after[name], before[name])
+
     def test_a_stream_ends_gracefully_when_the_package_is_unloaded(self) -> Steps:
         cli = yield from self.connect()
         plugin.plugin_unloaded()
