@@ -41,7 +41,9 @@ ACCESS_DENIED = "ACCESS_DENIED"
 
 # Levels of JSON in JSON that are unpacked: the CLI wraps the API's answer at most twice.
 MAX_DEPTH = 4
-# Parts of the CLI's messages when credentials are wrong, whatever their number says.
+# Parts of an agent's messages when credentials are wrong, whatever their number says: of Gemini's
+# API and its CLI, of OpenAI's API, of Anthropic's, and of Claude Code, which has words of its own
+# before a point. What a model answers is no such message.
 AUTH_MARKS = (
     "API_KEY_INVALID",
     "API key not valid",
@@ -49,6 +51,13 @@ AUTH_MARKS = (
     "default credentials",
     "no longer supported for Gemini Code Assist",
     "API key is missing",
+    "Incorrect API key provided",
+    "invalid_api_key",
+    "invalid x-api-key",
+    "authentication_error",
+    "Invalid API key ·",
+    "Invalid auth token ·",
+    "· Please run /login",
 )
 NETWORK_MARKS = ("terminated", "fetch failed", "ECONN", "ENOTFOUND", "ETIMEDOUT", "socket hang up")
 UNREACHABLE = sentence("The model cannot be reached, or the connection broke off.")
