@@ -63,6 +63,13 @@ class KnownTrees:
         tree = self.tree_of(folder) if folder else None
         return PLACE.format(tree.name) if tree is not None else ""
 
+    def path_for(self, workspace: str, path: str) -> str:
+        """The path by which an agent that works there has a file of the user's."""
+        tree = self.tree_of(workspace)
+        if tree is None or not is_below(path, tree.root):
+            return path
+        return os.path.join(tree.path, os.path.relpath(path, tree.root))
+
     def note_written(self, path: str) -> bool:
         """An agent has written the file; whether that is the matter of a work tree."""
         tree = self.tree_of(path)

@@ -16,6 +16,8 @@ from GeminiCompanion.companion.base.file_content import of_bytes
 from GeminiCompanion.companion.chat.chat_update import WORKING
 from GeminiCompanion.companion.chat.requests import ChooseOption, Stop
 from GeminiCompanion.companion.ide.editor import UnaskedEdit
+from GeminiCompanion.companion.ui.agents import tree_rows
+from GeminiCompanion.companion.ui.chat.conversation_list import window_workspaces
 from GeminiCompanion.companion.ui.terminals import terminus
 from GeminiCompanion.companion.ui.user_messages import PREFIX
 from GeminiCompanion.companion.ui.work_trees import beginning_choice, tree_maker
@@ -238,6 +240,46 @@ class Windows(TreeCase):
         yield lambda: self.trees.trees
         self.assertEqual(self.trees.trees, (replace(tree, created=1.0),))
         self.assertTrue(any("is there again" in sentence for sentence in self.sentences))
+
+
+class Lists(TreeCase):
+    def test_agents_has_the_work_trees_with_what_can_be_done(self) -> Steps:
+        tree = yield from self.new_chat()
+        self.run_command("agents")
+        yield from self.answer(())
+        yield lambda: self.shown
+        [at] = [at for at, label in enumerate(self.triggers) if label == "Work tree gemini-1"]
+        self.assertIn(tree.path, str(self.shown[-1]["items"][at].details))
+        yield from self.choose(at)
+        yield lambda: list(tree_rows.ACTIONS) == self.triggers
+        yield from self.choose(2)
+        yield lambda: not self.trees.trees
+
+    def test_conversations_of_the_window_are_those_of_its_work_trees_too(self) -> Steps:
+        tree = yield from self.new_chat()
+        found: list[Any] = []
+
+        async def look() -> None:
+            found.extend(await window_workspaces(self.window, self.trees))
+
+        self.begin(look())
+        yield lambda: found
+        self.assertEqual(found, [self.project, tree.path])
+
+    def test_an_agent_is_told_of_its_own_file_in_the_place_of_the_users(self) -> Steps:
+        tree = yield from self.new_chat()
+        told = self.trees.path_for
+        own = os.path.join(self.project, "a.txt")
+        self.assertEqual(told(tree.own_folder, own), os.path.join(tree.path, "a.txt"))
+        self.assertEqual(told(self.project, own), own)
+        self.assertEqual(told(tree.own_folder, "/elsewhere"), "/elsewhere")
+
+    def test_the_changes_of_a_turn_are_shown_as_those_of_the_work_tree(self) -> Steps:
+        tree = yield from self.new_chat()
+        yield from self.update(self.window.active_view(), workspace=tree.own_folder)
+        self.run_command("turn_changes", turn="1")
+        yield lambda: self.window.active_view().name() == "Changes"
+        self.assertEqual(self.service.asked, [])
 
 
 class Modes(TreeCase):

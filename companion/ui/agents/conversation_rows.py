@@ -35,7 +35,7 @@ class ConversationRows:
             return ()
         from ...chat.requests import ListConversations
 
-        folders = await window_workspaces(window)
+        folders = await window_workspaces(window, self._chats.trees)
         found = await service.ask(ListConversations(folders, limit=MOST))
         return [self._conversation_row(info) for info in found.conversations]
 

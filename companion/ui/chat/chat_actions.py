@@ -13,6 +13,7 @@ from ...chat.attached import Attached
 from ...chat.chat_update import FAILED, ChatUpdate
 from ...chat.rendered import OPEN_EDIT, SHOW_OUTPUT, Link
 from .. import views
+from ..known_trees import KnownTrees
 from ..review import open_diffs
 from ..stories import Stories
 from . import chat_places, link_actions
@@ -47,7 +48,8 @@ ON_ITS_WAY = "Your last message is still on its way; send this one in a moment."
 class ChatActions:
     """`access` leads to the service. `edits` and `unasked` hear what agents want to edit, and have
     edited, `notify` gets a sentence for the desktop and its window. `accept` accepts a review.
-    `place_of` is that of ChatView. `updates_drawn` tells a chat of which an update was drawn."""
+    `trees` are those that agents have for themselves. `updates_drawn` tells a chat of which an
+    update was drawn."""
 
     def __init__(
         self,
@@ -62,15 +64,16 @@ class ChatActions:
         context: ToldContext,
         notify: Callable[[sublime.Window, str], None],
         accept: Accept,
-        place_of: Callable[[str], str],
+        trees: KnownTrees,
     ) -> None:
         self.engines = engines
+        self.trees = trees
         self.drafts = drafts
         self.context = context
         self.stories = self._stories = stories
         self._tell = tell
         self.tabs = ChatTabs(
-            drafts, self.load_transcript, self.leave_chat, self._follow_link, place_of
+            drafts, self.load_transcript, self.leave_chat, self._follow_link, trees.place_of
         )
         self.questions = WaitingQuestions(self.tabs, notify)
         self.access, self.ensure_service = access, access.ensure_service

@@ -21,7 +21,7 @@ from ...chat.chat_update import STARTING, ChatUpdate
 from ...chat.question import ChatQuestion
 from ...chat.rendered import LINE, Link, Patch
 from .. import queues, views
-from . import failure_words
+from . import failure_words, state_line
 from .above import Above
 from .composer import Composer
 from .drafts import folder_of
@@ -179,8 +179,11 @@ class ChatView:
         self.above.draw_lines()
         told = self.told or ChatUpdate(self.conversation, STARTING)
         patience = "" if told.waiting else self._patience.waiting_words
-        words = words_of(told, patience, not self.document.size, self._place_of(told.workspace))
+        place = self._place_of(told.workspace)
+        words = words_of(told, patience, not self.document.size, place)
         links = failure_words.failure_links(told, bool(patience))
+        if place and self.document.size:
+            links.append(state_line.changes_link())
         self._state.show(self.views, self.composer.start, words, links)
         self._keep_end()
 

@@ -14,6 +14,7 @@ from ...base.shown_text import shown_line
 from ...chat.amounts import clock_text, count_text
 from .. import panels, texts, views
 from ..file_reading import in_time
+from ..known_trees import KnownTrees
 from ..panels import Item
 from . import chat_places
 from .chat_actions import ChatActions
@@ -139,7 +140,7 @@ class ConversationList:
         are more."""
         from ...chat.requests import ListConversations
 
-        before, folders = len(listed.infos), await window_workspaces(window)
+        before, folders = len(listed.infos), await window_workspaces(window, self._chats.trees)
         while True:
             wanted = ListConversations(folders, listed.words, listed.cursor, PAGE)
             found = await service.ask(wanted)
@@ -234,10 +235,11 @@ class ConversationList:
         self._chats.drafts.forget(conversation)
 
 
-async def window_workspaces(window: sublime.Window) -> tuple[str, ...]:
-    """The folders of the window, as conversations name them."""
+async def window_workspaces(window: sublime.Window, trees: KnownTrees) -> tuple[str, ...]:
+    """The folders of the window and of its work trees, as conversations name them."""
     folders = tuple(views.window_folders(window) or (folder_of(window),))
-    return await in_time(lambda: tuple(map(os.path.realpath, folders)), folders)
+    real = await in_time(lambda: tuple(map(os.path.realpath, folders)), folders)
+    return tuple(dict.fromkeys([*real, *trees.folders_in(window)]))
 
 
 def _list_heading(listed: Listed) -> str:

@@ -12,6 +12,7 @@ import sublime
 from ...agent.session_state import MODE, MODEL
 from ...chat.amounts import count_text, name_beside
 from ...chat.chat_update import FAILED, STARTING, STOPPING, WORKING, ChatUpdate
+from ..pages import page
 from ..wrapping import Piece, fill_rows, text_pieces
 from . import agent_login, failure_words, question_words
 from .one_phantom import OnePhantom, narrowest_columns
@@ -24,6 +25,7 @@ SENTENCES = {
     STOPPING: "{} is being stopped …",
 }
 BETWEEN = " · "
+SHOW_CHANGES, CHANGES = "gemini_companion_show_changes", "Show changes"
 # Bound beside Ctrl+Enter where it is usual.
 SEND = "Cmd+Enter" if sys.platform == "darwin" else "Ctrl+Enter"
 SENDS = f"{SEND} sends."
@@ -83,6 +85,11 @@ def words_of(
     if waiting:
         told += f" {count_text(waiting, 'message')} {'wait' if waiting > 1 else 'waits'}."
     return told
+
+
+def changes_link() -> Piece:
+    """The link to the changes of the window, those in its work trees among them."""
+    return page.command_link(SHOW_CHANGES, {"show": "tab"}, CHANGES), len(CHANGES)
 
 
 def _short_folder(path: str) -> str:

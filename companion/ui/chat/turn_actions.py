@@ -152,11 +152,16 @@ class TurnActions:
 
     async def show_turn(self, window: sublime.Window, turn: str = "", path: str = "") -> None:
         """Show what the turn changed in the sheet of all changes, or what it made of the file of
-        this path; without an id that of the last one."""
+        this path; without an id that of the last one. Of a chat in a work tree, the sheet has all
+        that differs there."""
         from ...chat.edit_requests import Checkpoints, TurnTexts
 
         chat = in_front(self._chats.tabs, window, self._tell)
         if chat is None:
+            return
+        if not path and self._chats.trees.place_of(chat.told.workspace if chat.told else ""):
+            # It is not the user's file that was changed.
+            self._show_changes(window)
             return
         if not turn:
             turns = await self._chats.ask_service(chat, Checkpoints(chat.conversation)) or ()

@@ -7,15 +7,19 @@ from ..agents.chat_progress import ChatProgress
 from ..agents.chat_rows import ChatRows
 from ..agents.cli_rows import CliRows
 from ..agents.conversation_rows import ConversationRows
+from ..agents.tree_rows import TreeRows
 from ..chat.conversation_list import ConversationList
 from ..chat.taking_over import TakingOver
 from .chat_parts import ChatParts
 from .diff_parts import DiffParts
 from .foundation import Foundation
+from .tree_parts import TreeParts
 
 
 class AgentParts:
-    def __init__(self, base: Foundation, diffs: DiffParts, chat: ChatParts) -> None:
+    def __init__(
+        self, base: Foundation, diffs: DiffParts, chat: ChatParts, trees: TreeParts
+    ) -> None:
         chats, tell = chat.actions, base.messages.tell_user
         progress = self.progress = ChatProgress(lambda: chats.tabs.chats)
         chats.updates_drawn.subscribe(progress.follow_update)
@@ -24,6 +28,7 @@ class AgentParts:
         providers = (
             ChatRows(chats, progress),
             CliRows(base.companion, diffs.tabs.show, tell),
+            TreeRows(base.trees, trees.show_changes, trees.removal.remove_tree),
             ConversationRows(chats),
         )
         taking_over = TakingOver(chats, tell)

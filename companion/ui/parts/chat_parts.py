@@ -32,7 +32,7 @@ class ChatParts:
         drafts: Drafts,
     ) -> None:
         tell, warn = base.messages.tell_user, base.messages.warn_user
-        context = ToldContext(base.companion)
+        context = ToldContext(base.companion, base.trees)
         # The engines outlive this.
         self._forget_tabs = engines.open_tabs.replacements.subscribe(context.note_loaded_view)
         self.actions = ChatActions(
@@ -47,7 +47,7 @@ class ChatParts:
             context,
             base.notices.show_notice,
             review.decisions.accept_diff,
-            base.trees.place_of,
+            base.trees,
         )
         self.turns = TurnActions(
             self.actions,

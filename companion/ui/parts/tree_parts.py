@@ -12,6 +12,7 @@ from ...work_trees.adoption import adopt_trees
 from ...work_trees.mending import mend_trees
 from ...work_trees.tree_places import folder_for_trees
 from ...work_trees.tree_store import TreeStore
+from ...work_trees.work_tree import WorkTree
 from .. import settings, views
 from ..stories import run_in_thread
 from ..work_trees.free_modes import FreeModes
@@ -19,13 +20,14 @@ from ..work_trees.shared_notices import SharedNotices
 from ..work_trees.tree_maker import TreeMaker
 from ..work_trees.tree_removal import TreeRemoval
 from ..work_trees.tree_work import TreeWork
+from .change_parts import ChangeParts
 from .chat_parts import ChatParts
 from .foundation import Foundation
 
 
 class TreeParts:
-    def __init__(self, base: Foundation, chat: ChatParts) -> None:
-        self._base, self._chats = base, chat.actions
+    def __init__(self, base: Foundation, changes: ChangeParts, chat: ChatParts) -> None:
+        self._base, self._chats, self._sheets = base, chat.actions, changes.sheets
         tell = base.messages.tell_user
         self.free_modes = FreeModes(base.trees)
         self.maker = TreeMaker(base.trees, tell)
@@ -44,6 +46,10 @@ class TreeParts:
 
     def stop(self) -> None:
         self._forget_changes()
+
+    async def show_changes(self, window: sublime.Window, tree: WorkTree) -> None:
+        """Show what was changed in the tree, among all changes of the window."""
+        self._sheets.show_sheet(window)
 
     async def _mend_trees(self) -> None:
         """Mend what a stop in the middle of something has left, and show what there is."""

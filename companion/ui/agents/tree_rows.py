@@ -1,0 +1,55 @@
+"""The rows of work trees of agents. UI thread only."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import Any, Callable, Coroutine, Sequence
+
+import sublime
+
+from ...work_trees.work_tree import WorkTree
+from .. import panels
+from ..known_trees import PLACE, KnownTrees
+from .agent_row import AgentRow, RowState
+
+ACTIONS = ("Show what was changed in it", "Open a new window on it", "Remove it …")
+OF_PROJECT = "of {}"
+
+Act = Callable[[sublime.Window, WorkTree], Coroutine[Any, Any, object]]
+
+
+class TreeRows:
+    """`show_changes` shows what was changed in a tree, `remove_tree` removes it."""
+
+    name = "work trees"
+
+    def __init__(self, trees: KnownTrees, show_changes: Act, remove_tree: Act) -> None:
+        self._trees = trees
+        self._show_changes = show_changes
+        self._remove_tree = remove_tree
+
+    async def agent_rows(self, window: sublime.Window) -> Sequence[AgentRow]:
+        await self._trees.look_again()
+        return [self._tree_row(tree) for tree in self._trees.in_window(window)]
+
+    def _tree_row(self, tree: WorkTree) -> AgentRow:
+        project = OF_PROJECT.format(os.path.basename(tree.root))
+        act = partial(self._choose_action, tree)
+        title = PLACE.format(tree.name).capitalize()
+        return AgentRow(RowState.IDLE, title, act, "", tree.created, (project,), (tree.path,))
+
+    async def _choose_action(self, tree: WorkTree, window: sublime.Window) -> bool:
+        number = await panels.ask_choice(window, ACTIONS, PLACE.format(tree.name))
+        if number == 0:
+            await self._show_changes(window, tree)
+        elif number == 1:
+            _open_window(tree.own_folder)
+        elif number == 2:
+            await self._remove_tree(window, tree)
+        return number < 0
+
+
+def _open_window(folder: str) -> None:
+    sublime.run_command("new_window")
+    sublime.active_window().set_project_data({"folders": [{"path": folder}]})
