@@ -22,6 +22,8 @@ from .work_tree import ID
 # what they name when git tidies up in another one.
 BEGINNING = "refs/gemini-companion/"
 COUNTS = re.compile(r"(\d+)/(\d+)")
+# Attempts to add a work tree beside others that are being added.
+TRIES = 4
 # Bytes that stay free on the disk.
 RESERVE = 256 << 20
 READING_FILES, WRITING_FILES = "Reading what is not committed", "Writing the files"
@@ -64,8 +66,7 @@ def create_work_tree(
                 lambda done, total: report_progress(READING_FILES, done, total),
             )
         run_git(repository.root, "update-ref", BEGINNING + id, beginning)
-        words = ("worktree", "add", "--detach", "--no-checkout", "--", path, beginning)
-        run_git(repository.root, *words)
+        _add_tree(repository.root, path, beginning)
         places = find_places(path)
         _mark(places, id)
         _write_files(repository, places, beginning, report_progress)
@@ -99,6 +100,19 @@ def remove_remains(root: str, path: str, id: str) -> None:
                 os.rmdir(os.path.dirname(admin_folder))
     with suppress(GitFailure):
         run_git(root, "update-ref", "-d", BEGINNING + id)
+
+
+def _add_tree(root: str, path: str, beginning: str) -> None:
+    """One of several gits at a time fails if it reads what another one has half written."""
+    words = ("worktree", "add", "--detach", "--no-checkout", "--", path, beginning)
+    for _ in range(TRIES - 1):
+        try:
+            run_git(root, *words)
+            return
+        except GitFailure:
+            if os.path.lexists(path):
+                raise
+    run_git(root, *words)
 
 
 def _mark(places: GitPlaces, id: str) -> None:

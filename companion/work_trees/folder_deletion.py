@@ -9,9 +9,9 @@ import os
 import secrets
 import stat
 import sys
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
-from typing import Callable
+from typing import Callable, Iterator
 
 # So many folders are open at a time; what lies deeper is moved up first.
 DEPTH = 64
@@ -40,6 +40,18 @@ def delete_folder(path: str, top: str = "", platform: str = sys.platform) -> Non
             _delete_by_path(path)
         else:
             _Deletion(path, top).run()
+
+
+def move_up(path: str, top: str, name: str, platform: str = sys.platform) -> None:
+    """Give the folder at the path, which is below the folder `top`, this name in the top. No link
+    is followed on the way. Raises OSError."""
+    if platform == "win32":
+        _check_way(path, top)
+        os.rename(path, os.path.join(top, name))
+        return
+    with _opened_parent(path, top) as (above, old):
+        with _opened_parent(os.path.join(top, name), top) as (folder, new):
+            os.rename(old, new, src_dir_fd=above, dst_dir_fd=folder)
 
 
 def is_real_folder(status: os.stat_result) -> bool:
@@ -81,13 +93,7 @@ class _Deletion:
         self._top = self._disk = -1
 
     def run(self) -> None:
-        *way, name = os.path.relpath(self._path, self._above).split(os.sep)
-        above = os.open(self._above, _FLAGS & ~getattr(os, "O_NOFOLLOW", 0))
-        try:
-            for part in way:
-                below = os.open(part, _FLAGS, dir_fd=above)
-                os.close(above)
-                above = below
+        with _opened_parent(self._path, self._above) as (above, name):
             self._top = _open_folder(name, above)
             try:
                 self._disk = os.fstat(self._top).st_dev
@@ -95,8 +101,6 @@ class _Deletion:
             finally:
                 os.close(self._top)
             self._failures.attempt(self._path, lambda: os.rmdir(name, dir_fd=above))
-        finally:
-            os.close(above)
         self._failures.raise_first()
 
     def _empty_top(self) -> None:
@@ -138,6 +142,22 @@ class _Deletion:
         new = f".deep-{secrets.token_hex(8)}"
         os.rename(name, new, src_dir_fd=folder, dst_dir_fd=self._top)
         self._moved += 1
+
+
+@contextmanager
+def _opened_parent(path: str, top: str) -> Iterator[tuple[int, str]]:
+    """The folder that has the path, open, and the path's name there. Raises OSError if a folder
+    on the way from the top is none."""
+    *way, name = os.path.relpath(path, top).split(os.sep)
+    above = os.open(top, _FLAGS & ~getattr(os, "O_NOFOLLOW", 0))
+    try:
+        for part in way:
+            below = os.open(part, _FLAGS, dir_fd=above)
+            os.close(above)
+            above = below
+        yield above, name
+    finally:
+        os.close(above)
 
 
 def _open_folder(name: str, above: int) -> int:

@@ -10,7 +10,7 @@ from typing import Iterator
 from .named import shown_name
 from .removal import doom_folder, finish_removal, is_half_removed
 from .tree_store import TreeInUse, TreeStore
-from .whereabouts import Whereabouts, find_admin, find_place, leads_back
+from .whereabouts import Whereabouts, find_admin, find_place, leads_back, read_mark
 from .work_tree import TreeFailure, TreeState, WorkTree
 
 NOT_FINISHED = "The work tree {} was not finished, and what there was of it is removed."
@@ -73,7 +73,7 @@ def undo_creation(store: TreeStore, tree: WorkTree) -> str:
     that; for who has it locked. Its folder is deleted if git says that it is this tree, or if
     nothing is in it. Raises TreeFailure."""
     name = shown_name(tree.name or tree.path)
-    tree = replace(tree, admin=find_admin(tree.git_folder, tree.path))
+    tree = replace(tree, admin=_own_admin(tree))
     if is_half_removed(tree) or not os.path.lexists(tree.path):
         sentence = NOT_FINISHED.format(name)
     elif tree.admin and leads_back(tree.path, tree.admin_folder):
@@ -87,3 +87,10 @@ def undo_creation(store: TreeStore, tree: WorkTree) -> str:
             sentence = STAYS.format(name, shown_name(tree.path))
     finish_removal(store, tree)
     return sentence
+
+
+def _own_admin(tree: WorkTree) -> str:
+    """The name of what git keeps of it; "" if there is nothing, or if that is of another tree."""
+    admin = find_admin(tree.git_folder, tree.path)
+    mark = read_mark(os.path.join(tree.git_folder, "worktrees", admin)) if admin else ""
+    return admin if mark in ("", tree.id) else ""

@@ -20,21 +20,27 @@ from typing import Callable, Sequence
 
 from ..base.log import logger
 from .creation import BEGINNING, read_beginning
-from .folder_deletion import delete_folder
+from .folder_deletion import delete_folder, move_up
 from .git import GitFailure, run_git
 from .loss import Loss, what_would_be_lost
 from .named import shown_name
 from .tree_store import TreeStore
-from .whereabouts import find_place, has_more, is_same_path, read_known_path
+from .whereabouts import find_place, has_more, is_same_path, read_known_path, read_mark
 from .work_tree import TreeFailure, TreeState, WorkTree
 
 # The beginning of the name of a folder that is being deleted; the id of the tree follows.
 DOOMED = ".removed-"
 FULL = (errno.ENOSPC, errno.EDQUOT)
 IN_USE = "{} cannot be removed ({}). Close what has files open there, and remove it again."
-HALF_REMOVED = "A part of {} cannot be removed: {} ({}). Remove it again, or delete it yourself."
+HALF_REMOVED = (
+    "A part of {} cannot be removed: {} ({}). The next start of Sublime Text tries again, or delete"
+    " it yourself."
+)
 GONE = "The work tree was removed already."
-NOT_FORGOTTEN = "{} is removed, but git could not forget its beginning: {} Remove it again."
+NOT_FORGOTTEN = (
+    "{} is removed, but git could not forget its beginning: {} The next start of Sublime Text tries"
+    " again."
+)
 NOT_ALONE = "{} has more in it than this work tree, so nothing is removed. Look at it yourself."
 NOT_RECORDED = "{} cannot be removed: its record cannot be written ({})."
 
@@ -106,7 +112,7 @@ def finish_removal(store: TreeStore, tree: WorkTree) -> None:
         if tree.path:
             delete_folder(doomed_path(tree))
         if os.path.isdir(tree.git_folder):
-            _forget_in_git(tree)
+            _forget_in_git(store, tree)
         store.forget_tree(tree.id)
     except OSError as error:
         where = shown_name(str(error.filename or tree.path))
@@ -133,15 +139,26 @@ def _record(store: TreeStore, tree: WorkTree) -> None:
         logger.warning("a work tree is removed without a record, as the disk is full")
 
 
-def _forget_in_git(tree: WorkTree) -> None:
+def _forget_in_git(store: TreeStore, tree: WorkTree) -> None:
     """Raises OSError and GitFailure."""
     admin = tree.admin_folder
     known = read_known_path(admin) if admin else ""
     # Somebody may have made another tree of that name meanwhile.
-    if admin and (not known or is_same_path(known, tree.path)):
-        delete_folder(admin, tree.git_folder)
-    with suppress(OSError):
-        # git keeps no such folder without work trees.
-        os.rmdir(os.path.join(tree.git_folder, "worktrees"))
+    is_its = read_mark(admin) in ("", tree.id) and (not known or is_same_path(known, tree.path))
+    doomed = DOOMED + tree.id
+    if admin and is_its and os.path.lexists(admin):
+        # In one step: a git that finds a half of it fails.
+        move_up(admin, tree.git_folder, doomed)
+    delete_folder(os.path.join(tree.git_folder, doomed), tree.git_folder)
+    if not any(_is_made_beside(tree, other) for other in store.list_trees()):
+        with suppress(OSError):
+            # git keeps no such folder without work trees.
+            os.rmdir(os.path.join(tree.git_folder, "worktrees"))
     if read_beginning(tree.git_folder, tree.id):
         run_git(tree.git_folder, "update-ref", "-d", BEGINNING + tree.id)
+
+
+def _is_made_beside(tree: WorkTree, other: WorkTree) -> bool:
+    """Whether a git may be about to write to the folder of all work trees."""
+    is_making = other.state is TreeState.MAKING and other.id != tree.id
+    return is_making and other.git_folder == tree.git_folder

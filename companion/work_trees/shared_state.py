@@ -7,12 +7,13 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import dataclass, field
-from typing import Collection, Iterator, Mapping
+from typing import Callable, Iterator, Mapping, Sequence
 
 from .git import GitFailure, run_git
 from .shared_files import SharedFiles, digest_bytes
 from .shared_refs import STASH, SharedRefs, said_by
-from .whereabouts import is_same_path, read_known_path
+from .whereabouts import read_known_path, same_path
+from .work_tree import WorkTree
 
 # Files for all work trees, in the git folder.
 FILES = (
@@ -53,15 +54,15 @@ class SharedReader:
         self._refs = SharedRefs(self._files)
         self._settings: tuple[tuple[object, ...], Mapping[str, str]] = ((), {})
 
-    def read_state(self, own_admins: Collection[str], own_paths: Collection[str]) -> SharedState:
-        """The state now, without our own work trees, which are known by their paths or the names of
-        what git keeps of them. Raises OSError if the git folder cannot be read."""
+    def read_state(self, list_own: Callable[[], Sequence[WorkTree]]) -> SharedState:
+        """The state now, without our own work trees, which `list_own` gives. Raises OSError if the
+        git folder cannot be read, and what that raises."""
         os.listdir(self._files.path)
         self._files.begin_look()
         taken, refs = time.time(), self._refs.read_refs()
         stash = self._refs.read_stash() if refs.pop(STASH, "") else {}
         settings, files = self._read_settings(), dict(self._digest_files())
-        heads = dict(self._read_heads(own_admins, own_paths))
+        heads = self._read_heads(list_own)
         return SharedState(taken, refs, stash, settings, files, heads, self._files.is_whole)
 
     def _read_settings(self) -> Mapping[str, str]:
@@ -117,15 +118,25 @@ class SharedReader:
                 break
         return found[:MAX_OTHERS]
 
-    def _read_heads(
-        self, own_admins: Collection[str], own_paths: Collection[str]
-    ) -> Iterator[tuple[str, str]]:
-        yield "", said_by(self._files.read_text("HEAD"))
+    def _read_heads(self, list_own: Callable[[], Sequence[WorkTree]]) -> dict[str, str]:
+        # One that is made meanwhile is only in the second list, one that is removed in the first.
+        own = list(list_own())
         names = self._files.list_folders("worktrees")
         self._files.is_whole &= len(names) <= MAX_OTHERS
-        for name in names[:MAX_OTHERS]:
-            if name in own_admins:
-                continue
-            path = read_known_path(self._files.at(f"worktrees/{name}"))
-            if not any(is_same_path(path, own) for own in own_paths):
-                yield path or name, said_by(self._files.read_text(f"worktrees/{name}/HEAD"))
+        rows = [
+            (
+                name,
+                read_known_path(self._files.at(f"worktrees/{name}")),
+                said_by(self._files.read_text(f"worktrees/{name}/HEAD")),
+            )
+            for name in names[:MAX_OTHERS]
+        ]
+        own += list_own()
+        admins, paths = {tree.admin for tree in own}, {same_path(tree.path) for tree in own}
+        # Without a path git has only begun to make it.
+        others = {
+            path: said
+            for name, path, said in rows
+            if path and name not in admins and same_path(path) not in paths
+        }
+        return {"": said_by(self._files.read_text("HEAD")), **others}

@@ -19,7 +19,7 @@ from .shared_changes import changed_history, changed_rules
 from .shared_files import Stamp, digest_bytes
 from .shared_state import SharedReader, SharedState
 from .tree_store import TreeStore
-from .work_tree import TreeState
+from .work_tree import TreeState, WorkTree
 
 # The beginning and the end of the name of a kept state; between is a digest of the git folder.
 BEGINNING, END = "shared-", ".json"
@@ -84,14 +84,16 @@ class SharedWatch:
 
     def _is_worked_on(self, git_folder: str) -> bool:
         """Raises OSError."""
-        made = (tree for tree in self._store.list_trees() if tree.state is not TreeState.MAKING)
-        return any(tree.git_folder == git_folder for tree in made)
+        return any(tree.state is not TreeState.MAKING for tree in self._trees_of(git_folder))
 
     def _read_state(self, git_folder: str) -> SharedState:
         """Raises OSError."""
         reader = self._readers.setdefault(git_folder, SharedReader(git_folder))
-        own = [tree for tree in self._store.list_trees() if tree.git_folder == git_folder]
-        return reader.read_state({tree.admin for tree in own}, {tree.path for tree in own})
+        return reader.read_state(lambda: self._trees_of(git_folder))
+
+    def _trees_of(self, git_folder: str) -> list[WorkTree]:
+        """Raises OSError."""
+        return [tree for tree in self._store.list_trees() if tree.git_folder == git_folder]
 
     def _find_state(self, git_folder: str) -> SharedState | None:
         path = self._path(git_folder)

@@ -10,6 +10,7 @@ import sys
 import time
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
+from typing import Collection
 
 from ..base import private_files
 from .creation import ReportProgress, create_work_tree
@@ -62,24 +63,11 @@ class WantedTree:
 def make_tree(store: TreeStore, wanted: WantedTree, report_progress: ReportProgress) -> WorkTree:
     """The work tree, in which nobody works yet. Raises GitFailure, and what `report_progress`
     raises; nothing is left of it then."""
-    place = _checked_place(wanted)
-    id, name = new_id(), _free_name(wanted, place)
-    tree = WorkTree(
-        id,
-        os.path.join(place, name),
-        wanted.repository.root,
-        wanted.folder,
-        name,
-        wanted.agent,
-        time.time(),
-        beginning="",
-        git_folder=wanted.repository.places.common_folder,
-        state=TreeState.MAKING,
-    )
-    SharedWatch(store).begin(tree.git_folder)
+    place, id = _checked_place(wanted), new_id()
+    SharedWatch(store).begin(wanted.repository.places.common_folder)
     with store.hold_tree(id), ExitStack() as failing:
+        tree = _record_name(store, wanted, place, id)
         failing.callback(_undo_quietly, store, tree)
-        _record(store, tree)
         made = create_work_tree(
             wanted.repository,
             tree.path,
@@ -130,6 +118,30 @@ def _undo_quietly(store: TreeStore, tree: WorkTree) -> None:
         undo_creation(store, tree)
 
 
+def _record_name(store: TreeStore, wanted: WantedTree, place: str, id: str) -> WorkTree:
+    """The tree as it will be, with a name that no other one has or gets. Raises GitFailure."""
+    git_folder = wanted.repository.places.common_folder
+    try:
+        with store.hold_names():
+            name = _free_name(wanted, place, {tree.path for tree in store.list_trees()})
+            tree = WorkTree(
+                id,
+                os.path.join(place, name),
+                wanted.repository.root,
+                wanted.folder,
+                name,
+                wanted.agent,
+                time.time(),
+                beginning="",
+                git_folder=git_folder,
+                state=TreeState.MAKING,
+            )
+            store.keep_tree(tree)
+    except OSError as error:
+        raise GitFailure(NO_RECORD.format(error.strerror or error)) from error
+    return tree
+
+
 def _record(store: TreeStore, tree: WorkTree) -> None:
     try:
         store.keep_tree(tree)
@@ -153,13 +165,14 @@ def _checked_place(wanted: WantedTree) -> str:
     return place
 
 
-def _free_name(wanted: WantedTree, place: str) -> str:
-    """A name for the folder that nothing there has, nor what git keeps of work trees. Raises
-    GitFailure."""
+def _free_name(wanted: WantedTree, place: str, taken: Collection[str]) -> str:
+    """A name for the folder that nothing there has, nor what git keeps of work trees, nor one of
+    the `taken` paths. Raises GitFailure."""
     stem = NO_NAME.sub("-", wanted.agent).strip("-.") or "agent"
     kept = os.path.join(wanted.repository.places.common_folder, "worktrees")
     for number in range(1, MOST + 1):
         name = f"{stem}-{number}"
-        if not any(os.path.lexists(os.path.join(folder, name)) for folder in (place, kept)):
+        paths = [os.path.join(folder, name) for folder in (place, kept)]
+        if paths[0] not in taken and not any(map(os.path.lexists, paths)):
             return name
     raise GitFailure(TOO_MANY.format(place))

@@ -20,6 +20,8 @@ from ..base.regular_file import read_regular
 from .work_tree import ID, TreeFailure, TreeState, WorkTree
 
 END, LOCK, DAMAGED = ".json", ".lock", ".damaged"
+# The file that is locked while a tree gets its name.
+NAMES = "names"
 # The most bytes of a file.
 LIMIT = 1 << 20
 # The fields that are texts.
@@ -105,6 +107,16 @@ class TreeStore:
             yield
         finally:
             lock.release()
+
+    @contextmanager
+    def hold_names(self) -> Iterator[None]:
+        """Have the names of all trees locked for a block: of two that are made at a time, the
+        second one sees the record of the first. Raises OSError, also if others have them for
+        long."""
+        path = os.path.join(self.folder, NAMES)
+        private_files.make_parents(path)
+        with FileLock(path).hold_lock():
+            yield
 
     def sweep_leftovers(self) -> None:
         """Remove what writers that died have left, and the locks of trees that are gone."""

@@ -122,8 +122,12 @@ def leads_back(path: str, admin_folder: str) -> bool:
 
 def is_same_path(path: str, other: str) -> bool:
     """Whether both name the same place, which need not be there."""
-    first, second = (os.path.normcase(os.path.realpath(each)) for each in (path, other))
-    return first == second
+    return same_path(path) == same_path(other)
+
+
+def same_path(path: str) -> str:
+    """The path as all that name the same place have it."""
+    return os.path.normcase(os.path.realpath(path))
 
 
 def read_text(folder: str, name: str) -> str:

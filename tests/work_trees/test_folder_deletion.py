@@ -12,7 +12,7 @@ from contextlib import suppress
 from unittest import mock
 
 from GeminiCompanion.companion.work_trees import folder_deletion
-from GeminiCompanion.companion.work_trees.folder_deletion import delete_folder
+from GeminiCompanion.companion.work_trees.folder_deletion import delete_folder, move_up
 
 WAYS = ("linux", "win32") if sys.platform != "win32" else ("win32",)
 
@@ -189,6 +189,25 @@ class Deletions(unittest.TestCase):
             return False
         self.addCleanup(subprocess.run, ["umount", folder], check=False)
         return True
+
+    def test_a_folder_is_moved_up_in_one_step(self) -> None:
+        for way in WAYS:
+            with self.subTest(way):
+                self.write("top", "a", "b", "file")
+                move_up(os.path.join(self.top, "a", "b"), self.top, "c", way)
+                self.assertEqual(sorted(os.listdir(self.top)), ["a", "c"])
+                self.assertEqual(os.listdir(os.path.join(self.top, "c")), ["file"])
+                delete_folder(self.top)
+
+    @unittest.skipIf(sys.platform == "win32", "links need a privilege")
+    def test_what_is_moved_up_was_behind_no_link(self) -> None:
+        kept = self.write("kept", "below", "file")
+        os.mkdir(self.top)
+        os.symlink(os.path.join(self.base, "kept"), os.path.join(self.top, "link"))
+        for way in WAYS:
+            with self.subTest(way), self.assertRaises(OSError):
+                move_up(os.path.join(self.top, "link", "below"), self.top, "new", way)
+            self.assertTrue(os.path.exists(kept))
 
     def test_few_folders_are_open_at_a_time(self) -> None:
         if sys.platform == "win32":

@@ -103,6 +103,20 @@ class Watches(WithStore):
         self.git("worktree", "remove", mine)
         self.assert_told("1 work tree is gone")
 
+    def test_a_tree_that_is_made_or_removed_meanwhile_is_not_spoken_of(self) -> None:
+        listed = self.store.list_trees
+
+        def make_then_list() -> object:
+            with mock.patch.object(self.store, "list_trees", listed):
+                found = listed()
+                if len(found) == 1:
+                    self.tree("bbbbbb")
+            return found
+
+        with mock.patch.object(self.store, "list_trees", make_then_list):
+            self.assertEqual(self.told(), ())
+        self.assertEqual(self.told(), ())
+
     def test_the_stash(self) -> None:
         for text in (b"1", b"2"):
             self.write_in(self.work_tree, "a.txt", text)
@@ -317,9 +331,9 @@ class Watches(WithStore):
             self.git("branch", f"c{number}")
         reader = SharedReader(self.git_folder)
         with mock.patch.object(shared_files, "SURE", -(10**18)):
-            first = reader.read_state((), ())
+            first = reader.read_state(list)
             with mock.patch.object(shared_files, "read_regular") as read:
-                second = reader.read_state((), ())
+                second = reader.read_state(list)
         self.assertEqual(read.call_args_list, [])
         self.assertEqual(replace(first, taken=0.0), replace(second, taken=0.0))
 

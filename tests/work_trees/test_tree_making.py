@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
+import threading
 from dataclasses import replace
 from typing import Any
 from unittest import mock
@@ -56,6 +58,29 @@ class Making(InRepository):
             make_tree(self.store, self.wanted(), lambda *progress: None).name for _ in range(2)
         ]
         self.assertEqual(names, ["gemini-1", "gemini-3"])
+
+    def test_of_several_at_a_time_each_has_its_own(self) -> None:
+        wanted, trees = self.wanted(), []
+
+        def make() -> None:
+            trees.append(make_tree(TreeStore(self.store.folder), wanted, lambda *progress: None))
+
+        threads = [threading.Thread(target=make) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual({tree.name for tree in trees}, {f"gemini-{n}" for n in range(1, 5)})
+        self.assertEqual({*self.store.list_trees()}, {*trees})
+        for tree in trees:
+            self.assertEqual(self.files_in(tree.path), self.files_in(self.folder))
+
+    def test_a_name_is_not_given_again_while_its_tree_is_recorded(self) -> None:
+        tree = make_tree(self.store, self.wanted(), lambda *progress: None)
+        shutil.rmtree(tree.path)
+        shutil.rmtree(tree.admin_folder)
+        other = make_tree(self.store, self.wanted(), lambda *progress: None)
+        self.assertEqual(other.name, "gemini-2")
 
     def test_it_is_recorded_before_anything_is_done(self) -> None:
         states: list[TreeState] = []
