@@ -14,13 +14,13 @@ from GeminiCompanion import plugin
 from GeminiCompanion.companion.agent.session_state import MODE, ConfigOptions
 from GeminiCompanion.companion.base.file_content import of_bytes
 from GeminiCompanion.companion.chat.chat_update import WORKING
-from GeminiCompanion.companion.chat.requests import ChooseOption, Stop
+from GeminiCompanion.companion.chat.requests import ChooseOption, Send, Stop
 from GeminiCompanion.companion.ide.editor import UnaskedEdit
 from GeminiCompanion.companion.ui.agents import tree_rows
 from GeminiCompanion.companion.ui.chat.conversation_list import window_workspaces
 from GeminiCompanion.companion.ui.terminals import terminus
 from GeminiCompanion.companion.ui.user_messages import PREFIX
-from GeminiCompanion.companion.ui.work_trees import beginning_choice, tree_maker
+from GeminiCompanion.companion.ui.work_trees import beginning_choice, several_agents, tree_maker
 from GeminiCompanion.companion.ui.work_trees.free_modes import FREE, KEEP
 from GeminiCompanion.companion.ui.work_trees.making_progress import KEY
 from GeminiCompanion.companion.ui.work_trees.tree_removal import REMOVED, WORKS
@@ -29,6 +29,7 @@ from GeminiCompanion.companion.work_trees.work_tree import TreeState, WorkTree
 
 from ..support import patched
 from .reviewing import Steps
+from .test_chat_agents import ROWS
 from .test_chat_list import ListCase, option
 
 
@@ -280,6 +281,47 @@ class Lists(TreeCase):
         self.run_command("turn_changes", turn="1")
         yield lambda: self.window.active_view().name() == "Changes"
         self.assertEqual(self.service.asked, [])
+
+
+class Several(TreeCase):
+    def choose_agents(self, *numbers: int) -> Steps:
+        self.run_command("ask_several_agents")
+        yield from self.answer(ROWS[:2])
+        yield lambda: self.shown
+        for number in numbers:
+            yield from self.choose(number)
+
+    def test_one_message_goes_to_each_in_a_work_tree_of_its_own(self) -> Steps:
+        source = yield from self.chat()
+        self.type(source, "refactor it")
+        yield from self.choose_agents(2)
+        self.assertEqual(self.triggers, ["Ask Gemini CLI, Qwen Code", "Gemini CLI", "Qwen Code"])
+        yield from self.choose(0)
+        yield lambda: len(self.trees.trees) == 2
+        sent: list[Send] = []
+
+        def all_sent() -> bool:
+            sent[:] = [each for each, _answer in self.service.asked if isinstance(each, Send)]
+            return len(sent) == 2
+
+        yield all_sent
+        self.assertEqual([each.words for each in sent], ["refactor it"] * 2)
+        folders = [tree.own_folder for tree in self.trees.trees]
+        wanted = [each[1:] for each in self.service.wanted[-2:]]
+        self.assertEqual(wanted, list(zip(("gemini", "qwen"), folders)))
+        yield lambda: self.unsent(source) == ""
+
+    def test_one_agent_alone_is_not_several(self) -> Steps:
+        self.run_command("ask_several_agents")
+        yield from self.answer(ROWS[:1])
+        yield from self.until_told("Only Gemini CLI")
+        self.assertEqual(self.shown, [])
+
+    def test_who_chooses_too_few_is_asked_again(self) -> Steps:
+        yield from self.choose_agents(0)
+        self.assertEqual(self.triggers[0], several_agents.NOT_YET)
+        yield from self.choose(-1)
+        self.assertEqual(self.trees.trees, ())
 
 
 class Modes(TreeCase):

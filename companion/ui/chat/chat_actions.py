@@ -132,13 +132,15 @@ class ChatActions:
         agent: str = "",
         words: str = "",
         attached: tuple[Attached, ...] = (),
+        workspace: str = "",
     ) -> None:
         """A new chat, beside those that are open, with the agent of this id, or else the usual one;
-        the words stand in its composer, with what is attached to them."""
+        the words stand in its composer, with what is attached to them. Without a `workspace` it is
+        in the window's folder."""
         conversation = new_id()
         if words or attached:
             self.drafts.keep_text(conversation, words, folder_of(window), attached)
-        self.open_chat(window, conversation, agent)
+        self.open_chat(window, conversation, agent, workspace)
 
     def open_chat(
         self, window: sublime.Window, conversation: str, agent: str = "", workspace: str = ""

@@ -17,6 +17,13 @@ class GeminiCompanionNewChatInWorkTreeCommand(GeminiCompanionRunningCommand):
         running.stories.begin(running.work_trees.work.begin_chat(self.window, agent), self.window)
 
 
+class GeminiCompanionAskSeveralAgentsCommand(GeminiCompanionRunningCommand):
+    """Send one message to several agents, each in a new work tree of the project."""
+
+    def run_with_companion(self, running: Running) -> None:
+        running.stories.begin(running.work_trees.several.ask_agents(self.window), self.window)
+
+
 class GeminiCompanionRemoveWorkTreeCommand(GeminiCompanionRunningCommand):
     """Remove a work tree of the window's folders that the user chooses, or the one with the id."""
 

@@ -16,6 +16,7 @@ from ...work_trees.work_tree import WorkTree
 from .. import settings, views
 from ..stories import run_in_thread
 from ..work_trees.free_modes import FreeModes
+from ..work_trees.several_agents import SeveralAgents
 from ..work_trees.shared_notices import SharedNotices
 from ..work_trees.tree_maker import TreeMaker
 from ..work_trees.tree_removal import TreeRemoval
@@ -33,6 +34,7 @@ class TreeParts:
         self.maker = TreeMaker(base.trees, tell)
         self.removal = TreeRemoval(base.trees, chat.actions, tell)
         self.work = TreeWork(self.maker, chat.actions, base.companion, tell)
+        self.several = SeveralAgents(self.maker, chat.actions, tell)
         self.shared = SharedNotices(
             base.trees, base.stories, self._list_told, base.messages.warn_user, tell
         )
