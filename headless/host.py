@@ -7,9 +7,9 @@ import runpy
 import sys
 import threading
 import traceback
-from typing import Any, Callable, Optional
+from typing import Any, Callable, Optional, Tuple
 
-from . import data_folders, front, running, session
+from . import data_folders, front, project, running, session
 from .bridge import Api
 from .console import Console
 from .editor import Editor
@@ -29,6 +29,8 @@ def main(options: Options, control: int, name: str) -> int:
     parent removes a data folder with `name`."""
     side = front.load(options.front)
     with data_folders.taken(options, side, name) as data:
+        if options.script and not data.stays:
+            _set_environment(options.environment, data.path)
         editor = build(options, data.path, data.stays)
         editor.status_message = data.problem
         ending = Ending(editor, options, session.Keeper(editor) if data.stays else None)
@@ -37,6 +39,15 @@ def main(options: Options, control: int, name: str) -> int:
         editor.queues.ui.post(lambda: _open(editor, options, side, ending))
         editor.queues.ui.run()
         return ending.status
+
+
+def _set_environment(variables: Tuple[Tuple[str, str], ...], data: str) -> None:
+    """Before a package is loaded, so that none sees what a person has there."""
+    for name, value in variables:
+        if value.startswith(project.DATA):
+            value = data + value[len(project.DATA) :]
+            os.makedirs(value, exist_ok=True)
+        os.environ[name] = value
 
 
 def build(options: Options, data: str, has_session: bool = False) -> Editor:

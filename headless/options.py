@@ -20,7 +20,7 @@ class Options:
 
     `packages` are those given by path; on the command line the default is the one where the editor
     is started, if that folder has a headless.json with its name, and none of that name lies in the
-    data folder. `front` is what that file names.
+    data folder. `front` and `environment` are what that file names.
     """
 
     folders: Tuple[str, ...] = ()
@@ -35,6 +35,7 @@ class Options:
     switches: Tuple[Tuple[str, Any], ...] = ()
     arguments: Tuple[str, ...] = ()
     front: Optional[str] = None
+    environment: Tuple[Tuple[str, str], ...] = ()
 
 
 # Runs the tests of the packages.
@@ -82,6 +83,7 @@ def parse(arguments: List[str], platform: str = sys.platform) -> Options:
         switches=given.switches,
         arguments=tuple(rest),
         front=here.front,
+        environment=tuple(here.environment.items()),
     )
 
 

@@ -1,21 +1,24 @@
-"""`headless.json` in the folder of a package: the name that the package has in the editor, and the
-user's side that it brings along. Both may be left out."""
+"""`headless.json` in the folder of a package: the name that the package has in the editor, the
+user's side that it brings along, and variables for its scripts. All may be left out."""
 
 from __future__ import annotations
 
 import os
-from typing import NamedTuple, Optional
+from typing import Any, Mapping, NamedTuple, Optional
 
 from . import values
 
 FILE = "headless.json"
+DATA = "$data"
 
 
 class Project(NamedTuple):
-    """`front` is the folder of a package of Python (`headless.front`)."""
+    """`front` is the folder of a package of Python (`headless.front`). `environment` are variables
+    of scripts with a temporary data folder, for which DATA stands at the beginning of a value."""
 
     package: Optional[str] = None
     front: Optional[str] = None
+    environment: Mapping[str, str] = {}
 
 
 def read(folder: str) -> Project:
@@ -30,10 +33,24 @@ def read(folder: str) -> Project:
         raise ValueError("%s: %s" % (path, error.strerror)) from None
     except ValueError as error:
         raise ValueError("%s: %s" % (path, error)) from None
-    unknown = set(content) - {*Project._fields} if isinstance(content, dict) else {path}
-    if unknown or not all(isinstance(value, str) for value in content.values()):
+    if not _makes_sense(content):
         raise ValueError(
-            '%s: expected an object with the texts "package" and "front", got %r' % (path, content)
+            '%s: expected an object with the texts "package" and "front", and the object'
+            ' "environment" with texts, got %r' % (path, content)
         )
     front = content.get("front")
-    return Project(content.get("package"), os.path.join(folder, front) if front else None)
+    return Project(
+        content.get("package"),
+        os.path.join(folder, front) if front else None,
+        content.get("environment", {}),
+    )
+
+
+def _makes_sense(content: Any) -> bool:
+    if not isinstance(content, dict) or not set(content) <= {*Project._fields}:
+        return False
+    environment = content.get("environment", {})
+    texts = [content.get("package", ""), content.get("front", "")]
+    if isinstance(environment, dict):
+        texts += environment.values()
+    return isinstance(environment, dict) and all(isinstance(text, str) for text in texts)

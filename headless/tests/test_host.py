@@ -14,6 +14,7 @@ import unittest
 import zipfile
 from contextlib import redirect_stderr, suppress
 from typing import Any
+from unittest import mock
 
 from headless import options
 
@@ -245,6 +246,8 @@ class Host(unittest.TestCase):
         for content, words in (
             ('{"package": 1}', "expected an object with the texts"),
             ('{"name": "Toy"}', "expected an object with the texts"),
+            ('{"environment": []}', "expected an object with the texts"),
+            ('{"environment": {"HOME": 1}}', "expected an object with the texts"),
             ("no JSON", "headless.json: "),
             ('{"front": "nowhere"}', "expected a package of Python as front"),
         ):
@@ -255,6 +258,26 @@ class Host(unittest.TestCase):
                 done = run_editor(given, self.folder)
                 self.assertEqual(done.returncode, 2)
                 self.assertIn(words, done.stderr)
+
+    def test_a_script_has_the_environment_of_the_project_unless_it_has_a_data_folder(self) -> None:
+        there = os.path.join(self.folder, "toy-env")
+        os.mkdir(there)
+        variables = {"TOY_HOME": "$data/home", "TOY_PLACE": ""}
+        told = json.dumps({"package": "Toy", "environment": variables})
+        self.write("toy-env/headless.json", told)
+        # The package has it when it is loaded.
+        self.write("toy-env/plugin.py", "import os; HOME = os.environ.get('TOY_HOME', '')\n")
+        script = self.write(
+            "tell.py",
+            "import json, os\nfrom Toy.plugin import HOME\n"
+            "print('told', json.dumps([HOME, os.path.isdir(HOME), os.environ['TOY_PLACE']]))\n",
+        )
+        for given in ([], ["--data", os.path.join(self.folder, "data")]):
+            with mock.patch.dict(os.environ, TOY_PLACE="a person's"):
+                done = run_editor([*given, "--exec", script], there)
+            home, *rest = json.loads(done.stdout.partition("told ")[2].partition("\n")[0])
+            self.assertEqual(rest, [False, "a person's"] if given else [True, ""])
+            self.assertEqual((bool(home), os.path.exists(home)), (not given, False))
 
     def test_a_project_brings_its_own_front_which_runs_until_the_person_quits(self) -> None:
         os.mkdir(os.path.join(self.folder, "side"))

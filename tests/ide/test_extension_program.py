@@ -448,7 +448,8 @@ class TwoWindows(Installed):
 
     def setUp(self) -> None:
         super().setUp()
-        patched(self, mock.patch.dict(os.environ, {"TMPDIR": self.root}))
+        places = {"TMPDIR": self.root, "HOME": self.root, "CLAUDE_CONFIG_DIR": ""}
+        patched(self, mock.patch.dict(os.environ, places))
         self.told: dict[int, Mapping[str, str]] = {}
         self.background = Background(self.running)
         self.background.start()
