@@ -78,6 +78,10 @@ class Keyboard:
         # Those of UNKNOWN that were told of.
         self.told: Set[str] = set()
 
+    def forget_begun(self) -> None:
+        """The keys of a binding of several are not gone on with."""
+        self.begun = []
+
     def press(self, view: Any, key: str) -> None:
         """A key nobody has a binding for does nothing, unless it is a character."""
         keys = [*self.begun, key]

@@ -26,15 +26,20 @@ import pyte
 from GeminiCompanion.companion.ide import saved_state, state_file
 from GeminiCompanion.companion.ide.decisions import OPEN, TOLD, Entry
 from GeminiCompanion.tools.terminal import (
+    decisions,
+    frames,
     front,
     hints,
+    link_lists,
     messages,
     proposals,
     questions,
+    review_keys,
     sides,
     tabs,
     terminal,
     text_links,
+    welcome,
 )
 
 from headless import clicks, data_folders
@@ -322,25 +327,28 @@ class Hints(unittest.TestCase):
 
 class Saying(unittest.TestCase):
     def test_equal_lines_are_all_said_but_what_the_status_bar_says_and_the_log_has(self) -> None:
-        front = terminal.Front(mock.Mock(clipboard=""), mock.Mock())
-        front.say_lines("{\n}\n}\n\n\nend")
-        self.assertEqual(front.messages.all, ["{", "}", "}", "", "", "end"])
-        front.message = "Accepted: a.py"
-        front.hear("Accepted: a.py\nanother")
-        self.assertEqual(front.messages.all[-2:], ["end", "another"])
+        said = messages.Messages(time.monotonic)
+        said.say_lines("{\n}\n}\n\n\nend")
+        self.assertEqual(said.all, ["{", "}", "}", "", "", "end"])
+        said.say_status("Accepted: a.py")
+        said.hear("Accepted: a.py\nanother")
+        self.assertEqual(said.all[-3:], ["end", "Accepted: a.py", "another"])
 
     def test_the_page_for_new_users_opens_at_the_first_start_of_a_data_folder_alone(self) -> None:
         data = tempfile.mkdtemp()
         self.addCleanup(shutil.rmtree, data)
-        editor = mock.Mock(clipboard="", data=data, ui=lambda work, *given: work(*given))
-        with mock.patch.object(terminal.Front, "_run_command") as run, mock.patch.object(
-            proposals, "waiting_views", return_value=[]
-        ):
+        window = mock.Mock(folders=["/work"])
+        editor = mock.Mock(
+            data=data, windows=[window], active_window=window, ui=lambda work, *given: work(*given)
+        )
+        said, run = messages.Messages(time.monotonic), mock.Mock()
+        with mock.patch.object(proposals, "waiting_views", return_value=[]):
             for _start in range(3):
-                front = terminal.Front(editor, mock.Mock())
-                front._show_welcome()
-                front._show_welcome()
-        run.assert_called_once_with(terminal.WELCOME)
+                first = welcome.Welcome(editor, said, run)
+                first.show()
+                first.show()
+        run.run.assert_called_once_with(welcome.WELCOME)
+        self.assertEqual(["again" in line for line in said.all], [False, True, True])
 
     def test_a_message_goes_with_a_key_but_not_before_it_could_be_read(self) -> None:
         seconds = [0.0]
@@ -356,20 +364,22 @@ class Saying(unittest.TestCase):
         self.assertEqual(said.all, ["first", "second"])
 
     def test_the_tab_of_a_decided_diff_is_said_to_stay_only_where_it_does(self) -> None:
-        front = terminal.Front(mock.Mock(clipboard=""), mock.Mock())
+        said = messages.Messages(time.monotonic)
         view = mock.Mock(closed=False, settings={proposals.RECORD: {"id": "1"}})
-        front.editor.views, front.paths, front.decided = {1: view}, {1: "/a.py"}, {1: "Accepted"}
-        front.say_decided([])
-        self.assertEqual(front.messages.all, [])
+        decided = decisions.Decisions(mock.Mock(views={1: view}), said)
+        decided.follow({1: "/a.py"})
+        decided.note(1, "a")
+        decided.follow({})
+        self.assertEqual(said.all, [])
         view.closed = True
-        front.say_decided([])
-        self.assertEqual(front.messages.all, ["Accepted: /a.py"])
-        view.closed, view.settings, front.paths = False, {}, {1: "/a.py"}
+        decided.follow({})
+        self.assertEqual(said.all, ["Accepted: /a.py"])
+        view.closed, view.settings = False, {}
         view.title.return_value = "a.py (rejected, your edits)"
-        front.say_decided([])
+        decided.follow({1: "/a.py"})
+        decided.follow({})
         self.assertEqual(
-            front.messages.all[-1],
-            "Its text stays as the tab a.py (rejected, your edits): g shows it.",
+            said.all[-1], "Its text stays as the tab a.py (rejected, your edits): g shows it."
         )
 
     def test_a_digit_follows_no_link_of_a_page_that_the_messages_hide(self) -> None:
@@ -377,10 +387,9 @@ class Saying(unittest.TestCase):
         window.active_sheet.return_value = mock.Mock(view=None, contents='<a href="x">One</a>')
         editor = mock.Mock(clipboard="", windows=[], active_window=window)
         front = terminal.Front(editor, mock.Mock())
-        front.lists_messages = True
+        front.messages.toggle_list()
         front.press("1", mock.Mock())
         editor.ui.assert_not_called()
-        front.lists_messages = False
         front.press("1", mock.Mock())
         editor.ui.assert_called_once_with(clicks.follow, editor, "x", None)
 
@@ -405,48 +414,81 @@ class Saying(unittest.TestCase):
         for key in ("1", "enter", "escape", "down"):
             front.press(key, mock.Mock())
         editor.ui.assert_not_called()
-        front.drawn = terminal.Drawn(question=question)
-        front.press("1", mock.Mock())
+        with mock.patch.object(front.frames, "drawn", frames.Drawn(question=question)):
+            front.press("1", mock.Mock())
         editor.ui.assert_called_once_with(questions.answer_question, editor, question, 0)
 
     def test_a_key_decides_on_no_diff_that_has_come_since_the_screen_was_drawn(self) -> None:
         editor = mock.MagicMock(clipboard="", windows=[], active_window=mock.Mock(question=None))
         front = terminal.Front(editor, mock.Mock())
         state = mock.Mock(proposal=mock.Mock(view=7, id="7"))
-        with mock.patch.object(front, "_ask_state", return_value=state), mock.patch.object(
-            front, "_shown_tab", return_value=None
-        ), mock.patch.object(front, "_run_command") as run:
+        with mock.patch.object(front.shown, "ask_state", return_value=state), mock.patch.object(
+            front.shown, "ask_tab", return_value=None
+        ), mock.patch.object(front.commands, "run") as run:
             for key in "aArRlkdc":
                 front.press(key, mock.Mock())
             run.assert_not_called()
-            self.assertEqual(front.messages.standing(), [terminal.NOT_SEEN] * 8)
-            front.drawn = terminal.Drawn(diff=7)
-            front.press("a", mock.Mock())
+            self.assertEqual(front.messages.standing(), [review_keys.NOT_SEEN] * 8)
+            with mock.patch.object(front.frames, "drawn", frames.Drawn(diff=7)):
+                front.press("a", mock.Mock())
         run.assert_called_once_with("gemini_companion_accept_diff", {"id": "7"})
 
     def test_a_key_decides_on_no_sheet_that_the_messages_hide(self) -> None:
         editor = mock.Mock(clipboard="", windows=[], active_window=mock.Mock(question=None))
         front, tab = terminal.Front(editor, mock.Mock()), mock.Mock(id=3)
-        front.lists_messages = True
-        with mock.patch.object(front, "_ask_state"), mock.patch.object(
-            front, "_shown_tab", return_value=tab
-        ), mock.patch.object(front, "_run_command") as run:
+        front.messages.toggle_list()
+        with mock.patch.object(front.shown, "ask_state"), mock.patch.object(
+            front.shown, "ask_tab", return_value=tab
+        ), mock.patch.object(front.commands, "run") as run:
             front.press("a", mock.Mock())
             run.assert_not_called()
             # Its key shows the sheet instead.
-            self.assertFalse(front.lists_messages)
-            front.drawn = terminal.Drawn(tab=3)
-            front.press("a", mock.Mock())
+            self.assertFalse(front.messages.is_listed)
+            with mock.patch.object(front.frames, "drawn", frames.Drawn(tab=3)):
+                front.press("a", mock.Mock())
         run.assert_called_once_with("gemini_companion_accept_diff")
 
     def test_the_messages_over_a_page_begin_with_the_newest(self) -> None:
         front = terminal.Front(mock.Mock(clipboard=""), mock.Mock())
         state = mock.Mock(question=None, page=3)
-        lines = [str(at) for at in range(20)]
-        front.panel.shown(lines, 6, None, "", False, front._name_of_panel(state))
-        front.lists_messages = True
-        shown = front.panel.shown(lines, 6, None, "", True, front._name_of_panel(state))
-        self.assertEqual(shown[:-1], lines[-5:])
+        lines, shown = [str(at) for at in range(20)], front.frames.panel.shown
+        shown(lines, 6, None, "", False, front.frames._name_of_panel(state))
+        front.messages.toggle_list()
+        newest = shown(lines, 6, None, "", True, front.frames._name_of_panel(state))
+        self.assertEqual(newest[:-1], lines[-5:])
+
+
+class LinksInLists(EngineTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.view = self.view_with("text")
+        self.state = self.editor.view(self.view.id())
+
+    def show(self, content: str) -> list[list[str]]:
+        region = self.sublime.Region(0, 0)
+        self.view.add_phantom("key", region, content, self.sublime.LAYOUT_BLOCK)
+        return self.editor.ui(lambda: link_lists.list_rows(link_lists.links_of(self.state)))
+
+    def test_links_of_one_name_are_told_apart_by_their_rows_or_their_numbers(self) -> None:
+        rows = (
+            '<p>Waits: one · <a href="1">change</a> · <a href="2">send now</a></p>'
+            '<p>Waits: two · <a href="3">change</a></p>'
+            '<p>Waits: two · <a href="4">change</a></p>'
+        )
+        self.assertEqual(
+            self.show(rows),
+            [
+                ["change", "Waits: one"],
+                ["send now"],
+                ["change", "Waits: two", "1 of 2"],
+                ["change", "Waits: two", "2 of 2"],
+            ],
+        )
+
+    def test_a_tab_without_links_is_said_to_have_none(self) -> None:
+        self.assertFalse(self.editor.ui(link_lists.has_links, self.state))
+        self.show('<a href="x">y</a>')
+        self.assertTrue(self.editor.ui(link_lists.has_links, self.state))
 
 
 class InView(EngineTestCase):

@@ -12,16 +12,38 @@ READ = 6.0
 
 class Messages:
     """A message goes with a key that comes after it could be read: while nobody presses any,
-    nobody may have been there to read it. `clock` counts seconds."""
+    nobody may have been there to read it. `clock` counts seconds. Once `is_listed`, all are shown
+    above all else."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self.all: List[str] = []
+        self.is_listed = False
         self._standing: List[Tuple[float, str]] = []
         self._clock = clock
+        # What the status bar said last.
+        self._status = ""
 
     def say(self, line: str) -> None:
         self.all.append(make_printable(line))
         self._standing.append((self._clock(), self.all[-1]))
+
+    def say_lines(self, text: str) -> None:
+        for line in text.splitlines():
+            self.say(line)
+
+    def say_status(self, message: str) -> None:
+        """What the status bar says now, if that is new."""
+        is_new = bool(message) and message != self._status
+        if is_new and self.all[-1:] != [make_printable(message)]:
+            self.say(message)
+        self._status = message
+
+    def hear(self, text: str) -> None:
+        """What plugins print while the screen is ours. What the status bar says, too, and which may
+        be logged before or after, is said once."""
+        for line in text.splitlines():
+            if line != self._status:
+                self.say(line)
 
     def press(self) -> None:
         """Somebody has pressed a key."""
@@ -30,3 +52,9 @@ class Messages:
 
     def standing(self) -> List[str]:
         return [line for _time, line in self._standing]
+
+    def toggle_list(self) -> None:
+        self.is_listed = not self.is_listed
+
+    def hide_list(self) -> None:
+        self.is_listed = False

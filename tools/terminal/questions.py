@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from typing import Any, List, Optional
 
+from headless.keys import LineKeys
+
+from .decisions import Decisions
+from .line_prompt import LinePrompt
+from .shown_editor import ShownEditor
 from .sides import make_printable, shorten_text, wrap_text
 
 
@@ -68,3 +73,41 @@ def answer_question(editor: Any, question: Any, index: int, text: Optional[str] 
     for window in editor.windows:
         if window.question is question:
             window.answer(index, text)
+
+
+class Answering:
+    """Answers what is asked by keys."""
+
+    def __init__(
+        self, editor: Any, shown: ShownEditor, decisions: Decisions, prompt: LinePrompt
+    ) -> None:
+        self._editor = editor
+        self._shown = shown
+        self._decisions = decisions
+        self._prompt = prompt
+
+    def ask_text(self, question: Any, next_key: LineKeys) -> None:
+        """Ask for the text of an input panel."""
+        text = self._prompt.ask(next_key, input_prompt(question), question.view.text.characters)
+        if text is None:
+            self._note_answer("")
+        self._editor.ui(answer_question, self._editor, question, -1, text)
+
+    def press(self, question: Any, key: str, next_key: LineKeys) -> None:
+        """Answer a quick panel by a key, or move the bar in it; ask for an input panel's text."""
+        if question.items is None:
+            self.ask_text(question, next_key)
+            return
+        moved = move_bar(question, key)
+        if moved is not None:
+            self._editor.ui(question.highlight, moved)
+            return
+        chosen = chosen_item(question, key)
+        # A word that is typed here must not go on as commands that accept and reject.
+        if chosen is not None:
+            self._note_answer(question.rows(chosen)[0] if chosen >= 0 else "")
+            self._editor.ui(answer_question, self._editor, question, chosen)
+
+    def _note_answer(self, label: str) -> None:
+        if self._shown.current is not None:
+            self._decisions.note_answer(self._shown.current, label)

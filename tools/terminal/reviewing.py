@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import Any, List
+from typing import Any, List, Optional
 
 from .proposals import Proposal
 from .sides import NARROW, Picture, Sides, cut_text, draw_sides, draw_titles, head_columns
@@ -17,11 +17,21 @@ class Reviewing:
         self.sides = Sides(None, "")
         self.scrolled = 0
         self._compared: Any = None
+        self._view: Optional[int] = None
+
+    def scroll(self, rows: int) -> None:
+        self.scrolled += rows
+
+    def return_to_caret(self) -> None:
+        self.scrolled = 0
 
     def lines(
         self, proposal: Proposal, others: int, width: int, room: int, colour: bool
     ) -> List[str]:
         """The proposal in at most `room` lines; `others` are the diffs that wait beside it."""
+        if proposal.view != self._view:
+            self._view = proposal.view
+            self.return_to_caret()
         if self._compared != (proposal.old, proposal.new):
             self._compared = (proposal.old, proposal.new)
             self.sides = Sides(proposal.old, proposal.new)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from typing import List, NamedTuple, Optional, Sequence, Tuple
+from typing import List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from headless.keys import write
 
@@ -129,7 +129,10 @@ class Paper:
         pass
 
 
-def open_screen() -> "Screen | Paper":
+AnyScreen = Union[Screen, Paper]
+
+
+def open_screen() -> AnyScreen:
     """A terminal where there is one."""
     stream = sys.__stdout__
     return Screen() if stream is not None and stream.isatty() else Paper()

@@ -12,6 +12,11 @@ from headless.clicks import Link
 IN_TEXT = re.compile(r"gemini_companion_chat_\d+_(link|button)\Z")
 
 
+def has_any(view: Any) -> bool:
+    """On the UI thread."""
+    return any(marks.regions for key, marks in view.marks.items() if IN_TEXT.match(key))
+
+
 def of_view(view: Any) -> List[Link]:
     """The links that a chat marks in its own text, the last one first. `on_navigate` clicks on
     it. On the UI thread."""

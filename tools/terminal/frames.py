@@ -1,0 +1,199 @@
+"""The picture of the editor that the person has before their eyes."""
+
+from __future__ import annotations
+
+from typing import Any, List, NamedTuple, Optional, Sequence, Tuple
+
+from . import hints, questions, tabs
+from .messages import Messages
+from .panel import Panel
+from .reviewing import Reviewing
+from .screen import AnyScreen, Frame, Screen
+from .shown_editor import State
+from .sides import cut_text, make_printable, wrap_text
+from .tab_keys import TabWriting
+from .tabs import Tab
+
+
+class Drawn(NamedTuple):
+    """What the person has before their eyes, and what keys mean therefore: a diff and a tab, each
+    by the id of its view, and a list or an input panel."""
+
+    diff: Optional[int] = None
+    question: Optional[Any] = None
+    tab: Optional[int] = None
+
+
+class Frames:
+    """Draws frames on a screen. `drawn` is what the last one has."""
+
+    def __init__(
+        self, editor: Any, screen: AnyScreen, messages: Messages, writing: TabWriting
+    ) -> None:
+        self.panel = Panel()
+        self.reviewing = Reviewing()
+        self.drawn = Drawn()
+        self._editor = editor
+        self._screen = screen
+        self._messages = messages
+        self._writing = writing
+        self._keys = KeyLines(screen, writing)
+        self._tabs = TabPictures()
+
+    def show_other_keys(self) -> None:
+        """The next of the choices which keys are shown."""
+        self._keys.show_others()
+
+    def draw(self, state: State) -> None:
+        panel = self._panel_lines(state)
+        lines: Optional[tabs.Lines] = None
+        caret: Optional[Tuple[int, int]] = None
+        if state.question is None and state.tab is not None and not panel:
+            lines, top = self._tabs.lines_of(state.tab, self._screen.columns)
+            if top is not None:
+                self.panel.go_to(top)
+            panel, caret = lines.lines, lines.caret if self._writing.is_on else None
+        keys_shown = self._keys.lines(state)
+        panel = self.panel.shown(
+            panel,
+            self._screen.panel_room(keys_shown, state.proposal is not None),
+            self._line_of_bar(state, caret),
+            self._keys.moving(state),
+            self._messages.is_listed or (state.tab is not None and state.tab.is_at_end),
+            self._name_of_panel(state),
+        )
+        self._tell_seen(state, lines)
+        shown = self._review_lines(state, panel, keys_shown)
+        is_paper = not isinstance(self._screen, Screen)
+        said = self._messages.all if is_paper else self._messages.standing()
+        caret = self._caret_in_panel(caret)
+        self._screen.draw(Frame(shown, panel, tuple(said), keys_shown, caret))
+        tab = state.view if lines is not None else None
+        diff = state.proposal.view if state.proposal is not None else None
+        self.drawn = Drawn(diff, state.question, tab)
+
+    def _panel_lines(self, state: State) -> List[str]:
+        """What stands above the messages, but for a tab."""
+        width = self._screen.columns
+        if state.question is not None:
+            return questions.question_lines(state.question, width)
+        listed = self._messages.is_listed
+        text = "\n".join(self._messages.all) if listed else state.panel.rstrip()
+        if text.strip():
+            return wrap_text(text, width)
+        if state.tab is None and state.proposal is None and isinstance(self._screen, Screen):
+            home = hints.home_lines(state.folders, state.open_tabs)
+            return [row for line in home for row in wrap_text(line, width)]
+        return []
+
+    def _line_of_bar(self, state: State, caret: Optional[Tuple[int, int]]) -> Optional[int]:
+        """The line that has to be in sight."""
+        if caret is not None and not self._tabs.is_away:
+            return caret[0]
+        if state.question is None:
+            return None
+        return questions.line_of_bar(state.question, self._screen.columns)
+
+    def _caret_in_panel(self, caret: Optional[Tuple[int, int]]) -> Optional[Tuple[int, int]]:
+        if caret is None or not self.panel.is_cut:
+            return caret
+        line, column = caret[0] - self.panel.top, caret[1]
+        return (line, column) if 0 <= line < self.panel.height else None
+
+    def _tell_seen(self, state: State, lines: Optional[tabs.Lines]) -> None:
+        """Tell the editor which part of a tab is in sight."""
+        view, seen = None, tabs.NOWHERE
+        if lines is not None and state.tab is not None and state.view is not None:
+            count = self.panel.height if self.panel.is_cut else len(lines.lines)
+            first = self.panel.top if self.panel.is_cut else 0
+            view, seen = state.view, tabs.visible_part(state.tab, lines, first, count)
+        self._editor.ui(tabs.tell_seen, self._editor, view, seen)
+
+    def _review_lines(
+        self, state: State, panel: Sequence[str], keys_shown: Sequence[str]
+    ) -> List[str]:
+        if state.proposal is None:
+            return []
+        room, others = self._screen.room(panel, keys_shown), len(state.waiting) - 1
+        width, colour = self._screen.columns, self._screen.colour
+        return self.reviewing.lines(state.proposal, others, width, room, colour)
+
+    def _name_of_panel(self, state: State) -> str:
+        if state.question is not None:
+            return ""
+        if self._messages.is_listed:
+            return "messages"
+        # Its first line has its links, which change while it is read.
+        return "page %d" % state.page if state.page is not None else ""
+
+
+class TabPictures:
+    """Tabs in lines, made anew only where the tab is another one: it can be long. It `is_away` if
+    what is shown is not where the caret is, since something else was to be seen."""
+
+    def __init__(self) -> None:
+        self.is_away = False
+        self._made: Optional[Tuple[Tab, int, tabs.Lines]] = None
+
+    def lines_of(self, tab: Tab, width: int) -> Tuple[tabs.Lines, Optional[int]]:
+        """The lines, and the one to go to, if a package has scrolled the tab."""
+        before = self._made
+        if before is not None and before[:2] == (tab, width):
+            return before[2], None
+        found = tabs.tab_lines(tab, width)
+        self._made = (tab, width, found)
+        has_scrolled = before is not None and self._has_scrolled(before[0], tab)
+        return found, found.rows[tab.top] if has_scrolled else None
+
+    def _has_scrolled(self, before: Tab, tab: Tab) -> bool:
+        """A package shows something else of a tab, such as a question whose beginning was out of
+        sight. Where the text was changed as well, it only keeps in sight what was there."""
+        is_same = (before.title, before.text) == (tab.title, tab.text)
+        self.is_away = self.is_away and is_same and before.caret == tab.caret
+        has_scrolled = is_same and before.scrolled != tab.scrolled
+        self.is_away = self.is_away or has_scrolled
+        return has_scrolled
+
+
+class KeyLines:
+    """The lines that say what keys do now."""
+
+    def __init__(self, screen: AnyScreen, writing: TabWriting) -> None:
+        self._screen = screen
+        self._writing = writing
+        self._bar = hints.Bar.FEW if isinstance(screen, Screen) else hints.Bar.ALL
+
+    def show_others(self) -> None:
+        self._bar = self._bar.following()
+
+    def lines(self, state: State) -> List[str]:
+        if state.question is not None:
+            found = [hints.LIST_KEYS]
+        elif self._writing.is_on and state.tab is not None:
+            found = [*self._offered_words(state.tab), hints.WRITING_KEYS]
+        else:
+            found = self._command_keys(state)
+        if not isinstance(self._screen, Screen):
+            return found
+        width = self._screen.columns
+        status = [cut_text(state.status, width)] if state.status and state.question is None else []
+        rows = [row for line in found for row in hints.fold_keys(line, width)]
+        return status + [row for line in rows for row in wrap_text(line, width)]
+
+    def moving(self, state: State) -> str:
+        """The keys that move what is shown above the messages; whoever writes there would write
+        them."""
+        if self._writing.is_on and state.question is None:
+            return ""
+        is_beside = state.question is not None or state.proposal is not None
+        return "[up] [down]" if is_beside else "[up] [down] [space] [b]ack"
+
+    def _command_keys(self, state: State) -> List[str]:
+        here = "  ".join(filter(None, (state.escape, hints.LINKS if state.has_links else "")))
+        return [*([here] if here else []), *hints.key_lines(self._bar, state.proposal is not None)]
+
+    def _offered_words(self, tab: Tab) -> List[str]:
+        """What completes the word at the caret, and the keys that were pressed of several."""
+        found = ["Tab: " + "  ".join(map(make_printable, tab.offers))] if tab.offers else []
+        begun = self._writing.begun
+        return [*found, "%s, and then?" % " ".join(begun)] if begun else found
