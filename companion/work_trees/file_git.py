@@ -159,7 +159,9 @@ def repository_settings(root: str) -> list[tuple[str, str]]:
     lower case but for the names in them. Raises GitFailure."""
     found = _listed_settings(root, "--local")
     if any(key == "extensions.worktreeconfig" and value == "true" for key, value in found):
-        found += _listed_settings(root, "--worktree")
+        # The file need not be there.
+        with suppress(GitFailure):
+            found += _listed_settings(root, "--worktree")
     return found
 
 

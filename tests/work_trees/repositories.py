@@ -24,7 +24,7 @@ class InRepository(unittest.TestCase):
 
     def setUp(self) -> None:
         self.temp = temp_folder(self)
-        settings = os.path.join(self.temp, "gitconfig")
+        settings = os.path.join(self.temp, ".gitconfig")
         with open(settings, "w") as file:
             file.write("[user]\n\tname = a\n\temail = a@b\n[init]\n\tdefaultBranch = main\n")
         variables = {
@@ -41,6 +41,8 @@ class InRepository(unittest.TestCase):
         os.mkdir(self.scratch)
         os.mkdir(self.folder)
         self.git("init", "-q")
+        # Older ones do not know the setting.
+        self.git("symbolic-ref", "HEAD", "refs/heads/main")
         self.write("a.txt", b"one\n")
         self.write("sub/b.txt", b"two\n")
         self.commit()
