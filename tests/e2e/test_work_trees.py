@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import subprocess
+import tempfile
 import unittest
 from dataclasses import replace
 
+import session
 from agent_case import HERE
 from agent_rows import AGENTS
 from agent_tab import AgentInTab
+from cli import GeminiCli as CliInTerminal
 from served import until
 
 GIT = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
@@ -65,6 +68,42 @@ class QwenCode(InWorkTree):
 
 # The others have its test.
 del InWorkTree
+
+
+class InTerminal(session.Session):
+    """A CLI in the work tree finds the window by its folder alone."""
+
+    has_cli = False
+
+    def advertised(self) -> str:
+        """What discovery files say."""
+        folder = os.path.join(self.temp, "gemini", "ide")
+        names = self.editor.discovery_files()
+        return "".join(self.read(os.path.join(folder, name)).decode() for name in names)
+
+    def test_its_edits_are_reviewed_in_the_window_of_the_project(self) -> None:
+        for words in ("init -q", "-c user.name=a -c user.email=a@b commit -q --allow-empty -m x"):
+            env = {**os.environ, **GIT}
+            subprocess.run(
+                ["git", *words.split()], cwd=self.folder, env=env, check=True, timeout=60
+            )
+        # What would be the user's terminal only shows that something was started.
+        self.editor.do("setting", "terminal_command", ["true", "{command}"])
+        self.editor.do("command", "gemini_companion_run_cli_in_work_tree")
+        tree = os.path.join(self.root, "work.trees", "gemini-1")
+        until(lambda: tree in self.advertised())
+        home = tempfile.mkdtemp(dir=self.root)
+        cli = CliInTerminal(home, tree, self.model.url, {"TMPDIR": self.temp})
+        self.addCleanup(cli.close)
+        cli.wait_connected()
+        path = os.path.join(tree, "new.txt")
+        self.ask_on(cli, path, "write_file", content="theirs\n")
+        self.editor.do("wait_for", "proposal", "theirs\n", path)
+        self.editor.do("command", session.ACCEPT)
+        until(lambda: os.path.exists(path))
+        self.editor.do("wait_for", "holds", True, path, "theirs\n")
+        self.assertEqual(os.listdir(self.folder), [".git"])
+
 
 if __name__ == "__main__":
     unittest.main()
