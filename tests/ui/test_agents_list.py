@@ -10,11 +10,9 @@ from typing import Any, Sequence
 import sublime
 from GeminiCompanion.companion.agent.conversations.conversation import SessionInfo
 from GeminiCompanion.companion.agent.session_state import Cost
-from GeminiCompanion.companion.agent.turn_events import (
-    Usage,
-)
+from GeminiCompanion.companion.agent.turn_events import EXECUTING, ToolExecution, Usage
 from GeminiCompanion.companion.base.answer import Answer, Unanswered
-from GeminiCompanion.companion.chat.chat_update import FAILED, WORKING
+from GeminiCompanion.companion.chat.chat_update import FAILED, READY, WORKING
 from GeminiCompanion.companion.chat.requests import FoundConversations, ListConversations
 from GeminiCompanion.companion.chat.work_requests import LookAtWork, WorkFacts
 from GeminiCompanion.companion.ui.agents import agent_list, chat_rows
@@ -143,6 +141,18 @@ class Order(AgentsCase):
         wanted = [each for each in self.requests() if isinstance(each, ListConversations)]
         self.assertIn(folder_of(self.window), wanted[0].workspaces)
 
+    def test_conversations_in_work_trees_of_the_window_belong_to_it(self) -> Steps:
+        trees, folder = self.running().base.trees, "/trees/one"
+        self.replace(trees, "folders_in", lambda window: (folder,))
+        self.replace(trees, "place_of", lambda path: "work tree one" if path == folder else "")
+        self.pages = (info("ab" * 16, "older", workspace=folder),)
+        self.work = [self.facts("cd" * 16, "closed", workspace=folder)]
+        yield from self.list_them()
+        wanted = [each for each in self.requests() if isinstance(each, ListConversations)]
+        self.assertIn(folder, wanted[0].workspaces)
+        for title in ("older", "closed"):
+            self.assertIn("work tree one", " ".join(self.details(title)))
+
     def test_a_new_chat_in_which_nothing_was_said_is_not_listed(self) -> Steps:
         yield from self.chat()
         self.pages = (info("ab" * 16, "older"),)
@@ -153,6 +163,21 @@ class Order(AgentsCase):
         self.run_command("agents")
         yield lambda: PREFIX + agent_list.NONE in self.sentences
         self.assertEqual(self.shown, [])
+
+
+class InTheStatusBar(AgentsCase):
+    def test_several_that_ask_are_counted_and_each_change_is_told_at_once(self) -> Steps:
+        first, second = (yield from self.chat()), (yield from self.chat())
+        yield from self.asks(first)
+        self.assertIn("asks about Shell in a chat (Show Question)", self.status(second))
+        yield from self.asks(second, "d")
+        self.assertEqual(self.status(second), "2 ask (Agents)")
+        yield from self.tell(first, ToolExecution("c", "shell", EXECUTING))
+        self.assertEqual(self.status(second), "1 asks, 1 works (Agents)")
+        yield from self.tell(first, state=READY)
+        self.assertEqual(self.status(second), "1 asks, 1 done (Agents)")
+        first.close()
+        yield lambda: "asks about Shell in a chat" in self.status(second)
 
 
 class WhatIsSaid(AgentsCase):

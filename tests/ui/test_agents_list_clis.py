@@ -97,6 +97,17 @@ class ConnectedClis(ReviewCase):
         sentence = cli_rows.NO_TERMINAL.format("Gemini CLI")
         yield lambda: any(sentence in each for each in told)
 
+    def test_one_that_left_while_the_list_was_open_is_named_in_a_sentence(self) -> Steps:
+        self.cli = yield from self.connect()
+        yield from self.until_connected(1)
+        yield from self.list_them()
+        self.cli.close()
+        yield from self.until_connected(0)
+        told = self.told()
+        self.shown[-1]["on_select"](FIRST)
+        sentence = cli_rows.NO_TERMINAL.format("Gemini CLI")
+        yield lambda: any(sentence in each for each in told)
+
     def test_without_anything_that_is_said(self) -> Steps:
         yield from self.until_connected(0)
         told = self.told()

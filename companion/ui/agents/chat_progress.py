@@ -7,13 +7,14 @@ import time
 from dataclasses import dataclass
 from typing import Callable, Sequence
 
+from ...base.signal import Signal
 from ...chat.chat_update import STOPPING, WORKING
 from ..chat.chat_view import ChatView
 from ..review.open_diffs import is_on_top
 from .agent_row import RowState, StateCounts, count_states
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Progress:
     """What is known of a chat; `since` is in seconds since the epoch."""
 
@@ -22,12 +23,14 @@ class _Progress:
 
 
 class ChatProgress:
-    """`chats` gives those that have a tab, `clock` the seconds since the epoch."""
+    """`chats` gives those that have a tab, `clock` the seconds since the epoch. `changes` tells
+    that one is in another state."""
 
     def __init__(
         self, chats: Callable[[], Sequence[ChatView]], clock: Callable[[], float] = time.time
     ) -> None:
         self._chats, self._clock = chats, clock
+        self.changes = Signal()
         # By the conversations' ids; of chats that are idle as far as is known there is none.
         self._known: dict[str, _Progress] = {}
 
@@ -35,17 +38,26 @@ class ChatProgress:
         """An update of the chat was drawn."""
         self._note_state(chat.conversation, self._state_after(chat))
 
+    def forget_chat(self, chat: ChatView) -> None:
+        """The user closes its last view."""
+        if self._known.pop(chat.conversation, None) is not None:
+            self.changes.emit()
+
     def note_seen(self) -> None:
         """What is in sight now was seen; to be called about once a second."""
         if not self._known:
             return
         chats = {chat.conversation: chat for chat in self._chats()}
-        for id in [id for id in self._known if id not in chats]:
-            # It has no tab any more.
-            del self._known[id]
-        for id, known in list(self._known.items()):
-            if known.state is RowState.DONE and is_in_sight(chats[id]):
-                self._note_state(id, RowState.IDLE)
+        # Some closes have no event (docs/sublime.md 4.6).
+        open_ones = {id: known for id, known in self._known.items() if id in chats}
+        idle = _Progress(RowState.IDLE, self._clock())
+        now = {
+            id: idle if known.state is RowState.DONE and is_in_sight(chats[id]) else known
+            for id, known in open_ones.items()
+        }
+        before, self._known = self._known, now
+        if now != before:
+            self.changes.emit()
 
     def state_of(self, chat: ChatView) -> tuple[RowState, float]:
         """Its state, and since when it has that; 0 if that is not known."""
@@ -54,7 +66,6 @@ class ChatProgress:
 
     def count_chats(self) -> StateCounts:
         """Those of all windows."""
-        self.note_seen()
         return count_states(known.state for known in self._known.values())
 
     def _state_after(self, chat: ChatView) -> RowState:
@@ -72,6 +83,7 @@ class ChatProgress:
         known = self._known.get(id)
         if known is None or known.state is not state:
             self._known[id] = _Progress(state, self._clock())
+            self.changes.emit()
 
 
 def is_in_sight(chat: ChatView) -> bool:

@@ -92,6 +92,7 @@ class ChatRows:
         words = (
             name,
             CHAT,
+            *self._place_words(told.workspace if told is not None else ""),
             *([f"{count_text(queued, 'message')} waiting"] if queued else []),
             *(work_words.fact_words(facts) if facts is not None else ()),
         )
@@ -109,9 +110,19 @@ class ChatRows:
             partial(self._open_conversation, info.id, info.workspace),
             facts.asked[0] if facts.asked else facts.doing,
             work_words.time_of_state(facts, state),
-            (facts.agent_name, where, *work_words.fact_words(facts)),
+            (
+                facts.agent_name,
+                where,
+                *self._place_words(info.workspace),
+                *work_words.fact_words(facts),
+            ),
             key=info.id,
         )
+
+    def _place_words(self, workspace: str) -> Sequence[str]:
+        """The work tree in which the agent works, if it is one."""
+        place = self._chats.trees.place_of(workspace)
+        return [place] if place else []
 
     async def _go_to_chat(self, chat: ChatView, window: sublime.Window) -> bool:
         """Answer what it asks, if that fits into a panel; else go there."""

@@ -40,7 +40,8 @@ class ConversationRows:
         return [self._conversation_row(info) for info in found.conversations]
 
     def _conversation_row(self, info: SessionInfo) -> AgentRow:
-        where = () if info.in_chat else (work_words.OF_API,)
+        place = self._chats.trees.place_of(info.workspace)
+        where = filter(None, ("" if info.in_chat else work_words.OF_API, place))
         return AgentRow(
             RowState.WORKS if info.is_busy else RowState.IDLE,
             info.title,

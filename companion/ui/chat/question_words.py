@@ -3,8 +3,6 @@ desktop. Pure."""
 
 from __future__ import annotations
 
-from typing import Sequence
-
 from ...chat.amounts import count_text, one_line, shorten_text
 from ...chat.chat_update import ChatUpdate
 from ...chat.question import PERMISSION, ChatQuestion
@@ -13,23 +11,19 @@ from ...ide.clis import short_label
 # Characters of what a question is about.
 MAX_TITLE, MAX_SUBJECT = 30, 120
 IN_BAR = "{name}: asks{about} in a chat (Show Question)"
-SEVERAL_IN_BAR = "{name}: {count} questions in {where} (Show Question)"
+SEVERAL_IN_BAR = "{name}: {count} questions in a chat (Show Question)"
 IN_CHAT = "{name} asks{more}: choose an answer above, or press {keys}."
 THE_AGENT, AN_AGENT = "The agent", "An agent"
 KEYS = "F8 y to allow once, F8 x to reject"
 FORM_KEYS = "F8 y to answer, F8 x to decline"
 
 
-def in_status_bar(chats: Sequence[ChatUpdate]) -> str:
-    """The words for the status bar, of chats in which something waits; empty without any."""
-    if not chats:
-        return ""
-    names = dict.fromkeys(short_label(chat.agent_name or AN_AGENT) for chat in chats)
-    name, count = ", ".join(names), sum(len(chat.waiting) for chat in chats)
+def in_status_bar(chat: ChatUpdate) -> str:
+    """The words for the status bar, of a chat in which something waits."""
+    name, count = short_label(chat.agent_name or AN_AGENT), len(chat.waiting)
     if count > 1:
-        where = "a chat" if len(chats) == 1 else "chats"
-        return SEVERAL_IN_BAR.format(name=name, count=count, where=where)
-    question = chats[0].waiting[0]
+        return SEVERAL_IN_BAR.format(name=name, count=count)
+    question = chat.waiting[0]
     is_tool = question.kind == PERMISSION
     about = f" about {shorten_text(question.title, MAX_TITLE)}" if is_tool else ""
     return IN_BAR.format(name=name, about=about)

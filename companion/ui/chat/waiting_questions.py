@@ -107,10 +107,9 @@ class WaitingQuestions:
         return sorted(found, key=_time_of_first)
 
     def status_words(self, window: sublime.Window) -> str:
-        """The words for the status bar; empty if nothing waits."""
-        return question_words.in_status_bar(
-            [chat.told for chat in self.chats_in(window) if chat.told is not None]
-        )
+        """The words for the status bar, of the chat that asked first; empty if nothing waits."""
+        told = next((chat.told for chat in self.chats_in(window)), None)
+        return question_words.in_status_bar(told) if told is not None else ""
 
     def current_chat(self, window: sublime.Window) -> ChatView | None:
         """Which one a command is about: the chat with the keyboard, else a visible one, else that

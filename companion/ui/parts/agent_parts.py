@@ -23,6 +23,7 @@ class AgentParts:
         chats, tell = chat.actions, base.messages.tell_user
         progress = self.progress = ChatProgress(lambda: chats.tabs.chats)
         chats.updates_drawn.subscribe(progress.follow_update)
+        chats.tabs.closings.subscribe(progress.forget_chat)
         self.conversations = ConversationList(chats, tell)
         # Of several rows about one agent the first counts.
         providers = (

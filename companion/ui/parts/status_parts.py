@@ -31,6 +31,7 @@ class StatusParts:
         )
         self.lost_clis.changes.subscribe(self.bar.refresh_texts)
         questions.changes.subscribe(self.bar.refresh_texts)
+        agents.progress.changes.subscribe(self.bar.refresh_texts)
         self.polls = (self.lost_clis.check_lost, self.bar.refresh_texts, self._unseen.refresh_text)
 
     def start(self) -> None:
