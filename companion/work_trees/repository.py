@@ -108,12 +108,12 @@ def inspect_repository(folder: str, scratch: str, watch: Watch = Watch()) -> Rep
     head = told.decode("ascii").strip()
     with open_file_git(places, scratch) as git:
         refresh_index(git, watch)
-        index = _read_index(git)
+        index = _read_index(git, watch)
         untracked, nested = _parted_names(list_untracked(git, watch))
         changed = sorted({*list_changed(git, watch), *_staged(git, head, watch)})
         ignored = _ignored_names(git, watch)
         settings = repository_settings(places.root)
-        filters = _local_filters(git, settings)
+        filters = _local_filters(git, settings, watch)
     shallow = run_git(places.root, "rev-parse", "--is-shallow-repository").strip() == b"true"
     return Repository(
         places,
@@ -196,9 +196,9 @@ class _Index:
     unmerged: list[str]
 
 
-def _read_index(git: FileGit) -> _Index:
+def _read_index(git: FileGit, watch: Watch) -> _Index:
     found = _Index([], [], [])
-    for row in names_of(git.run("ls-files", "--stage", "-z")):
+    for row in names_of(git.run("ls-files", "--stage", "-z", watch=watch)):
         facts, _, name = row.partition("\t")
         mode, _, stage = facts.split(" ")
         if stage != "0":
@@ -249,7 +249,9 @@ def _find_progress(git_folder: str) -> str:
     return ""
 
 
-def _local_filters(git: FileGit, settings: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+def _local_filters(
+    git: FileGit, settings: Sequence[tuple[str, str]], watch: Watch
+) -> tuple[str, ...]:
     """The names of filters that only the repository's settings name, and that files have."""
     names = {
         match.group(1): None for match in (FILTER.fullmatch(key) for key, _ in settings) if match
@@ -258,13 +260,13 @@ def _local_filters(git: FileGit, settings: Sequence[tuple[str, str]]) -> tuple[s
     known = names_of(git.run("config", "--name-only", "--list", "-z"))
     for match in (FILTER.fullmatch(key) for key in known):
         names.pop(match.group(1) if match else "", None)
-    return tuple(name for name in islice(names, MAX_FILTERS) if _has_filter(git, name))
+    return tuple(name for name in islice(names, MAX_FILTERS) if _has_filter(git, name, watch))
 
 
-def _has_filter(git: FileGit, name: str) -> bool:
+def _has_filter(git: FileGit, name: str, watch: Watch) -> bool:
     escaped = re.sub(r"[^A-Za-z0-9]", lambda match: "\\" + match.group(), name)
     try:
-        return bool(git.run("ls-files", "-z", "--", f":(attr:filter={escaped})"))
+        return bool(git.run("ls-files", "-z", "--", f":(attr:filter={escaped})", watch=watch))
     except GitFailure:
         # It cannot be asked for such a name.
         return True

@@ -7,7 +7,8 @@ import subprocess
 import unittest
 
 from GeminiCompanion.companion.work_trees.file_git import open_file_git
-from GeminiCompanion.companion.work_trees.git import GitFailure, run_git
+from GeminiCompanion.companion.work_trees.git import GitFailure, Watch, run_git
+from GeminiCompanion.companion.work_trees.repository import inspect_repository
 
 from .repositories import NEEDS_GIT, InRepository
 
@@ -227,6 +228,25 @@ class HostileRepositories(InRepository):
                 os.remove(self.at(f".git/{name}"))
                 with open(self.at(f".git/{name}"), "wb") as file:
                     file.write(kept)
+
+    def test_one_in_which_git_waits_for_a_pipe_can_be_stopped(self) -> None:
+        class Stopped(Exception):
+            pass
+
+        calls: list[str] = []
+
+        def stop(line: str) -> None:
+            calls.append(line)
+            if len(calls) > 3:
+                raise Stopped
+
+        self.git("config", "filter.evil.clean", "cat")
+        for name in (".gitignore", "sub/.gitattributes"):
+            os.mkfifo(self.at(name))
+            with self.assertRaises(Stopped):
+                inspect_repository(self.folder, self.scratch, Watch(stop))
+            os.remove(self.at(name))
+        self.assertEqual(os.listdir(self.scratch), [])
 
     def test_what_may_start_programs_is_refused_where_their_settings_count(self) -> None:
         with self.assertRaises(ValueError):

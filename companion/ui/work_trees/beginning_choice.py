@@ -31,7 +31,7 @@ CONFLICTS = "Resolve the conflicts in {} to take along what is not committed."
 IN_PROGRESS = "You are in the middle of {}, which the work tree does not go on with."
 SUBMODULES = "Submodules are empty in it: {}."
 NESTED = "Repositories in the project that git does not know are not in it: {}."
-SPARSE = "All files of the commit are in it, not only those that you have chosen."
+SPARSE = "Of the commit only the files that you have chosen are in it, as in your own folder."
 FILTERS = "Filters that only the repository names do not run: {}."
 
 
