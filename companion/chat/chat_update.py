@@ -49,6 +49,7 @@ class ChatUpdate:
     `unasked` are the edits that the agent has made without asking since the update before,
     `changed` the paths of all files that it has changed since then, `undone` the turns that were
     undone since then.
+    A turn `is_unanswered` until its agent says anything, and while that asks its model again.
     """
 
     conversation_id: str
@@ -74,3 +75,4 @@ class ChatUpdate:
     unasked: tuple[UnaskedChange, ...] = ()
     changed: tuple[str, ...] = ()
     undone: tuple[UndoneTurn, ...] = ()
+    is_unanswered: bool = False

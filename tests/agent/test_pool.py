@@ -8,6 +8,7 @@ from typing import Any
 from unittest import mock
 
 from GeminiCompanion.companion.agent.acp.messages import AgentMessageChunk
+from GeminiCompanion.companion.agent.agents.cli import Retry
 from GeminiCompanion.companion.agent.processes import idle, pool
 from GeminiCompanion.companion.agent.processes.pool import Pool, ProcessPlace
 from GeminiCompanion.companion.agent.processes.runner import Launch
@@ -46,7 +47,7 @@ class PoolTest(unittest.IsolatedAsyncioTestCase):
         patch.start()
         self.addCleanup(patch.stop)
         self.cli: Any = mock.Mock()
-        self.cli.read_retry.side_effect = lambda line: mock.Mock(attempt=1, status="503")
+        self.cli.read_retry.side_effect = lambda line: Retry(1, "503")
         self.pool = Pool(Launch((), processes=2), self.cli, "unused")
 
     async def asyncTearDown(self) -> None:
@@ -72,7 +73,7 @@ class PoolTest(unittest.IsolatedAsyncioTestCase):
         self.place(mine).take_update("the same id", said)
         self.assertEqual((mine.updates, other.updates), ([said], []))
         self.place(mine).take_log_text("Attempt 1 failed")
-        mine.turn.report_retry.assert_called_once_with(1, "503")
+        mine.turn.report_retry.assert_called_once_with(Retry(1, "503"))
         other.turn.report_retry.assert_not_called()
 
     async def test_who_asks_what_was_said_in_no_session_is_told_that_nothing_was(self) -> None:

@@ -15,6 +15,7 @@ from GeminiCompanion.companion.agent import failure
 from GeminiCompanion.companion.agent import turn_events as events
 from GeminiCompanion.companion.agent.acp import messages
 from GeminiCompanion.companion.agent.acp.content_blocks import ContentBlock
+from GeminiCompanion.companion.agent.agents.cli import Retry
 from GeminiCompanion.companion.agent.agents.qwen_code import QwenCode
 from GeminiCompanion.companion.agent.elicitation import (
     ACCEPT,
@@ -460,18 +461,34 @@ class Turns(unittest.IsolatedAsyncioTestCase):
 
     async def test_a_model_that_is_asked_again_is_told_only_where_a_turn_waits_for_it(self) -> None:
         turn = self.turn()
-        turn.report_retry(1, "503")
+        turn.report_retry(Retry(1, "503"))
         turn.start([])
-        turn.report_retry(2, "503")
+        turn.report_retry(Retry(2, "503"))
         turn.take_update(messages.ToolCallStart(SHELL, "ls", "execute", "in_progress"))
         await until(lambda: self.stage.of(events.ToolCall))
-        turn.report_retry(3, "503")
+        turn.report_retry(Retry(3, "503"))
         self.end()
         await self.over(turn)
-        turn.report_retry(4, "503")
+        turn.report_retry(Retry(4, "503"))
         told = [str(thought.description) for thought in self.stage.of(events.Thought)]
         self.assertEqual(len(told), 1)
         self.assertIn("attempt 2", told[0])
+
+    async def test_it_is_unanswered_until_the_agent_speaks_and_while_the_model_is_asked_again(
+        self,
+    ) -> None:
+        turn = self.turn()
+        turn.start([])
+        turn.take_update(messages.Notice("", "It is busy."))
+        self.assertTrue(turn.is_unanswered)
+        turn.take_update(messages.AgentMessageChunk("Hello"))
+        self.assertFalse(turn.is_unanswered)
+        turn.report_retry(Retry(1, "", is_unreached=True))
+        self.assertTrue(turn.is_unanswered)
+        self.end()
+        await self.over(turn)
+        told = {each.subject: str(each.description) for each in self.stage.of(events.Thought)}
+        self.assertIn("cannot be reached: attempt 1 failed", told[events.RETRYING])
 
     async def test_events_can_be_read_by_many_and_from_any_number_on(self) -> None:
         turn = self.started()

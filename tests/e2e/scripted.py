@@ -137,7 +137,7 @@ class Model:
                     raise failure
             self.check()
             if attempt < ATTEMPTS:
-                _log(f"Attempt {attempt} failed{note}. Retrying with backoff...")
+                _log(f"Attempt {attempt} failed{note}. Retrying with backoff... Error: {failure}")
                 self._cancelled.wait(BACKOFF)
                 self.check()
         raise failure

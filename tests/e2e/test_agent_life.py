@@ -163,7 +163,10 @@ class Dying(AgentCase):
         with mock.patch.object(gemini_cli, "MAX_ATTEMPTS", 2):
             turn = await agent.send_message(self.workspace, "anybody?")
         story = await self.rest(turn)
-        self.assertEqual({body.subject for body in of(Thought, story)}, {"Retrying"})
+        told = {body.subject: str(body.description) for body in of(Thought, story)}
+        self.assertEqual(list(told), ["Retrying"])
+        self.assertIn("cannot be reached: attempt ", told["Retrying"])
+        self.assertTrue(turn.is_unanswered)
         self.assertEqual(story[-1].code, failure.NETWORK_ERROR)
         self.assertIn("cannot be reached", str(story[-1].message))
 

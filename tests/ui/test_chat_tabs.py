@@ -257,14 +257,15 @@ class Opening(ChatCase):
         now = [0.0]
         self.replace(patience.Patience.__init__, "__defaults__", (lambda: now[0],))
         view = yield from self.chat()
-        for state, long, words in (
-            (STARTING, 5, "has been starting for 5 seconds"),
-            (WORKING, 60, "has said nothing for 60 seconds"),
-            (WORKING, 180, "has said nothing for 3 minutes"),
+        for state, long, is_unanswered, words in (
+            (STARTING, 5, False, "has been starting for 5 seconds"),
+            (WORKING, 10, True, "has said nothing for 10 seconds"),
+            (WORKING, 60, False, "has said nothing for 60 seconds"),
+            (WORKING, 180, False, "has said nothing for 3 minutes"),
         ):
             with self.subTest(state=state, long=long):
                 yield from self.update(view, state=READY)
-                yield from self.update(view, state=state)
+                yield from self.update(view, state=state, is_unanswered=is_unanswered)
                 now[0] += long - 1
                 self.chats.questions.look_at_questions()
                 self.assertNotIn(words, self.state_of(view))
@@ -277,6 +278,19 @@ class Opening(ChatCase):
             {"action": failure_words.STOP, "conversation": self.id_of(view)},
         )
         yield lambda: [stop for stop, _answer in self.service.asked if isinstance(stop, Stop)]
+
+    def test_what_is_told_of_a_silence_does_not_end_it(self) -> Steps:
+        now = [0.0]
+        self.replace(patience.Patience.__init__, "__defaults__", (lambda: now[0],))
+        view = yield from self.chat()
+        yield from self.update(view, state=WORKING, is_unanswered=True)
+        now[0] += 12
+        for is_unanswered, expect in ((True, self.assertIn), (False, self.assertNotIn)):
+            patch = Patch("a", 0, 0, Rendered("It is asked again.\n"))
+            yield from self.update(
+                view, state=WORKING, is_unanswered=is_unanswered, patches=(patch,), is_anew=True
+            )
+            expect("has said nothing for 10 seconds", self.state_of(view))
 
     def test_where_nothing_can_be_typed_the_status_bar_says_where_to_write(self) -> Steps:
         view = yield from self.chat()
@@ -291,7 +305,7 @@ class Opening(ChatCase):
         view = yield from self.chat()
         full = OSError(28, "No space left on device")
 
-        def refuse(path: str, data: bytes) -> None:
+        def refuse(path: str, data: bytes, **how: bool) -> None:
             raise full
 
         self.replace(private_files, "write_file", refuse)

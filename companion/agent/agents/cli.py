@@ -21,7 +21,7 @@ from ..events import tool_call
 from ..events.tool_call import Call, Record
 from ..failure import VALIDATION_ERROR, AgentError, not_among
 from ..open_files import NO_EDITOR, OpenFiles
-from ..sentence import sentence
+from ..sentence import Words, sentence
 from ..turn_events import PastTurn, Usage
 from . import untrusted_workspace
 from .cli_home import (
@@ -45,15 +45,30 @@ OWN_USED = "own-login"
 OWN_FOLDER = "own"
 # With this the extension in the user's home keeps silent: the chat hears all by itself.
 IN_CHAT = {"GEMINI_COMPANION_CHAT": "1"}
+# What is said of a model that is asked again.
+UNREACHED = sentence(
+    "The model cannot be reached: attempt {attempt} failed, and it is asked again."
+)
+UNANSWERED = sentence("The model did not answer attempt {attempt}; it is asked again.")
+REFUSED = sentence(
+    "The model did not answer attempt {attempt} (status {status}); it is asked again."
+)
 NO_CHANGES: Mapping[str, str | None] = {}
 
 
 @dataclass(frozen=True)
 class Retry:
-    """The CLI asks the model again: the failed attempt, and the model's status or ""."""
+    """The CLI asks the model again: the failed attempt, and the model's status or "". It
+    `is_unreached` if the connection failed."""
 
     attempt: int
     status: str
+    is_unreached: bool = False
+
+    @property
+    def sentence(self) -> Words:
+        told = REFUSED if self.status else UNREACHED if self.is_unreached else UNANSWERED
+        return told.with_values(attempt=self.attempt, status=self.status)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from ..auth_method import AuthMethod
 from ..credentials import API_KEY, GOOGLE, OWN, VERTEX, Credentials
 from ..events import tool_call
 from ..events.tool_call import Call
-from ..failure import VALIDATION_ERROR, AgentError
+from ..failure import VALIDATION_ERROR, AgentError, is_network
 from ..sentence import sentence
 from ..turn_events import CANCEL, ONCE, PastTurn, Usage
 from ..wording.surrogates import clean_surrogates
@@ -194,7 +194,9 @@ class GeminiCli(AgentCli):
 
     def read_retry(self, line: str) -> Retry | None:
         found = RETRY.match(line)
-        return found and Retry(int(found.group("attempt")), found.group("status") or "")
+        if found is None:
+            return None
+        return Retry(int(found.group("attempt")), found.group("status") or "", is_network(line))
 
     def check_fields(self, credentials: Credentials) -> None:
         if credentials.kind == API_KEY:

@@ -148,7 +148,7 @@ class ProcessPlace(Listener):
         if retry is not None:
             for conversation in self:
                 if conversation.turn is not None:
-                    conversation.turn.report_retry(retry.attempt, retry.status)
+                    conversation.turn.report_retry(retry)
 
     def take_process_end(self) -> None:
         logger.info("%s ended", self._cli.name)

@@ -15,6 +15,7 @@ from ...base.log import logger
 from .. import failure
 from ..acp import messages
 from ..acp.terminal_messages import TerminalRequest
+from ..agents.cli import Retry
 from ..elicitation import ElicitationRequest
 from ..events.event_log import EventLog
 from ..failure import AgentError
@@ -89,6 +90,8 @@ class Turn:
         self.usage = Usage()
         # Whether it goes on where nobody reads it any more.
         self.is_detached = False
+        # Whether the agent has not said anything yet, or asks its model again.
+        self.is_unanswered = True
         self._agent, self._session = agent, agent.session
         self._limits = limits
         self._on_end = on_end
@@ -177,10 +180,13 @@ class Turn:
         self._task = asyncio.ensure_future(self._run(self._session.prompt(parts)))
 
     def take_update(self, update: messages.SessionUpdate) -> None:
+        if not isinstance(update, messages.Notice):
+            self.is_unanswered = False
         self._inbox.put_nowait(update)
 
     def take_question(self, request: Question | messages.Withdrawal) -> None:
         """The agent has a question, or takes one back."""
+        self.is_unanswered = False
         self._inbox.put_nowait(request)
 
     def write_file(self, request: messages.WriteTextFile) -> None:
@@ -191,20 +197,11 @@ class Turn:
         # Not queued: the agent may wait for its answer before it says anything.
         asyncio.ensure_future(self._calls.take_terminal_request(request))
 
-    def report_retry(self, attempt: int, status: str) -> None:
+    def report_retry(self, retry: Retry) -> None:
         """The model did not answer some turn; perhaps this one, if it waits for the model."""
         if self._task is not None and not self.is_over and self._calls.is_idle:
-            told = sentence(
-                "The model did not answer attempt {attempt}; it is asked again.", attempt=attempt
-            )
-            if status:
-                told = sentence(
-                    "The model did not answer attempt {attempt} (status {status}); it is asked"
-                    " again.",
-                    attempt=attempt,
-                    status=status,
-                )
-            self._log.add_event(Thought(RETRYING, told))
+            self.is_unanswered = True
+            self._log.add_event(Thought(RETRYING, retry.sentence))
 
     # Results.
 

@@ -98,6 +98,9 @@ CHINESE_SENTENCES: Mapping[str, str] = {
     "the disk does not answer": "磁盘没有响应",
     "something went wrong": "出现错误",
     "Nothing was written; something went wrong.": "出现错误，没有写入任何内容。",
+    "The model cannot be reached: attempt {attempt} failed, and it is asked again.": (
+        "无法连接到模型：第 {attempt} 次请求失败，正在重试。"
+    ),
     "The model did not answer attempt {attempt}; it is asked again.": (
         "模型没有回应第 {attempt} 次请求，正在重试。"
     ),

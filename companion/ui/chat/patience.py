@@ -7,8 +7,9 @@ from typing import Callable
 
 from ...chat.chat_update import STARTING, WORKING, ChatUpdate
 
-# Seconds of a start, and of a turn without a sign of life, from which on they are told.
-STARTING_LONG, SILENT_LONG = 5, 60
+# Seconds from which on they are told: of a start, of a turn in which the model has not answered,
+# and of another silence in a turn.
+STARTING_LONG, UNANSWERED_LONG, SILENT_LONG = 5, 10, 60
 
 
 class Patience:
@@ -18,10 +19,13 @@ class Patience:
         self._now = now
         self._state = STARTING
         self._since = now()
+        self._is_unanswered = False
 
     def follow_update(self, update: ChatUpdate) -> None:
         """Something has come."""
-        if update.state != self._state or update.patches:
+        self._is_unanswered = update.is_unanswered
+        # What is told of a silence does not end it.
+        if update.state != self._state or (update.patches and not update.is_unanswered):
             self._state, self._since = update.state, self._now()
 
     @property
@@ -30,7 +34,8 @@ class Patience:
         seconds = int(self._now() - self._since)
         if self._state == STARTING and seconds >= STARTING_LONG:
             return f"It has been starting for {_duration_text(seconds)}."
-        if self._state == WORKING and seconds >= SILENT_LONG:
+        long = UNANSWERED_LONG if self._is_unanswered else SILENT_LONG
+        if self._state == WORKING and seconds >= long:
             return f"It has said nothing for {_duration_text(seconds)}."
         return ""
 
