@@ -24,8 +24,8 @@ BEGINNING = "refs/gemini-companion/"
 COUNTS = re.compile(r"(\d+)/(\d+)")
 # Attempts to add a work tree beside others that are being added.
 TRIES = 4
-# Bytes that stay free on the disk.
-RESERVE = 256 << 20
+# Bytes that stay free on the disk; with less than FULL none is left for a file.
+RESERVE, FULL = 256 << 20, 1 << 20
 READING_FILES, WRITING_FILES = "Reading what is not committed", "Writing the files"
 
 # Called with one of these steps, how many files are done, and of how many; 0 if it is not known.
@@ -155,5 +155,11 @@ def _write_files(
         report_progress(WRITING_FILES, *(map(int, match.groups()) if match else (0, 0)))
 
     index = os.path.join(places.git_folder, "index")
-    with open_file_git(places, repository.scratch, index, keeps_objects=True) as git:
-        git.run("read-tree", "-m", "-u", "-v", beginning, watch=Watch(hear))
+    try:
+        with open_file_git(places, repository.scratch, index, keeps_objects=True) as git:
+            git.run("read-tree", "-m", "-u", "-v", beginning, watch=Watch(hear))
+    except GitFailure as error:
+        # git says only which files it could not write.
+        if shutil.disk_usage(places.root).free < FULL:
+            raise GitFailure(f"The disk of {places.root} is full.") from error
+        raise

@@ -122,7 +122,9 @@ def open_file_git(
             if not index:
                 _copy_index(places.git_folder, folder)
         except OSError as error:
-            raise GitFailure(f"{places.root} cannot be read for git: {error}.") from error
+            where = error.filename or scratch
+            reason = error.strerror or str(error)
+            raise GitFailure(f"git cannot look at {places.root}: {where}: {reason}.") from error
         yield made
     finally:
         shutil.rmtree(folder, ignore_errors=True)

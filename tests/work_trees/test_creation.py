@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import os
+import shutil
+import unittest
+from unittest import mock
 
 from GeminiCompanion.companion.work_trees.creation import (
     create_work_tree,
@@ -100,3 +103,29 @@ class Creation(InRepository):
         with self.assertRaisesRegex(GitFailure, "exists already"):
             self.make()
             self.make()
+
+    def test_a_disk_without_room_is_told_before_anything_is_made(self) -> None:
+        self.patch_free(1000)
+        with self.assertRaisesRegex(GitFailure, "needs 0 MiB, and the disk of .* has 0 MiB left"):
+            self.make()
+        self.assertEqual(read_beginning(self.folder, "aaaaa1"), "")
+
+    @unittest.skipIf(os.name == "nt", "the filter is for another shell")
+    def test_a_disk_that_is_full_meanwhile_is_told_and_nothing_is_left(self) -> None:
+        # As git fails on a full disk: it does not say why.
+        self.git("config", "--global", "filter.f.smudge", "false")
+        self.git("config", "--global", "filter.f.required", "true")
+        self.write(".gitattributes", b"*.txt filter=f\n")
+        self.commit()
+        for free, words in ((1000, "The disk of .* is full"), (1 << 40, "smudge filter f failed")):
+            self.patch_free(1 << 40, free)
+            with self.assertRaisesRegex(GitFailure, words):
+                self.make()
+        self.assertEqual(os.listdir(os.path.join(self.temp, "trees")), [])
+
+    def patch_free(self, *sizes: int) -> None:
+        """The bytes that are free on the disk at each look."""
+        looks = [mock.Mock(free=size) for size in sizes]
+        patch = mock.patch.object(shutil, "disk_usage", side_effect=looks)
+        patch.start()
+        self.addCleanup(patch.stop)
