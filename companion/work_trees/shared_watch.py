@@ -9,6 +9,7 @@ import os
 import threading
 from contextlib import suppress
 from dataclasses import asdict, replace
+from enum import Enum
 from typing import Any, NamedTuple
 
 from ..base import private_files
@@ -38,6 +39,15 @@ class SharedChanges(NamedTuple):
     history: tuple[str, ...] = ()
 
 
+class HistoryLook(Enum):
+    """What a look does with what changed of the history. PASSED: no agent was at work, and it is
+    taken for the user's own. LATER: an agent is at work, and it is told at the end."""
+
+    TOLD = "told"
+    PASSED = "passed"
+    LATER = "later"
+
+
 class SharedWatch:
     """For the trees of a store; may be used from any thread."""
 
@@ -61,26 +71,34 @@ class SharedWatch:
             if self._find_state(git_folder) is None or not self._is_worked_on(git_folder):
                 self._keep(git_folder, self._read_state(git_folder))
 
-    def tell_changes(self, git_folder: str, is_worked_on: bool = True) -> SharedChanges:
-        """What changed since the last look, or since the beginning; it counts as told. If no agent
-        was at work meanwhile, nothing is told of the history: most of that is the user's work."""
+    def tell_changes(
+        self, git_folder: str, history: HistoryLook = HistoryLook.TOLD
+    ) -> SharedChanges:
+        """What changed since the last look, or since the beginning; it counts as told, but for a
+        history that is told LATER."""
         with self._working:
             before = self._find_state(git_folder)
             since = self._looked.get(git_folder, before.taken if before else 0.0)
             try:
                 now = self._read_state(git_folder)
             except OSError as error:
-                is_told = git_folder in self._unreadable
+                if git_folder in self._unreadable:
+                    return SharedChanges(since)
                 self._unreadable.add(git_folder)
-                return SharedChanges(since, () if is_told else (_unreadable(git_folder, error),))
+                return SharedChanges(since, (_unreadable(git_folder, error),))
             self._unreadable.discard(git_folder)
-            self._looked[git_folder] = now.taken
+            if history is not HistoryLook.LATER:
+                self._looked[git_folder] = now.taken
+            elif before is not None:
+                kept = {name: getattr(before, name) for name in ("refs", "stash", "heads")}
+                now = replace(now, **kept)
             if before is None or replace(before, taken=now.taken) != now:
                 self._keep(git_folder, now)
             if before is None:
                 return SharedChanges(now.taken)
-            history = changed_history(before, now) if is_worked_on else ()
-            return SharedChanges(since, changed_rules(before, now), history)
+            is_told = history is HistoryLook.TOLD
+            told = changed_history(before, now) if is_told else ()
+            return SharedChanges(since, changed_rules(before, now), told)
 
     def _is_worked_on(self, git_folder: str) -> bool:
         """Raises OSError."""

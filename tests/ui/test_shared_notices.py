@@ -6,6 +6,7 @@ import os
 
 from GeminiCompanion.companion.chat.chat_update import READY, WORKING
 from GeminiCompanion.companion.ui.work_trees import shared_notices
+from GeminiCompanion.companion.work_trees.work_tree import WorkTree
 
 from .reviewing import Steps
 from .test_work_trees import TreeCase
@@ -23,10 +24,21 @@ class Notices(TreeCase):
         unseen = self.running().messages.unseen
         return [told for told in unseen._unseen if told.startswith("project, since ")]
 
+    def seen(self, tree: WorkTree) -> Steps:
+        """The chat waits for the user, and the next check has seen that."""
+        yield from self.update(self.window.active_view(), workspace=tree.own_folder, state=READY)
+        told, shared = (
+            self.running().chat.actions.tabs.chats[-1].told,
+            self.running().work_trees.shared,
+        )
+        yield lambda: told in shared._told.values()
+        yield lambda: not (shared._busy or shared._ended or shared._is_looking)
+
     def work(self, *words: str) -> Steps:
         """A turn in a chat of a work tree, in which git runs there."""
         tree = yield from self.new_chat()
         view = self.window.active_view()
+        yield from self.seen(tree)
         yield from self.update(view, workspace=tree.own_folder, state=WORKING)
         self.git(*words, folder=tree.path)
         yield from self.update(view, workspace=tree.own_folder, state=READY)
@@ -52,11 +64,7 @@ class Notices(TreeCase):
 
     def test_what_the_user_commits_is_not_told_while_no_agent_works(self) -> Steps:
         tree = yield from self.new_chat()
-        yield from self.update(self.window.active_view(), workspace=tree.own_folder, state=READY)
-        told = self.running().chat.actions.tabs.chats[-1].told
-        shared = self.running().work_trees.shared
-        yield lambda: told in shared._told.values()
-        yield lambda: not (shared._busy or shared._worked or shared._is_looking)
+        yield from self.seen(tree)
         self.git("branch", "mine")
         with open(os.path.join(tree.git_folder, "hooks", "pre-commit"), "w"):
             pass

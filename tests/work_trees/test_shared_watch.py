@@ -14,7 +14,7 @@ from GeminiCompanion.companion.work_trees import shared_files
 from GeminiCompanion.companion.work_trees.removal import remove_work_tree
 from GeminiCompanion.companion.work_trees.shared_changes import changed_history, changed_rules
 from GeminiCompanion.companion.work_trees.shared_state import SharedReader, SharedState
-from GeminiCompanion.companion.work_trees.shared_watch import SharedWatch
+from GeminiCompanion.companion.work_trees.shared_watch import HistoryLook, SharedWatch
 
 from .recorded_trees import WithStore
 from .repositories import NEEDS_GIT
@@ -236,9 +236,17 @@ class Watches(WithStore):
     def test_what_the_user_commits_while_no_agent_works_is_not_spoken_of(self) -> None:
         self.git("commit", "--allow-empty", "-qm", "mine")
         self.put("hooks/pre-commit")
-        found = self.watch.tell_changes(self.git_folder, is_worked_on=False)
+        found = self.watch.tell_changes(self.git_folder, HistoryLook.PASSED)
         self.assertEqual((len(found.rules), found.history), (1, ()))
         self.assertEqual(self.told(), ())
+
+    def test_what_an_agent_commits_is_told_once_at_the_end_of_its_work(self) -> None:
+        for _ in range(3):
+            self.git("commit", "--allow-empty", "-qm", "theirs")
+            self.put("hooks/pre-commit", os.urandom(8))
+            found = self.watch.tell_changes(self.git_folder, HistoryLook.LATER)
+            self.assertEqual((len(found.rules), found.history), (1, ()))
+        self.assertEqual(len(self.told()), 1)
 
     def test_the_state_before_the_first_agent_counts(self) -> None:
         self.git("branch", "new")
