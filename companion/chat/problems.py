@@ -30,9 +30,7 @@ FOLDER_GONE = (
     " chat in another folder."
 )
 STOPPED = "The agent was stopped before it had started. The next message starts it again."
-NOT_SENT_YET = (
-    "The message was not sent, because it was stopped before. It is still at the end of the chat."
-)
+NOT_SENT_YET = "The message was stopped before it was sent. It is still at the end of the chat."
 ELSEWHERE = "Another editor or server is working on this conversation. Try again when that is done."
 SENTENCES = {
     SESSION_ELSEWHERE: ELSEWHERE,

@@ -27,7 +27,7 @@ MAX_NAME, MAX_DESCRIPTION, MAX_ADDRESS = 100, 200, 200
 # than its beginning says.
 PICTURES = ("image/png", "image/jpeg")
 MAX_BYTES, MAX_PIXELS, MAX_SIDE = 4 << 20, 16_000_000, 16_384
-NOT_KEPT = "is not shown: it is too large, or no PNG, JPEG, GIF or WebP"
+NOT_KEPT = "is not shown: it is too large, or not a PNG, JPEG, GIF or WebP"
 NOT_SHOWN = "cannot be shown here"
 TOO_MANY_PIXELS = "too many pixels to open"
 

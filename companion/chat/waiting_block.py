@@ -32,7 +32,8 @@ from .rendered import (
 # Code points of what is asked at its beginning: what is left out of it has to be looked at.
 MAX_TEXT = 256 * 1024
 NO_REVIEWS = (
-    f"More than {MOST_REVIEWS} files have no reviews: a file's name shows its edit in a tab."
+    f"With more than {MOST_REVIEWS} files there are no reviews: a file's name shows its edit in a"
+    " tab."
 )
 # From so many questions on, all can be answered at once, by links with these labels.
 SEVERAL = 2

@@ -309,8 +309,8 @@ class Resources(unittest.TestCase):
         )
         self.assertEqual(
             below(drawing),
-            "▏ → p.svg  image/svg+xml, 70 bytes is not shown: it is too large, or no PNG, JPEG, GIF"
-            " or WebP\n▏ → audio/wav  audio/wav, 1 byte cannot be shown here\n"
+            "▏ → p.svg  image/svg+xml, 70 bytes is not shown: it is too large, or not a PNG, JPEG,"
+            " GIF or WebP\n▏ → audio/wav  audio/wav, 1 byte cannot be shown here\n"
             "▏ → hologram  hologram cannot be shown here\n",
         )
 
@@ -620,7 +620,7 @@ class Edits(unittest.TestCase):
         for count, is_said in ((MOST_REVIEWS, False), (MOST_REVIEWS + 1, True)):
             edits = [Diff(f"/{number}", "", "x\n") for number in range(count)]
             _transcript, drawing = drawn(call(), question("", edits[0], more=tuple(edits[1:])))
-            self.assertEqual("have no reviews" in drawing.text, is_said)
+            self.assertEqual("there are no reviews" in drawing.text, is_said)
 
     def test_a_turn_that_changed_files_says_so_at_its_end(self) -> None:
         edits = [call(), result(unasked=(EDIT,)), call(), result(unasked=(EDIT,))]

@@ -236,7 +236,7 @@ class Failing(AgentCase):
         yield lambda: self.shown
         self.assertEqual(self.triggers[:1], ["As in your terminal"])
         (details,) = self.shown[-1]["items"][0].details
-        self.assertIn('To log in: "codex login"', details)
+        self.assertIn('To log in there: "codex login"', details)
         yield from self.choose(0)
         self.assertEqual(self.asked, Configure("codex", Credentials(OWN)))
         yield from self.answer(None)

@@ -785,7 +785,7 @@ class WithUnsavedChanges(EditCase):
         self.addCleanup(shutil.rmtree, elsewhere)
         for path in (self.path, self.write("a.key", "x\n"), os.path.join(elsewhere, "b.txt")):
             with open(path, "a", encoding="ascii"):
-                self.window.open_file(path)
+                self.addCleanup(self.window.open_file(path).close)
         yield from self.until_turn()
         folder = os.path.realpath(self.folder)
         found = yield from self.on_loop(self.open_tabs.open_paths((folder,)))

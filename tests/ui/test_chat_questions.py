@@ -517,7 +517,9 @@ class Commands(QuestionCase):
         yield from self.asks(view, outcomes=(ONCE, CANCEL))
         yield from self.press("allow_always")
         self.assertEqual(self.decided(), [])
-        yield from self.until_told("This question has no Allow Always. You can answer: Yes, No.")
+        yield from self.until_told(
+            "This question does not offer Allow Always. You can answer: Yes, No."
+        )
 
     def test_several_ways_to_allow_always_are_asked_for(self) -> Steps:
         panels = self.panels()

@@ -28,8 +28,8 @@ KEY, ADDRESS, MODEL = "api_key", "base_url", "model"
 PROJECT, LOCATION = "project", "location"
 CAPTIONS = {
     KEY: "API key for {}:",
-    ADDRESS: "Address of the API, empty for its own:",
-    MODEL: "Model, empty for its own:",
+    ADDRESS: "Address of the API; leave it empty for the usual one:",
+    MODEL: "Model; leave it empty for the usual one:",
     PROJECT: "Project of Google Cloud:",
     LOCATION: "Location of Google Cloud:",
 }
@@ -57,15 +57,15 @@ WITH_OWN = Way(
     OWN,
     "As in your terminal",
     (),
-    details='With your login, home and settings. To log in: "{}"',
+    details='It uses your login, home and settings. To log in there: "{}"',
 )
 WHICH = "Log in to {}"
 # What "own_login" in the settings decides, whatever is chosen here.
 OWN_BY_SETTING = (
-    '{} uses your own login, as "own_login" under "agents" in your settings says: take that out'
-    " there to choose another."
+    '{} uses your own login, because "own_login" under "agents" in your settings says so. Remove it'
+    " there to choose another login."
 )
-NOT_BY_SETTING = "Log in to {}; not with your own login, as your settings say"
+NOT_BY_SETTING = "Log in to {}, but not with your own login: your settings rule that out"
 CODE = "Code that Google shows in your browser:"
 LOGGED_IN = "{} is logged in now."
 USES_OWN = "{} uses your own login now, as in your terminal."

@@ -46,7 +46,7 @@ MOST = 5_000
 UNKNOWN = 'Expected one of {} as "what", and was given {!r}.'
 NO_SUCH = "There is no {} {}."
 OTHER = "Somewhere else …"
-WITHOUT = "Open files are attached, without {} that are excluded."
+WITHOUT = "Open files are attached, except {} that your settings exclude."
 
 
 class Attaching:

@@ -10,7 +10,7 @@ import sublime
 from .. import texts
 
 KEY = "gemini_companion_chat_read_only"
-ABOVE = "What you type goes to the end of the chat. {} goes there, too."
+ABOVE = "What you type is written at the end of the chat. {} takes you there."
 END = "Cmd+Down" if sys.platform == "darwin" else "Ctrl+End"
 
 

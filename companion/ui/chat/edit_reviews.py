@@ -51,8 +51,8 @@ from .service_access import ServiceAccess
 # The name of a tab for the text of a review whose question is over.
 OVER = "your edits of a chat's proposal"
 NOT_WRITTEN = "Your text was not written to {}: the chat says why, and a tab has the text."
-TOO_LATE = "The agent does not wait for your decision on {} any more, so nothing is written."
-NO_SERVICE = "The chat does not run."
+TOO_LATE = "The agent no longer waits for your decision on {}, so nothing is written."
+NO_SERVICE = "The chat is not running, so no agent hears of it."
 AS_LEFT = "Allowed, with the edits as they stand in their reviews."
 COMMAND_TOO = "The agent wants to do more than these edits: allow or deny all of it in the chat."
 

@@ -17,10 +17,10 @@ from .drafts import Drafts
 from .edit_reviews import OVER, EditReviews
 
 KEPT = (
-    "{} does not wait for {} any more, as the editor ended. Its review is still open: accept it"
-    " there to write the edit."
+    "{} no longer waits for {}, because the editor has ended since. The review is still open:"
+    " accept it there to write the edit."
 )
-LOST = "The edit of {} was too large to be kept when the editor ended: ask for it again."
+LOST = "The edit of {} was too large to be kept when the editor ended: ask the agent for it again."
 
 
 class LeftoverReviews:

@@ -19,10 +19,10 @@ MayChoose = Callable[
     [sublime.Window, ChatView, ConfigOption, "str | bool"], Coroutine[Any, Any, bool]
 ]
 
-NO_CHOICE = "{} offers no choice of a {}."
-NO_OPTIONS = "{} offers nothing to choose from."
+NO_CHOICE = "{} lets nobody choose a {}."
+NO_OPTIONS = "{} has no options to choose from."
 NOT_OFFERED = "{} does not offer “{}”; it offers {}."
-NOT_YET = "The agent is still starting, and then says what it offers. Try again in a moment."
+NOT_YET = "The agent is still starting. Try again in a moment, when it has said what it offers."
 CURRENT = "current"
 SWITCH = (("on", True), ("off", False))
 

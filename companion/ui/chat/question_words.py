@@ -14,7 +14,7 @@ IN_BAR = "{name}: asks{about} in a chat (Show Question)"
 SEVERAL_IN_BAR = "{name}: {count} questions in a chat (Show Question)"
 IN_CHAT = "{name} asks{more}: choose an answer above, or press {keys}."
 THE_AGENT, AN_AGENT = "The agent", "An agent"
-KEYS = "F8 y to allow once, F8 x to reject"
+KEYS = "F8 y to allow once, F8 x to deny"
 FORM_KEYS = "F8 y to answer, F8 x to decline"
 
 

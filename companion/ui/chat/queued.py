@@ -32,7 +32,7 @@ FOR_MESSAGES = (
     (
         "Send it now",
         SEND_NOW,
-        "It goes before all others, within the running turn if the agent can.",
+        "It goes before all others: into the running turn, or the agent is stopped for it.",
     ),
     ("Take it back", TAKE_BACK, "Press Up in an empty message to get its text."),
 )

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ...chat.chat_service import ChatService
     from ...chat.requests import ChatRequest
 
-WHICH = "Which of these, for {}?"
+WHICH = "Which answer, for {}?"
 NOTE = "Deny, and tell the agent:"
 NOT_SENT = "Your note did not reach the agent. It is on the clipboard."
 SAID = '{}: you chose "{}".'

@@ -27,7 +27,7 @@ LOGGED_IN = "{} is logged in now."
 # What is asked before a command runs with words of the agent's.
 RUN_LOGIN = "{} is to log you in with this command in a terminal. Run it?"
 RUN, RUN_NOT = "Run it", "Do not run it"
-ABOUT_WORDS = "Some of its words and variables are the agent's own."
+ABOUT_WORDS = "The agent itself has added some of its words and variables."
 # Characters of a line of it, and lines at most.
 WIDTH, MOST_LINES = 80, 12
 TOO_LONG = "{} names a command for its login that is too long to be shown, so it is not run."

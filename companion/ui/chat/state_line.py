@@ -21,7 +21,7 @@ KEY = "gemini_companion_chat_state"
 # By the state; a chat that has nothing to tell shows who answers.
 SENTENCES = {
     STARTING: "{} is starting …",
-    WORKING: "{} is working … The next message waits for it.",
+    WORKING: "{} is working … What you send now waits until it is done.",
     STOPPING: "{} is being stopped …",
 }
 BETWEEN = " · "

@@ -27,11 +27,11 @@ UNTITLED = "Session without a title"
 JUST_USED = timedelta(minutes=2)
 MAY_BE_OPEN = "it may still be open in a terminal: end it there first"
 NO_OWN_LOGIN = (
-    "No agent here knows the sessions of your terminal: with a key it has a home of its own. Choose"
-    ' "As in your terminal" for it with "Gemini Companion: Log In to Agent".'
+    "No agent here knows the sessions of your terminal, because none has your own login. Choose"
+    ' "As in your terminal" with "Gemini Companion: Log In to Agent".'
 )
 ASKING, TAKING = "Asking {} for its sessions …", "Asking {} what was said in the session …"
-NONE = "{} has no session in {} that is not a chat here already."
+NONE = "{} has no sessions in {} beside those that are chats here already."
 
 
 class TakingOver:

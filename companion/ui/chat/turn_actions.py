@@ -38,17 +38,19 @@ NOTHING = {
     False: "No turn of this chat changed files that can be undone.",
     True: "No turn of this chat was undone, or its files have changed since.",
 }
-NO_CHANGES = "That turn changed no files, or what they were before it is not kept any more."
+NO_CHANGES = "That turn changed no files, or what they held before it is no longer kept."
 ALL_UNDONE = "All that this turn changed is undone. Redo Turn makes it again."
-NO_EDIT = "This is {} as it is now. That turn did not change it, or what it was before is not kept."
+NO_EDIT = (
+    "This is {} as it is now: that turn did not change it, or what it held before is not kept."
+)
 NOTED = "Your words are at the end of the chat, for your next message."
 NO_MESSAGES = "Nothing was said in this chat yet."
 # Behind what was done, about the files that have changed since.
-LEFT = " Left alone: {}, changed since. A tab shows what undoing would change there."
-NOT_LEFT = " Left alone: {}, changed since."
+LEFT = " Not undone, because changed since: {}. A tab shows what undoing would change there."
+NOT_LEFT = " Not undone, because changed since: {}."
 EXCLUDED = " Not undone, because nothing is kept of excluded files: {}."
 GO_BACK = ["Go back", "Nothing is changed."]
-EARLIER = ["Earlier messages", "Those before the messages above."]
+EARLIER = ["Earlier messages", "Messages before those above."]
 REWIND = (
     "What the agent changed is undone in files that are still as it left them. A new chat has what"
     " was said before; this one stays in the list."
