@@ -21,12 +21,16 @@ PLACE = "work tree {}"
 
 class KnownTrees:
     """Those of this editor, by the `store` that keeps them. `changes` tells that there are others
-    than before, `writings` one in which an agent has written a file."""
+    than before, `writings` one in which an agent has written a file, `agent_changes` that other
+    words are known of who works in one."""
 
     def __init__(self, store: TreeStore) -> None:
         self.store = store
         self.changes = Signal()
         self.writings = ValueSignal[WorkTree]()
+        self.agent_changes = Signal()
+        # Who works in a tree, and what that has cost, by its id.
+        self._agents: dict[str, str] = {}
         # Those that can be worked in, the oldest first; replaced, never changed.
         self.trees: tuple[WorkTree, ...] = ()
         self._looks = 0
@@ -49,6 +53,16 @@ class KnownTrees:
         known, (self.trees, self._targets) = (self.trees, self._targets), found
         if found != known:
             self.changes.emit()
+
+    def note_agent(self, id: str, words: str) -> None:
+        """Who works in the tree, and what that has cost."""
+        if self._agents.get(id) != words:
+            self._agents[id] = words
+            self.agent_changes.emit()
+
+    def agent_of(self, id: str) -> str:
+        """Who works in the tree, and what that has cost, for people; "" if it is not known."""
+        return self._agents.get(id, "")
 
     def tree_with(self, id: str) -> WorkTree | None:
         return next((tree for tree in self.trees if tree.id == id), None)

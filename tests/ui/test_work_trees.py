@@ -11,7 +11,7 @@ from typing import Any, Generator
 from unittest import mock
 
 from GeminiCompanion import plugin
-from GeminiCompanion.companion.agent.session_state import MODE, ConfigOptions
+from GeminiCompanion.companion.agent.session_state import MODE, ConfigOptions, ContextUsage, Cost
 from GeminiCompanion.companion.base.file_content import of_bytes
 from GeminiCompanion.companion.chat.chat_update import WORKING
 from GeminiCompanion.companion.chat.requests import ChooseOption, Send, Stop
@@ -273,6 +273,15 @@ class Lists(TreeCase):
         self.assertEqual(told(tree.own_folder, own), os.path.join(tree.path, "a.txt"))
         self.assertEqual(told(self.project, own), own)
         self.assertEqual(told(tree.own_folder, "/elsewhere"), "/elsewhere")
+
+    def test_who_works_in_one_is_known_with_the_cost(self) -> Steps:
+        tree = yield from self.new_chat()
+        told: dict[str, Any] = {"workspace": tree.own_folder, "agent_name": "Gemini CLI"}
+        view = self.window.active_view()
+        yield from self.update(view, **told, usage=ContextUsage(1200, 5000))
+        self.assertEqual(self.trees.agent_of(tree.id), "Gemini CLI, 1,200 tokens of context")
+        yield from self.update(view, **told, usage=ContextUsage(1200, 5000, Cost(0.5, "USD")))
+        self.assertEqual(self.trees.agent_of(tree.id), "Gemini CLI, 0.50 USD")
 
     def test_the_changes_of_a_turn_are_shown_as_those_of_the_work_tree(self) -> Steps:
         tree = yield from self.new_chat()

@@ -7,6 +7,7 @@ from typing import Callable, Sequence
 
 import sublime
 
+from ...chat.amounts import count_text
 from ...chat.chat_update import ChatUpdate
 from ...work_trees.adoption import adopt_trees
 from ...work_trees.mending import mend_trees
@@ -14,6 +15,7 @@ from ...work_trees.tree_places import folder_for_trees
 from ...work_trees.tree_store import TreeStore
 from ...work_trees.work_tree import WorkTree
 from .. import settings, views
+from ..chat.chat_view import ChatView
 from ..stories import run_in_thread
 from ..work_trees.free_modes import FreeModes
 from ..work_trees.several_agents import SeveralAgents
@@ -39,15 +41,21 @@ class TreeParts:
             base.trees, base.stories, self._list_told, base.messages.warn_user, tell
         )
         self.polls: Sequence[Callable[[], None]] = (self.shared.check_changes,)
-        self._forget_changes: Callable[[], None] = lambda: None
+        chat.actions.updates_drawn.subscribe(self._note_agent)
+        self._forget_changes: Sequence[Callable[[], None]] = ()
 
     def start(self) -> None:
         # The trees outlive this.
-        self._forget_changes = self._base.trees.changes.subscribe(self._show_places)
+        trees = self._base.trees
+        self._forget_changes = (
+            trees.changes.subscribe(self._show_places),
+            trees.agent_changes.subscribe(self._sheets.refresh_all),
+        )
         self._base.stories.begin(self._mend_trees())
 
     def stop(self) -> None:
-        self._forget_changes()
+        for forget in self._forget_changes:
+            forget()
 
     async def show_changes(self, window: sublime.Window, tree: WorkTree) -> None:
         """Show what was changed in the tree, among all changes of the window."""
@@ -62,6 +70,20 @@ class TreeParts:
         for sentence in await run_in_thread(mend) or ():
             self._base.messages.warn_user(sentence)
         await trees.look_again()
+
+    def _note_agent(self, chat: ChatView) -> None:
+        """The chat shows another state of its agent."""
+        told = chat.told
+        tree = self._base.trees.tree_of(told.workspace) if told is not None else None
+        if told is not None and tree is not None and told.agent_name:
+            usage = told.usage
+            cost = usage.cost if usage is not None else None
+            words = [told.agent_name]
+            if cost is not None:
+                words.append(f"{cost.amount:.2f} {cost.currency}")
+            elif usage is not None and usage.used:
+                words.append(f"{count_text(usage.used, 'token')} of context")
+            self._base.trees.note_agent(tree.id, ", ".join(words))
 
     def _list_told(self) -> list[ChatUpdate]:
         return [chat.told for chat in self._chats.tabs.chats if chat.told is not None]
