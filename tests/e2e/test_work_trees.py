@@ -20,7 +20,7 @@ OWN = "".join(f"line {number}\n" for number in range(1, 10))
 THEIRS = OWN.replace("line 2\n", "line two\n")
 
 
-class InWorkTree(AgentInTab):
+class TreeChat(AgentInTab):
     """The folder of the window is a repository with one file."""
 
     def setUp(self) -> None:
@@ -45,6 +45,8 @@ class InWorkTree(AgentInTab):
         with open(self.path, encoding="utf-8") as file:
             return file.read()
 
+
+class InWorkTree(TreeChat):
     def test_an_edit_stays_in_the_tree_until_the_user_takes_it_over(self) -> None:
         own, self.path = self.path, os.path.join(self.tree, "a.txt")
         self.propose("change it", THEIRS, "I changed it.")
@@ -60,6 +62,21 @@ class InWorkTree(AgentInTab):
 
 class GeminiCli(InWorkTree):
     row = replace(AGENTS["gemini"], folder=HERE)
+
+
+class InTrustedProject(TreeChat):
+    row = GeminiCli.row
+
+    def setUp(self) -> None:
+        self.editor.do("setting", "trusted_folders", [self.folder])
+        super().setUp()
+
+    def test_the_agent_has_the_tools_of_the_editor_as_in_the_project(self) -> None:
+        # Gemini CLI gives them in trusted folders alone.
+        self.say("hello", ["Hi."])
+        self.until_over("Hi.")
+        tools = str(self.model.last_request()["tools"])
+        self.assertIn("mcp_editor_open_files", tools)
 
 
 class QwenCode(InWorkTree):
