@@ -147,8 +147,12 @@ def put_back(path: str, before: Original, after: str | None) -> tuple[str, Origi
         return "", present
     try:
         if not before.exists:
-            os.remove(path)
+            if present.exists:
+                os.remove(path)
         elif before.data is not None:
+            if not present.exists:
+                # Its folder may be gone with it.
+                os.makedirs(os.path.dirname(os.path.realpath(path)), exist_ok=True)
             _write_in_one_step(os.path.realpath(path), before.data)
         else:
             return "Only part of the old text is known; nothing was undone.", None

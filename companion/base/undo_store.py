@@ -78,11 +78,11 @@ class UndoStore:
         group: str,
         path: str,
         before: bytes | None,
-        after: bytes,
+        after: bytes | None,
         details: Mapping[str, Any] | None = None,
     ) -> None:
-        """Add an edit; `before` is None if the file did not exist. A power cut afterwards does not
-        lose it."""
+        """Add an edit; `before` is None if the file did not exist, and `after` if it does not exist
+        any more. A power cut afterwards does not lose it."""
         edit = StoredEdit(group, path, digest_of(before), digest_of(after), details or {})
         with self._working:
             self._make_folders()

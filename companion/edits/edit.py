@@ -50,6 +50,8 @@ class Edit:
 
     Of an edit that waits for the user, the views that show it have the texts, and `id` is theirs.
 
+    An edit that is a removal has left no file.
+
     `turn` is the id of the CLI's turn in which it made the edit without asking, and `prompt` what
     the user had asked for; empty if the user accepted the edit, or has to decide on it."""
 
@@ -64,6 +66,7 @@ class Edit:
     turn: str = ""
     prompt: str = ""
     state: EditState = EditState.KEPT
+    is_removal: bool = False
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
 
     @property

@@ -109,7 +109,7 @@ def _save_store(store: UndoStore, oldest: Iterable[Edit]) -> str:
     problems = [_add_edit(store, edit) for id, edit in wanted.items() if id not in there]
     for stored in reversed(store.without_texts()):
         before, after = _edit_texts(wanted[stored.group])
-        if not store.store_again(after, *([] if before is None else [before])):
+        if not store.store_again(*(text for text in (after, before) if text is not None)):
             break
     return next(filter(None, reversed(problems)), "")
 
@@ -128,7 +128,7 @@ def _add_edit(store: UndoStore, edit: Edit) -> str:
     if edit.problem == UNREAD or _is_held_back(edit, edit.path):
         return ""
     before, after = _edit_texts(edit)
-    is_too_large = max(len(before or b""), len(after)) > MAX_SAVED
+    is_too_large = max(len(before or b""), len(after or b"")) > MAX_SAVED
     target = _link_target(edit.path)
     if not target:
         return NO_ANSWER.format(os.path.basename(edit.path))
@@ -141,10 +141,11 @@ def _add_edit(store: UndoStore, edit: Edit) -> str:
     return TOO_LARGE_TO_SAVE.format(os.path.basename(edit.path)) if is_too_large else ""
 
 
-def _edit_texts(edit: Edit) -> tuple[bytes | None, bytes]:
+def _edit_texts(edit: Edit) -> tuple[bytes | None, bytes | None]:
     """The text after the edit is stored as it was accepted: only the CLI knows what bytes it makes
-    of that."""
-    return edit.before.data, (edit.after or "").encode("utf-8", "surrogatepass")
+    of that. There is none of a file that was removed."""
+    after = None if edit.is_removal else (edit.after or "").encode("utf-8", "surrogatepass")
+    return edit.before.data, after
 
 
 def _turn_of(edit: Edit) -> Mapping[str, Any]:
@@ -199,8 +200,10 @@ def _with_texts(store: UndoStore, stored: StoredEdit, edit: Edit) -> Edit:
     except OSError as error:
         logger.warning("a saved edit cannot be read now: %s", error.strerror)
         return edit.without_texts(UNREAD)
-    if new is None or (old is None and stored.before != MISSING):
+    is_removal = new is None and stored.after == MISSING
+    if (new is None and not is_removal) or (old is None and stored.before != MISSING):
         logger.info("the texts of a saved edit are not there any more")
         return edit.without_texts(NOT_KEPT)
     before = edit.before if old is None else of_bytes(old)
-    return replace(edit, before=before, after=new.decode("utf-8", "surrogatepass"))
+    after = (new or b"").decode("utf-8", "surrogatepass")
+    return replace(edit, before=before, after=after, is_removal=is_removal)

@@ -104,6 +104,14 @@ class KnownTrees:
         """The work trees of the window's folders."""
         return self.trees_of(views.window_folders(window)) if self.trees else []
 
+    def path_in_window(self, window: sublime.Window, path: str) -> str:
+        """The path of a user's file as the window has it, whose folder may be a link."""
+        for folder in views.window_folders(window):
+            target = self._targets.get(folder, folder)
+            if target != folder and is_below(path, target):
+                return os.path.join(folder, os.path.relpath(path, target))
+        return path
+
     def folders_in(self, window: sublime.Window) -> tuple[str, ...]:
         """The folders of these work trees, and those in them that stand for one of the user's."""
         found = (path for tree in self.in_window(window) for path in (tree.path, tree.own_folder))

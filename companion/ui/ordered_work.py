@@ -28,6 +28,10 @@ class OrderedWork:
         async with self.take_place(of):
             pass
 
+    def is_busy(self, of: str) -> bool:
+        """Whether something in the line is not done yet."""
+        return bool(self._lines.get(of))
+
     @property
     def is_any_waiting(self) -> bool:
         return any(len(line) > 1 for line in self._lines.values())

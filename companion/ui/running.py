@@ -27,6 +27,7 @@ from .parts.foundation import Foundation
 from .parts.page_parts import PageParts
 from .parts.review_parts import ReviewParts
 from .parts.status_parts import StatusParts
+from .parts.tree_change_parts import TreeChangeParts
 from .parts.tree_parts import TreeParts
 from .review import open_diffs
 from .review.unopened_store import UnopenedStore
@@ -60,8 +61,9 @@ class Running:
         self.messages, self.keyboard = base.messages, base.keyboard
         diffs = self.diffs = DiffParts(base, unopened)
         chat_edits = self.chat_edits = ChatEditParts(base, diffs, engines)
-        review = self.review = ReviewParts(base, diffs, chat_edits.reviews, self._cache)
-        changes = self.changes = ChangeParts(base, diffs, review)
+        in_trees = self.tree_changes = TreeChangeParts(base, diffs)
+        review = self.review = ReviewParts(base, diffs, in_trees, chat_edits.reviews, self._cache)
+        changes = self.changes = ChangeParts(base, diffs, in_trees, review)
         pages = self.pages = PageParts(base)
         chat = self.chat = ChatParts(base, review, changes, chat_edits, engines, drafts)
         work_trees = self.work_trees = TreeParts(base, changes, chat)
@@ -86,7 +88,8 @@ class Running:
         """Leave diffs as they are for the next start."""
         self.stories.stop()
         showing = self.work_trees, self.chat, self.editor, self.pages, self.changes, self.status
-        for part in (*showing, self.diffs, self.review, self.chat_edits, self.base):
+        below = self.diffs, self.tree_changes, self.review, self.chat_edits, self.base
+        for part in (*showing, *below):
             part.stop()
 
     def quit(self) -> None:

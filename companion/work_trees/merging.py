@@ -30,6 +30,8 @@ WAS_LINK = "It was a link to {}."
 NO_LINK = "The link to {} is gone."
 IS_REPOSITORY = "A repository of its own: nothing of it is taken over here."
 IS_OTHER = "It is no file there, so nothing is taken over: a folder, a pipe, a device, or its path."
+IN_PLACE = "In your files there is a folder, or what is no file, in its place."
+OWN_LINK = "In your files there is a link in its place."
 BOTH = "You have changed it too, and it is no text: nothing is taken over. Choose one by hand."
 
 
@@ -122,20 +124,22 @@ def _merge_whole(
     left: TreeContent, right: TreeContent, own: TreeContent, unsaved: str | None
 ) -> MergedChange:
     mine = _original_of(own) or Original("", exists=True)
-    note = _whole_note(left, right)
+    note = _whole_note(left, right, own)
     can_be = right.is_file or right.mode in (LINK, ABSENT)
     # The user's settings may have given a file other line ends than git has.
     is_untouched = unsaved is None and (own == left or own.mode == left.mode == ABSENT)
-    if can_be and not is_untouched:
+    if can_be and not is_untouched and own.mode in (ABSENT, *FILES):
         note = f"{note} {BOTH}".lstrip()
     whole = right if can_be and is_untouched else None
     is_removal = right.mode == ABSENT
     return MergedChange(mine, None, mode=right.mode, whole=whole, note=note, is_removal=is_removal)
 
 
-def _whole_note(left: TreeContent, right: TreeContent) -> str:
+def _whole_note(left: TreeContent, right: TreeContent, own: TreeContent) -> str:
     if REPOSITORY in (left.mode, right.mode):
         return IS_REPOSITORY
+    if own.mode not in (left.mode, ABSENT, *FILES):
+        return OWN_LINK if own.mode == LINK else IN_PLACE
     if right.mode == LINK:
         return IS_LINK.format(_target_words(right))
     if left.mode == LINK:

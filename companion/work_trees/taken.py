@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
@@ -20,6 +21,8 @@ from ..base.regular_file import read_regular
 NAME, TEXTS = "taken.json", "taken"
 # The most bytes of the list, and of a text.
 LIMIT, TEXT_LIMIT = 32 << 20, 64 << 20
+# Seconds after which a text that nobody needs is removed.
+OLD = 24 * 3600.0
 # The most decisions on one file that are known.
 MOST = 20
 
@@ -138,8 +141,9 @@ def _is_digest(text: str) -> bool:
 
 
 def _remove_unused(folder: str, decisions: Iterable[TreeDecision]) -> None:
+    """Another editor may have stored one a moment ago."""
     used = {digest for each in decisions for digest in (each.digest, each.unsaved)}
     with suppress(OSError):
-        for name in os.listdir(os.path.join(folder, TEXTS)):
-            if name not in used:
-                os.remove(os.path.join(folder, TEXTS, name))
+        for entry in os.scandir(os.path.join(folder, TEXTS)):
+            if entry.name not in used and entry.stat().st_mtime < time.time() - OLD:
+                os.remove(entry.path)

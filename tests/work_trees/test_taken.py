@@ -65,6 +65,8 @@ class Stored(unittest.TestCase):
     def test_texts_that_nobody_needs_are_removed(self) -> None:
         kept, gone = store_text(self.folder, b"1"), store_text(self.folder, b"2")
         save_taken(Taken(self.folder, (TreeDecision("a", "100644", kept),)))
+        for digest in (kept, gone):
+            os.utime(os.path.join(self.folder, "taken", digest), (1, 1))
         taken = load_taken(self.folder)
         self.assertEqual(taken.read_text(kept), b"1")
         self.assertIsNone(taken.read_text(gone))

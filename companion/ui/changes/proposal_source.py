@@ -45,7 +45,7 @@ class ProposalSource:
         """The proposals of the window, oldest first."""
         for view, record in undecided_diffs(window):
             review = self._reviews.with_id(record.id)
-            if review is None or kind_of(record).is_made:
+            if review is None or not kind_of(record).is_proposal:
                 continue
             self._views[record.id] = view
             yield entry_of(record.id, view, record, review)

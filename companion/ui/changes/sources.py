@@ -40,10 +40,11 @@ class SheetEntry:
 @dataclass(frozen=True)
 class UndoStep:
     """`back` takes the decision on a file back, and gives a sentence if that was not done.
-    `edit_id` is that of the edit in the history, if one was accepted that was not made already."""
+    `edit_ids` are those of the edits in the history, if something was accepted that was not made
+    already."""
 
     back: Callable[[sublime.Window], Coroutine[Any, Any, str]]
-    edit_id: str = ""
+    edit_ids: tuple[str, ...] = ()
 
 
 class Source(Protocol):
@@ -117,16 +118,15 @@ def _is_dropped(view: sublime.View, record: DiffRecord, comparison: Comparison |
     return is_typed or bool(comparison.dropped)
 
 
-def undo_of_accepted(history: EditHistory, id: str) -> UndoStep:
-    """The step that undoes the edit with the id, which the user has accepted."""
+def undo_of_accepted(history: EditHistory, *ids: str) -> UndoStep:
+    """The step that undoes the edits with the ids, which the user has accepted as one."""
 
     async def take_back(window: sublime.Window) -> str:
-        edit = history.find_edit(id)
-        if edit is not None:
+        for edit in filter(None, map(history.find_edit, reversed(ids))):
             await history.undo_edit(window, edit)
-        return NOT_UNDONE if history.find_edit(id) is not None else ""
+        return NOT_UNDONE if any(map(history.find_edit, ids)) else ""
 
-    return UndoStep(take_back, id)
+    return UndoStep(take_back, ids)
 
 
 def id_of(value: object) -> int:

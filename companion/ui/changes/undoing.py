@@ -141,8 +141,8 @@ class Undoing:
         return None, ()
 
     def _is_possible(self, take: UndoStep) -> bool:
-        edit = self._history.find_edit(take.edit_id) if take.edit_id else None
-        return not take.edit_id or (edit is not None and not edit.problem)
+        found = [self._history.find_edit(id) for id in take.edit_ids]
+        return not found or any(edit is not None and not edit.problem for edit in found)
 
     def _decisions_of(self, sheet: ChangeSheet) -> list[SheetDecision]:
         if sheet.buffer_id not in self._decisions:
@@ -155,7 +155,7 @@ class Undoing:
     def _remember_accepted(self, sheet: ChangeSheet) -> None:
         """Keep in the sheet's views which edits can be undone after a restart."""
         accepted = [decision for decision in self._decisions_of(sheet) if decision.is_accepted]
-        ids = [take.edit_id for each in accepted[-1:] for take in each.takes if take.edit_id]
+        ids = [id for each in accepted[-1:] for take in each.takes for id in take.edit_ids]
         for view in sheet.views:
             if ids or view.settings().has(ACCEPTED):
                 view.settings().set(ACCEPTED, ids)

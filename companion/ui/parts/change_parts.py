@@ -19,9 +19,11 @@ from ..changes.turn_edit_source import TurnEditSource
 from ..changes.unasked_edit_source import UnaskedEditSource
 from ..changes.undoing import Undoing
 from ..unwritten_edits import UnwrittenEdits
+from ..work_trees.tree_source import TreeSource
 from .diff_parts import DiffParts
 from .foundation import Foundation
 from .review_parts import ReviewParts
+from .tree_change_parts import TreeChangeParts
 
 
 @dataclass(frozen=True)
@@ -36,17 +38,21 @@ class EditKind:
 
 
 class ChangeParts:
-    def __init__(self, base: Foundation, diffs: DiffParts, review: ReviewParts) -> None:
+    def __init__(
+        self, base: Foundation, diffs: DiffParts, trees: TreeChangeParts, review: ReviewParts
+    ) -> None:
         reviews, history, tell = diffs.reviews, review.history, base.messages.tell_user
         undoing = Undoing(history, reviews.presses, tell)
         deciding = Deciding(reviews, undoing, tell)
         keeping = Keeping(reviews, review.single_changes, tell)
-        kinds = _edit_kinds(base, diffs, review)
+        kinds = _edit_kinds(base, diffs, trees, review)
         sources = [kind.source for kind in kinds if kind.source is not None]
         self.sheets = ChangeSheets(sources, undoing, base.stories, tell)
         for kind in kinds:
             if kind.updates is not None:
                 kind.updates.subscribe(self.sheets.refresh_all)
+        # What happens in a work tree, nobody tells.
+        self.sheets.looks.subscribe(lambda _view: trees.lists.look_if_due())
         self.commands = SheetCommands(
             self.sheets, deciding, keeping, reviews, diffs.tabs, base.stories, tell
         )
@@ -65,7 +71,9 @@ class ChangeParts:
         self.sheets.handle_close(view)
 
 
-def _edit_kinds(base: Foundation, diffs: DiffParts, review: ReviewParts) -> tuple[EditKind, ...]:
+def _edit_kinds(
+    base: Foundation, diffs: DiffParts, trees: TreeChangeParts, review: ReviewParts
+) -> tuple[EditKind, ...]:
     """All kinds, in the order of the list and of a sheet. The ledger counts them by their states,
     for the status bar."""
     reviews, history, ledger = diffs.reviews, review.history, review.ledger
@@ -73,10 +81,21 @@ def _edit_kinds(base: Foundation, diffs: DiffParts, review: ReviewParts) -> tupl
     proposals = ProposalSource(reviews, review.accepting, review.actions, review.returned, history)
     unasked = UnaskedEditSource(reviews, review.written, ledger.made)
     of_turns = TurnEditSource(reviews, review.written, ledger.turns)
+    in_trees = TreeSource(
+        trees.lists,
+        trees.reviews,
+        review.tree_owner,
+        reviews,
+        review.accepting,
+        review.actions,
+        history,
+        base.messages.tell_user,
+    )
     return (
         EditKind("waiting", ListedKind(WAITING, review.queue), proposals, reviews.updates),
         EditKind("unasked", ListedKind(UNASKED, review.unasked), unasked, ledger.made.changes),
         EditKind("unwritten", ListedKind(UNWRITTEN, unwritten)),
         EditKind("accepted", ListedKind(ACCEPTED, history)),
         EditKind("of_turns", source=of_turns, updates=ledger.turns.changes),
+        EditKind("in_trees", source=in_trees, updates=trees.lists.changes),
     )

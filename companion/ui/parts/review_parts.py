@@ -11,7 +11,7 @@ from ..review.accepting import Accepting, about_diff
 from ..review.actions import Actions
 from ..review.conflicts import Conflicts
 from ..review.diff_decisions import DiffDecisions
-from ..review.diff_kinds import CHAT, GIVEN_BACK, SESSION, kind_of
+from ..review.diff_kinds import CHAT, GIVEN_BACK, SESSION, TREE, kind_of
 from ..review.history import EditHistory, open_windows
 from ..review.notes import Notes
 from ..review.open_diffs import asked_edits
@@ -23,15 +23,24 @@ from ..review.single_changes import SingleChanges
 from ..review.typed_text_saver import TypedTextSaver
 from ..review.unasked import Unasked
 from ..review.written_reviews import WrittenReviews
+from ..work_trees.tree_owner import TreeOwner
 from .diff_parts import DiffParts
 from .foundation import Foundation
+from .tree_change_parts import TreeChangeParts
 
 
 class ReviewParts:
-    """`chat_edits` own the diffs of edits that chats ask about. `cache` is the folder in which
-    accepted edits are kept."""
+    """`chat_edits` own the diffs of edits that chats ask about, and `trees` know what agents have
+    changed in work trees. `cache` is the folder in which accepted edits are kept."""
 
-    def __init__(self, base: Foundation, diffs: DiffParts, chat_edits: Owner, cache: str) -> None:
+    def __init__(
+        self,
+        base: Foundation,
+        diffs: DiffParts,
+        trees: TreeChangeParts,
+        chat_edits: Owner,
+        cache: str,
+    ) -> None:
         self._stories = base.stories
         companion, messages, stories = base.companion, base.messages, base.stories
         reviews, told = diffs.reviews, (messages.tell_user, messages.warn_user)
@@ -54,7 +63,16 @@ class ReviewParts:
             stories, messages, base.keyboard, reviews, diffs.unopened, self.words
         )
         sessions = CliSessions(companion, self.words)
-        self._owners = {SESSION: sessions, CHAT: chat_edits, GIVEN_BACK: self.returned}
+        self.tree_owner = TreeOwner(
+            trees.lists, trees.reviews, stories, messages, self.words, ledger.made
+        )
+        self.history.undone.subscribe(self.tree_owner.hear_undone)
+        self._owners = {
+            SESSION: sessions,
+            CHAT: chat_edits,
+            GIVEN_BACK: self.returned,
+            TREE: self.tree_owner,
+        }
         self.actions = Actions(
             companion, messages, base.keyboard, reviews, self._owners, diffs.tabs
         )

@@ -122,9 +122,10 @@ class Accepting:
         claimed = self._actions.decide_proposal(view, accept=True, before=before, large=after)
         if claimed is None:
             return None
-        edit = accepted_edit(claimed, present)
-        self._edits.made.add(edit)
-        return edit
+        edits = self._actions.accepted_edits(claimed, accepted_edit(claimed, present))
+        for edit in edits:
+            self._edits.made.add(edit)
+        return edits[0]
 
     def handle_close(self, view: sublime.View) -> None:
         """The view closes. If it is being accepted and the user closes it, that is not a rejection;

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Sequence
 
 import sublime
 
+from ...edits.edit import Edit
 from ...ide.companion import Companion
 from .. import queues, settings
 from ..keyboard import Keyboard
@@ -113,7 +114,7 @@ class Actions:
             accepted = large if claimed.text is None else claimed.text
             claimed = replace(claimed, accepted=accepted)
             tab = ending.merged_view(claimed.record)
-            if tab is not None:
+            if tab is not None and not kind_of(claimed.record).brings_tab_along:
                 # Otherwise it would hide what is written.
                 tab.run_command("revert")
             owner.hear_acceptance(claimed, words, before)
@@ -127,6 +128,10 @@ class Actions:
         self._open_next(claimed, keyboard)
         self._reviews.forget_soon()
         return claimed
+
+    def accepted_edits(self, claimed: ClaimedDiff, edit: Edit) -> Sequence[Edit]:
+        """What the acceptance of the diff makes of the user's files; `edit` has the text."""
+        return self._owners[kind_of(claimed.record)].edits_of(claimed.record, edit)
 
     def _open_next(self, claimed: ClaimedDiff, keyboard: sublime.View | None) -> None:
         if not claimed.record.is_unopened:

@@ -1,6 +1,7 @@
 """The table of the kinds of diffs, with all that differs between them: the proposal of a CLI's
-session, the edit that a chat asks about, a proposal for which nobody waits any more, and an edit
-that is made already. A new kind is a row here, and its owner (`owners`) in `parts/review_parts`."""
+session, the edit that a chat asks about, a proposal for which nobody waits any more, what an agent
+has changed in a work tree, and an edit that is made already. A new kind is a row here, and its
+owner (`owners`) in `parts/review_parts`."""
 
 from __future__ import annotations
 
@@ -24,6 +25,7 @@ OF_TURN = "{} wrote this. If you close the tab, nothing changes."
 ASKS_IN_CHAT = "{} has been asking in its chat since {}."
 RETURNED = "You rejected this, which {} was told. If you accept it now, it is written here."
 CUT_OFF = "{} asked for this, and its turn has ended. If you accept it now, it is written here."
+IN_TREE = "Changed in {}. What you accept is written into your own file."
 # What has become of the file meanwhile.
 FILE_CHANGED = "The file has changed on disk since the diff was opened."
 FILE_GONE = "The file has been removed since the diff was opened."
@@ -59,6 +61,14 @@ def _made_state(record: DiffRecord) -> str:
     return said.format(record.proposer, opened_at(record))
 
 
+def _tree_state(record: DiffRecord) -> str:
+    return IN_TREE.format(record.proposer)
+
+
+def _of_tree(record: DiffRecord) -> str:
+    return f"changed in {record.proposer}"
+
+
 def _proposed_in_tab(record: DiffRecord) -> str:
     # Only the names of several connected CLIs have a number.
     is_usual = record.proposer == GEMINI_CLI.name
@@ -92,14 +102,17 @@ class DiffKind(NamedTuple):
     sheet_state: Callable[[DiffRecord], str] = _proposed_in_sheet
     # Whether its file has the edit already: what is decided is done to the file, and nobody waits.
     is_made: bool = False
+    # Whether somebody has proposed it: it is among the proposals, and gets tabs in its turn.
+    is_proposal: bool = True
     # Whether it can be released: a CLI that was interrupted tells nobody (docs/protocol.md 1.7).
     can_be_released: bool = False
     # Whether whoever proposed it takes an empty text for its own one (docs/protocol.md 1.4).
     has_no_empty_text: bool = False
     # Whether whoever proposed it writes over the file in UTF-8.
     writes_utf_8: bool = True
-    # Whether it is written through the file's tab.
+    # Whether it is written through the file's tab; or whoever writes it brings that along.
     is_written_in_tab: bool = False
+    brings_tab_along: bool = False
     # The link that refuses it; what is offered where no change is left, and what that does.
     refusal: str = REJECT
     offer: tuple[str, str] = (
@@ -123,12 +136,25 @@ CHAT = DiffKind(_chat_state, is_written_in_tab=True, unsaved_shown=SAVED_TOO)
 # A proposal for which nobody waits any more: it was rejected, and that was taken back; or the
 # editor ended before the chat's turn did. It is written here.
 GIVEN_BACK = DiffKind(_returned_state, sheet_state=_returned_in_sheet, writes_utf_8=False)
+# What an agent has changed in a work tree of its own, merged with the user's file. It is written
+# here, and what is refused stays in the tree.
+TREE = DiffKind(
+    _tree_state,
+    tab_state=_of_tree,
+    sheet_state=_of_tree,
+    is_proposal=False,
+    writes_utf_8=False,
+    brings_tab_along=True,
+    offer=("Leave it in the work tree", "Your file stays as it is."),
+    all_dropped="You have dropped all changes: Accept leaves them in the work tree.",
+)
 # An edit that is made already: refusing it undoes it, and closing it decides nothing.
 MADE = DiffKind(
     _made_state,
     tab_state=_made_by,
     sheet_state=_made_by,
     is_made=True,
+    is_proposal=False,
     refusal=UNDO,
     offer=("Undo the edit", "The file becomes what it was before."),
     all_dropped="You have dropped all changes: Accept undoes the edit.",
@@ -142,6 +168,8 @@ def kind_of(record: DiffRecord) -> DiffKind:
     """Raises LookupError if the diff is of no kind that is known here."""
     if record.edit_id:
         return MADE
+    if record.tree:
+        return TREE
     if record.is_returned:
         return GIVEN_BACK
     if record.chat:

@@ -14,6 +14,7 @@ import sublime
 from ...base.answer import Answer, Unanswered
 from ...base.comparison import compare_texts
 from ...base.file_content import Original
+from ...base.signal import ValueSignal
 from ...base.unified import unified_text
 from ...edits import edit_store
 from ...edits.edit import Edit
@@ -66,6 +67,8 @@ class EditHistory:
         self._may_save = False
         self._is_stopped = False
         self._problem = ""
+        # The file is as it was before the edit.
+        self.undone = ValueSignal[Edit]()
         edits.made.changes.subscribe(self._save_edits)
 
     async def load_edits(self) -> None:
@@ -154,7 +157,8 @@ class EditHistory:
         if texts.unsaved_view(edit.path) is not None:
             self._refuse_undo(window, edit, UNSAVED, None)
             return
-        undoing = FileUndoing(edit.path, edit.before, edit.after)
+        after = None if edit.is_removal else edit.after
+        undoing = FileUndoing(edit.path, edit.before, after)
         problem, present = await self._companion.ask(undoing)
         if present is not None and present.note and not present.digest:
             self._tell(f"{present.note} {NOTHING_UNDONE}")
@@ -167,6 +171,7 @@ class EditHistory:
         else:
             written_files.show_again(edit)
             self.edits.made.replace(edit, None)
+            self.undone.emit(edit)
             self._tell(f"{os.path.basename(edit.path)} is as it was before the edit.")
 
     def _refuse_undo(

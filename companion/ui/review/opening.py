@@ -76,6 +76,20 @@ def open_diff(
     return right, NO_LINE if words else ""
 
 
+def open_unopened(
+    window: sublime.Window, proposal: Proposal, original: Original, origin: Origin
+) -> sublime.View:
+    """Show the proposal without tabs, wherever others are; both texts can be shown whole. Gives its
+    right view."""
+    listed = [view for view, _record in undecided_diffs(window)]
+    with ExitStack() as undo:
+        right = pair.open_hidden(window, proposal, original, undo, origin)
+        undo.pop_all()
+    stamp_view(right)
+    set_listed(window, [*listed, right])
+    return right
+
+
 def give_tabs(
     window: sublime.Window,
     right: sublime.View,

@@ -1,5 +1,5 @@
 """The owners of proposals: the session of a CLI, the agent of a chat, or whoever writes it where
-nobody waits any more; what they hear of the user's decision, and of the user's words about it. UI
+nobody waits; what they hear of the user's decision, and of the user's words about it. UI
 thread only.
 
 A CLI accepts no words with a decision. If it has our extension, they go along with what it sends
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from contextlib import suppress
-from typing import Callable, Mapping
+from typing import Callable, Mapping, Sequence
 
 import sublime
 
@@ -104,6 +104,11 @@ class Owner(ABC):
     def hear_acceptance(self, claimed: ClaimedDiff, words: str, before: str | None) -> None:
         """The user wants the text of the diff; None is the one that was proposed. `before` is as in
         DiffAccepted."""
+
+    def edits_of(self, record: DiffRecord, edit: Edit) -> Sequence[Edit]:
+        """What an acceptance makes of the user's files, as edits that can be undone; `edit` is that
+        of the file with the accepted text. Asked once that was heard."""
+        return (edit,)
 
     @abstractmethod
     def hear_rejection(self, claimed: ClaimedDiff, words: str) -> None:

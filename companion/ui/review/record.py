@@ -71,6 +71,9 @@ class DiffRecord:
     call: str = ""
     is_returned: bool = False
     unsaved_digest: str = ""
+    tree: str = ""
+    tree_path: str = ""
+    tree_digest: str = ""
     # The text that was left when all changes had been dropped; empty if that never was.
     dropped_digest: str = ""
     # Whether it waits without tabs: its right view is hidden, and there is no left one.
@@ -95,6 +98,10 @@ class Origin:
     has seen unsaved changes of the user, `unsaved_digest` is the digest of the file with them. A
     proposal that `is_returned` was rejected, and the user has taken that back; or the editor ended
     before the chat's turn did: nobody waits.
+
+    `tree` is the id of the work tree in which an agent has changed the file `tree_path`, another
+    one than the user's if it was renamed; `tree_digest` is the digest of that file there, empty if
+    it is gone.
     """
 
     edit_id: str = ""
@@ -102,6 +109,9 @@ class Origin:
     call: str = ""
     is_returned: bool = False
     unsaved_digest: str = ""
+    tree: str = ""
+    tree_path: str = ""
+    tree_digest: str = ""
 
 
 # That of a proposal of a CLI's session.

@@ -103,7 +103,7 @@ class UnopenedTabs:
         waiting = [
             (view, record)
             for view, record in undecided_diffs(window)
-            if not kind_of(record).is_made
+            if kind_of(record).is_proposal
         ]
         if waiting and all(record.is_unopened for _view, record in waiting):
             self._stories.begin(self._open_first(waiting[0][0], take_focus))

@@ -18,7 +18,7 @@ from ...base.text_digest import text_digest
 from .. import queues, texts
 from ..stories import Stories
 from . import comments, hidden
-from .diff_kinds import GIVEN_BACK, SESSION, kind_of
+from .diff_kinds import GIVEN_BACK, SESSION, TREE, kind_of
 from .open_diffs import listed_ids, set_listed, undecided_diffs
 from .record import (
     STAMP,
@@ -256,6 +256,6 @@ def _return_typed(kept: KeptProposal) -> None:
     """The window is closed. What was typed into the proposals of CLIs and chats comes back from
     elsewhere."""
     record = kept.record
-    if kind_of(record) is GIVEN_BACK and text_digest(kept.text) != record.proposed_digest:
+    if kind_of(record) in (GIVEN_BACK, TREE) and text_digest(kept.text) != record.proposed_digest:
         window = sublime.Window(record.window_id)
         texts.return_text(window, record.path, kept.text, CLOSED)

@@ -1,0 +1,312 @@
+"""The owner of what agents have changed in work trees: what the user accepts is written into their
+own files, and what they refuse stays in the tree. UI thread only; the disk has threads of its own.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from functools import partial
+from typing import Sequence
+from uuid import uuid4
+
+import sublime
+
+from ...base.answer import Answer
+from ...base.file_content import Original
+from ...base.log import logger
+from ...base.text_digest import text_digest
+from ...edits.edit import Edit
+from ...edits.made_edits import MadeEdits
+from ...work_trees.inside import ABSENT, path_in, set_mode
+from ...work_trees.own_files import OwnFileKept, WantedFile, write_wanted
+from ...work_trees.taken import Taken, TreeDecision
+from ...work_trees.work_tree import WorkTree
+from .. import application, texts
+from ..ordered_work import UnderWay
+from ..review.ending import ClaimedDiff
+from ..review.owners import Owner, WordsToClis
+from ..review.record import DiffRecord
+from ..stories import Stories, run_in_thread, sleep
+from ..user_messages import UserMessages
+from .sides import Sides, decide_on, read_again
+from .tree_lists import TreeLists
+from .tree_reviews import TreeReviews
+
+WRITTEN = "{} has the accepted text."
+REMOVED = "{} is removed."
+NOT_DONE = "{} could not be written."
+NO_TREE = "The work tree of {} is not known any more: nothing was written."
+NOT_KEPT = "That {} is decided cannot be kept: it is shown again."
+IN_TAB = " The accepted text is in a tab."
+# Milliseconds between checks whether a tab shows its file again, and how many of them.
+LOADING, CHECKS = 20, 250
+# Names of tabs.
+ACCEPTED, UNSAVED = "accepted, not written", "your unsaved changes"
+
+
+class TreeOwner(Owner):
+    """The owner of the diffs of one companion; `words` gets what the user writes about them."""
+
+    def __init__(
+        self,
+        lists: TreeLists,
+        reviews: TreeReviews,
+        stories: Stories,
+        messages: UserMessages,
+        words: WordsToClis,
+        edits: MadeEdits,
+    ) -> None:
+        self._edits_made = edits
+        self._lists = lists
+        self._reviews = reviews
+        self._stories = stories
+        self._messages = messages
+        self._words = words
+        # The edits that an acceptance makes, and whether they are made, by the ids of the diffs.
+        self._edits: dict[str, Sequence[Edit]] = {}
+        self._written: dict[str, Answer[bool]] = {}
+        # The files, by their trees, whose decisions are being noted: they are not shown meanwhile.
+        self.under_way = UnderWay()
+
+    async def wait_until_written(self, id: str) -> bool:
+        """Whether what was accepted of the diff is in the user's file, once that is known."""
+        answer = self._written.get(id)
+        return answer is None or await answer
+
+    def edit_ids(self, id: str) -> tuple[str, ...]:
+        """Those of the edits that the acceptance of the diff makes, until they are written."""
+        return tuple(edit.id for edit in self._edits.get(id, ()))
+
+    # What the user decides.
+
+    def hear_acceptance(self, claimed: ClaimedDiff, words: str, before: str | None) -> None:
+        record, text = claimed.record, claimed.accepted
+        self._words.give_words(record, words, is_accepted=None)
+        tree = self._lists.trees.tree_with(record.tree)
+        self._written[record.id] = Answer[bool]()
+        work = self._write_or_give_back(claimed, tree, text or "", before or "")
+        self._stories.begin(work)
+
+    def hear_rejection(self, claimed: ClaimedDiff, words: str) -> None:
+        self._words.give_words(claimed.record, words, is_accepted=None)
+        self._stories.begin(self._leave_in_tree(claimed.record))
+
+    def hear_typing(self, record: DiffRecord, text: str) -> None:
+        """The view has it, also after a restart."""
+
+    def edits_of(self, record: DiffRecord, edit: Edit) -> Sequence[Edit]:
+        """A file that was renamed is gone at its old path, and new at the other one."""
+        tree = self._lists.trees.tree_with(record.tree)
+        gone = replace(edit, after="", is_removal=True)
+        edits: Sequence[Edit] = (edit,)
+        if is_removal(record, edit.after or ""):
+            edits = (gone,)
+        elif tree is not None and is_renamed(tree, record):
+            target, there = renamed_path(tree, record), Original("", exists=False)
+            edits = (gone, replace(edit, path=target, before=there, id=uuid4().hex))
+        self._edits[record.id] = edits
+        return edits
+
+    def hear_undone(self, edit: Edit) -> None:
+        """The user's file is as it was before this edit of theirs: what was taken over is shown
+        again."""
+        for found in self._lists.all_lists():
+            decisions = found.taken.of_edit(edit.id)
+            if decisions:
+                self._lists.take_back(found.tree.id, decisions)
+                for decision in decisions:
+                    work = self._restore_rest(found.tree, found.taken, decision, edit)
+                    self._stories.begin(work)
+
+    async def note_decision(
+        self, sides: Sides, is_whole: bool = False, edits: tuple[str, ...] = ()
+    ) -> Sequence[TreeDecision]:
+        """The user has decided on it as it was read: it is not shown again. Gives nothing if that
+        cannot be kept."""
+        found = self._lists.with_id(sides.tree.id)
+        if found is None:
+            return ()
+        work = partial(decide_on, sides, found.taken.folder, is_whole, edits)
+        made = await run_in_thread(work)
+        if made is None:
+            self._messages.warn_user(NOT_KEPT.format(os.path.basename(sides.change.path)))
+            return ()
+        self._lists.decide(sides.tree.id, made)
+        return made
+
+    async def _leave_in_tree(self, record: DiffRecord) -> None:
+        with self.under_way.hold((record.tree, record.tree_path)):
+            sides = await self._sides_of(record)
+            if sides is not None:
+                await self.note_decision(sides)
+        self._lists.changes.emit()
+
+    async def _sides_of(self, record: DiffRecord) -> Sides | None:
+        """What the review was made of; None if it is another by now, and was not read in this
+        run."""
+        sides = self._reviews.opened.pop(record.id, None)
+        found, reader = self._lists.with_id(record.tree), self._lists.reader_of(record.tree)
+        if sides is not None or found is None or reader is None:
+            return sides
+        for change in found.changes:
+            if change.path == record.tree_path:
+                read = partial(read_again, reader, found.taken, change, record.tree_digest)
+                return await run_in_thread(read)
+        return None
+
+    # Writing.
+
+    async def _write_or_give_back(
+        self, claimed: ClaimedDiff, tree: WorkTree | None, text: str, before: str
+    ) -> None:
+        """Wherever it ends, the text is in the file, or in a tab if the user has changed it, and
+        they are told which."""
+        record = claimed.record
+        name, is_written = os.path.basename(record.path), False
+        problem = NO_TREE.format(name)
+        try:
+            with self.under_way.hold((record.tree, record.tree_path)):
+                if tree is not None and claimed.accepted is not None:
+                    problem = await self._write(claimed, tree, text, before)
+            is_written = not problem
+        finally:
+            edits = self._edits.pop(record.id, ())
+            if not is_written:
+                self._give_back(claimed, edits, problem)
+            answer = self._written.pop(record.id, None)
+            if answer is not None:
+                answer.give(is_written)
+            self._lists.changes.emit()
+
+    async def _write(self, claimed: ClaimedDiff, tree: WorkTree, text: str, before: str) -> str:
+        """Gives a sentence if it was not done."""
+        record = claimed.record
+        unsaved, sides = _unsaved_text(record), await self._sides_of(record)
+        wanted = wanted_file(tree, record, sides, text, before)
+        work = partial(_write_in_thread, tree.root, record.path, wanted)
+        problem = await run_in_thread(work)
+        if problem is None:
+            return NOT_DONE.format(os.path.basename(record.path))
+        if problem:
+            return problem
+        _show_in_tabs(record, wanted, unsaved)
+        done = REMOVED if wanted.is_removal else WRITTEN
+        self._messages.tell_user(done.format(os.path.basename(wanted.target)))
+        if sides is not None:
+            ids = tuple(edit.id for edit in self._edits.get(record.id, ()))
+            is_whole = text_digest(text) == record.proposed_digest
+            await self.note_decision(replace(sides, unsaved=unsaved), is_whole, ids)
+        return ""
+
+    def _give_back(self, claimed: ClaimedDiff, edits: Sequence[Edit], problem: str) -> None:
+        for edit in edits:
+            self._edits_made.replace(edit, None)
+        is_own = claimed.is_edited and claimed.accepted is not None
+        self._messages.warn_user(problem + IN_TAB if is_own else problem)
+        if is_own:
+            path = claimed.record.path
+            texts.return_text(claimed.window, path, claimed.accepted or "", ACCEPTED)
+        self._lists.look_again()
+
+    async def _restore_rest(
+        self, tree: WorkTree, taken: Taken, decision: TreeDecision, edit: Edit
+    ) -> None:
+        """What an undone edit does not have: the mode of the file, and what its tab had unsaved."""
+        work = partial(_restore_in_thread, tree.root, taken, decision)
+        unsaved = await run_in_thread(work)
+        if unsaved is None:
+            return
+        for _ in range(CHECKS):
+            view = _open_view(edit.path)
+            if view is None or view.is_dirty():
+                break
+            if not view.is_loading() and texts.text_of(view) == edit.before.text:
+                if texts.replace_theirs(view, unsaved):
+                    return
+                break
+            await sleep(LOADING)
+        window = application.window_of(edit.window_id)
+        texts.return_text(window, edit.path, unsaved, UNSAVED)
+
+
+def is_removal(record: DiffRecord, text: str) -> bool:
+    """Whether the file is gone in the tree, and the user wants that."""
+    return not record.tree_digest and not text
+
+
+def renamed_path(tree: WorkTree, record: DiffRecord) -> str:
+    """The user's path of the file as it is named in the tree."""
+    top = record.path
+    for _part in os.path.relpath(record.path, tree.root).split(os.sep):
+        top = os.path.dirname(top)
+    return path_in(top, record.tree_path)
+
+
+def is_renamed(tree: WorkTree, record: DiffRecord) -> bool:
+    return renamed_path(tree, record) != record.path
+
+
+def wanted_file(
+    tree: WorkTree, record: DiffRecord, sides: Sides | None, text: str, before: str
+) -> WantedFile:
+    """What the accepted text makes of the user's file."""
+    is_gone = is_removal(record, text)
+    if sides is None:
+        path = record.tree_path if not is_renamed(tree, record) else ""
+        return WantedFile(path, record.tree_path, before, text, is_removal=is_gone)
+    merged, change = sides.merged, sides.change
+    # What the user has removed, and wants to be so.
+    is_gone = is_gone or not (text or merged.own.exists or sides.left.mode == ABSENT)
+    return WantedFile(
+        change.old_path,
+        change.path,
+        before,
+        text,
+        merged.mode,
+        merged.exact if text == merged.text else None,
+        sides.right,
+        is_gone,
+    )
+
+
+def _write_in_thread(root: str, own_path: str, wanted: WantedFile) -> str:
+    """Gives a sentence if it was not done."""
+    try:
+        write_wanted(root, wanted)
+    except OwnFileKept as error:
+        return str(error)
+    return ""
+
+
+def _restore_in_thread(root: str, taken: Taken, decision: TreeDecision) -> str | None:
+    """The unsaved text; None if there was none."""
+    if decision.own_mode:
+        try:
+            set_mode(root, decision.path, decision.own_mode)
+        except OSError as error:
+            logger.warning("the mode of a file could not be restored: %s", error.strerror)
+    data = taken.read_text(decision.unsaved) if decision.unsaved else None
+    return data.decode("utf-8", "surrogatepass") if data is not None else None
+
+
+def _unsaved_text(record: DiffRecord) -> str | None:
+    """What the file's tab has unsaved, if the user has seen it with the proposal."""
+    view = texts.unsaved_view(record.path)
+    text = texts.text_of(view) if view is not None else None
+    return text if text is not None and text_digest(text) == record.unsaved_digest else None
+
+
+def _show_in_tabs(record: DiffRecord, wanted: WantedFile, unsaved: str | None) -> None:
+    """Let the file's tab show what was written; its undo brings back what was unsaved. If the user
+    has typed meanwhile, it stays as it is."""
+    view = _open_view(record.path)
+    if view is None or wanted.is_removal or wanted.path != wanted.target:
+        return
+    if not view.is_dirty() or texts.text_of(view) == unsaved:
+        view.run_command("revert")
+
+
+def _open_view(path: str) -> sublime.View | None:
+    found = (window.find_open_file(path) for window in application.all_windows())
+    return next((view for view in found if view is not None), None)

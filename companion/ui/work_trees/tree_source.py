@@ -1,0 +1,408 @@
+"""What agents have changed in the work trees of a window, as a sheet shows it. UI thread only, but
+for what says otherwise."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from functools import partial
+from typing import Callable, Iterable, Iterator, Mapping, NamedTuple, Sequence, Tuple
+
+import sublime
+
+from ...base.change_sheet import FileChanges
+from ...base.comparison import compare_rows
+from ...base.shown_text import shown_line
+from ...work_trees.git import GitFailure
+from ...work_trees.inside import ABSENT, NOTHING, TreeContent, path_in
+from ...work_trees.own_files import OwnFileKept, replace_whole
+from ...work_trees.taken import Taken, TreeDecision
+from ...work_trees.tree_changes import SidesFailure, TreeChange, TreeReader
+from ...work_trees.work_tree import WorkTree
+from .. import application, texts
+from ..changes.sources import (
+    SheetEntry,
+    UndoStep,
+    entry_of,
+    file_title,
+    maker_words,
+    undo_of_accepted,
+)
+from ..ordered_work import UnderWay
+from ..review.accepting import Accepting
+from ..review.actions import Actions
+from ..review.history import EditHistory
+from ..review.record import seen_changes, waiting_record
+from ..review.reviews import Reviews
+from ..stories import run_in_thread
+from .sides import Sides, read_sides
+from .tree_lists import TreeList, TreeLists
+from .tree_owner import TreeOwner
+from .tree_reviews import TreeReviews, label_of
+
+# In front of the id of a file: it is not that of a diff.
+PREFIX = "tree"
+HAS_ALL = "Your file has all of this."
+TOO_LARGE = "Too large to be shown here: Accept takes it over as it is."
+NO_TEXT = "This is no text that can be edited here: accept the file, or reject it."
+NOT_TAKEN = "{}: nothing was written. {}"
+CONFLICT = "1 conflict with your file is marked: resolve it before you accept."
+CONFLICTS = "{} conflicts with your file are marked: resolve them before you accept."
+NO_LONGER = "It was decided on again meanwhile."
+NOT_DONE = 'See "Gemini Companion: Show Log".'
+TAKEN = "{} is taken over."
+
+
+# A path in the user's tree, what is there, and what comes there.
+WholeStep = Tuple[str, TreeContent, TreeContent]
+
+
+class TreeFile(NamedTuple):
+    """A changed file of a tree, for a window; `path` is the user's file, and `unsaved` their tab
+    with something unsaved."""
+
+    found: TreeList
+    change: TreeChange
+    path: str
+    unsaved: sublime.View | None
+
+    @property
+    def id(self) -> str:
+        return f"{PREFIX} {self.found.tree.id} {self.change.path}"
+
+
+class TreeSource:
+    """The changes in the work trees of one companion's windows."""
+
+    names = ("file changed in a work tree", "files changed in work trees")
+
+    def __init__(
+        self,
+        lists: TreeLists,
+        tree_reviews: TreeReviews,
+        owner: TreeOwner,
+        reviews: Reviews,
+        accepting: Accepting,
+        actions: Actions,
+        history: EditHistory,
+        tell: Callable[[str], None],
+    ) -> None:
+        self._lists = lists
+        self._tree_reviews = tree_reviews
+        self._owner = owner
+        self._reviews = reviews
+        self._accepting = accepting
+        self._actions = actions
+        self._history = history
+        self._tell = tell
+        # The right views of those that are open, by the ids of their files.
+        self._views: dict[str, sublime.View] = {}
+        self._kept: dict[str, frozenset[str]] = {}
+        self._under_way = UnderWay()
+
+    @property
+    def is_complete(self) -> bool:
+        return self._lists.is_complete
+
+    def entries(self, window: sublime.Window) -> Iterator[SheetEntry]:
+        """The files that differ, of the oldest tree first."""
+        self._lists.look_at_new()
+        found = self._lists.of_window(window)
+        self._views = self._open_views() if found else {}
+        for each in found:
+            if each.problem:
+                yield _problem_entry(each)
+        for file in self._files(window, found):
+            entry = self._sheet_entry(window, file)
+            if entry is not None:
+                yield entry
+
+    def _files(self, window: sublime.Window, found: Sequence[TreeList]) -> Iterator[TreeFile]:
+        unsaved = _unsaved_views() if any(each.changes for each in found) else {}
+        for each in found:
+            for change in each.changes:
+                yield self._file_of(window, each, change, unsaved)
+
+    def _file_of(
+        self,
+        window: sublime.Window,
+        found: TreeList,
+        change: TreeChange,
+        unsaved: Mapping[str, sublime.View],
+    ) -> TreeFile:
+        path = path_in(found.tree.root, change.old_path)
+        path = self._lists.trees.path_in_window(window, path)
+        return TreeFile(found, change, path, unsaved.get(path))
+
+    def _find_file(self, window: sublime.Window, id: str) -> TreeFile | None:
+        tree, _, path = id[len(PREFIX) + 1 :].partition(" ")
+        found = self._lists.with_id(tree)
+        for change in found.changes if found is not None else ():
+            if found is not None and change.path == path:
+                return self._file_of(window, found, change, _unsaved_views())
+        return None
+
+    def _open_views(self) -> dict[str, sublime.View]:
+        found = {}
+        for view, record in self._tree_reviews.all_views():
+            found[f"{PREFIX} {record.tree} {record.tree_path}"] = view
+        return found
+
+    def _sheet_entry(self, window: sublime.Window, file: TreeFile) -> SheetEntry | None:
+        view, title = self._views.get(file.id), _title_of(file, window)
+        if view is None:
+            key = file.found.tree.id, file.change.path
+            return None if key in self._owner.under_way else self._closed_entry(file, title)
+        record, review = waiting_record(view), self._reviews.review_of(view)
+        if record is None or review is None:
+            return None
+        entry = entry_of(file.id, view, record, review)
+        shown = replace(entry.make(), title=title)
+        return replace(entry, make=lambda: shown)
+
+    def _closed_entry(self, file: TreeFile, title: str) -> SheetEntry | None:
+        reader, text, count = self._lists.reader_of(file.found.tree.id), None, 0
+        if reader is None:
+            return None
+        if file.unsaved is not None:
+            text, count = texts.text_of(file.unsaved), file.unsaved.change_count()
+        made_of = file.change, file.found.taken.decided.get(file.change.path), count
+        work = partial(
+            _file_changes, file.id, title, reader, file.found, file.change, text, made_of
+        )
+        return SheetEntry(file.id, made_of, work)
+
+    def review_view(self, id: str) -> sublime.View | None:
+        """The right view of its review, if that is open."""
+        view = self._views.get(id)
+        if view is not None and waiting_record(view) is not None:
+            return view
+        # It may have got tabs since.
+        if view is not None:
+            self._views = self._open_views()
+        return self._views.get(id)
+
+    async def open_review(self, window: sublime.Window, id: str) -> sublime.View | None:
+        """Opens its review without tabs; None if it is not known any more, or no text."""
+        self._views = self._open_views()
+        view, file = self._views.get(id), self._find_file(window, id)
+        if view is not None or file is None:
+            return view
+        sides = await self._read(file)
+        if sides is None:
+            return None
+        if not sides.is_shown:
+            self._tell(NO_TEXT)
+            return None
+        return self._open(window, file, sides)
+
+    def _open(self, window: sublime.Window, file: TreeFile, sides: Sides) -> sublime.View:
+        there = self._open_views().get(file.id)
+        view = there or self._tree_reviews.open_review(window, sides, file.path)
+        self._views[file.id] = view
+        return view
+
+    async def _read(self, file: TreeFile) -> Sides | None:
+        """Tells the user if it cannot be read."""
+        reader = self._lists.reader_of(file.found.tree.id)
+        if reader is None:
+            return None
+        text = texts.text_of(file.unsaved) if file.unsaved is not None else None
+        work = partial(_read_or_say, reader, file.found.taken, file.change, text)
+        sides = await run_in_thread(work)
+        if isinstance(sides, str):
+            self._tell(NOT_TAKEN.format(os.path.basename(file.path), sides))
+            return None
+        return sides
+
+    def kept_changes(self, id: str) -> frozenset[str]:
+        """The keys of the changes that the user has kept, in the review or while that was not
+        open."""
+        view, own = self.review_view(id), self._kept.get(id, frozenset())
+        return own | seen_changes(view) if view is not None else own
+
+    def set_kept(self, id: str, keys: frozenset[str]) -> bool:
+        view = self.review_view(id)
+        self._kept[id] = keys
+        if view is not None:
+            self._reviews.set_seen(view, keys)
+        return True
+
+    # Decisions.
+
+    async def accept_changes(
+        self, window: sublime.Window, id: str, asks: bool = True
+    ) -> UndoStep | None:
+        """Write what is kept into the user's own file."""
+        if id in self._under_way:
+            return None
+        with self._under_way.hold(id):
+            return await self._accept(window, id, asks)
+
+    async def _accept(self, window: sublime.Window, id: str, asks: bool) -> UndoStep | None:
+        self._views = self._open_views()
+        view, is_own = self._views.get(id), False
+        if view is None:
+            file = self._find_file(window, id)
+            sides = await self._read(file) if file is not None else None
+            if file is None or sides is None:
+                return None
+            if not sides.is_shown:
+                return await self._take_whole(file, sides)
+            if sides.merged.conflicts and not asks:
+                return None
+            view, is_own = self._open(window, file, sides), not sides.merged.conflicts
+        record = waiting_record(view)
+        edit = await self._accepting.accept_proposal(window, view, asks)
+        if edit is None or record is None:
+            if is_own and waiting_record(view) is not None:
+                self._tree_reviews.close_review(view)
+            return None
+        ids = self._owner.edit_ids(record.id) or (edit.id,)
+        if not await self._owner.wait_until_written(record.id):
+            return None
+        self._kept.pop(id, None)
+        return undo_of_accepted(self._history, *ids)
+
+    async def _take_whole(self, file: TreeFile, sides: Sides) -> UndoStep | None:
+        """What is no text takes the place of the user's file, if that is as at the beginning."""
+        whole, name = sides.whole, os.path.basename(file.path)
+        if whole is None:
+            self._tell(NOT_TAKEN.format(name, sides.merged.note))
+            return None
+        steps = _whole_steps(sides, whole)
+        problem = await run_in_thread(partial(_replace_all, sides.tree.root, steps))
+        if problem is None or problem:
+            self._tell(problem or NOT_TAKEN.format(name, NOT_DONE))
+            return None
+        self._tell(TAKEN.format(name))
+        made = await self._owner.note_decision(sides, is_whole=True)
+        return UndoStep(partial(self._take_back_whole, sides.tree, steps, made))
+
+    async def _take_back_whole(
+        self,
+        tree: WorkTree,
+        steps: Sequence[WholeStep],
+        made: Sequence[TreeDecision],
+        window: sublime.Window,
+    ) -> str:
+        back = [(path, after, before) for path, before, after in reversed(steps)]
+        problem = await run_in_thread(partial(_replace_all, tree.root, back))
+        if problem is None or problem:
+            return problem or NOT_DONE
+        self._lists.take_back(tree.id, made)
+        return ""
+
+    async def reject_changes(self, window: sublime.Window, id: str) -> UndoStep | None:
+        """Leave it in the tree, where it is not shown again."""
+        if id in self._under_way:
+            return None
+        with self._under_way.hold(id):
+            return await self._reject(window, id)
+
+    async def _reject(self, window: sublime.Window, id: str) -> UndoStep | None:
+        self._views = self._open_views()
+        view, file = self._views.get(id), self._find_file(window, id)
+        record = waiting_record(view) if view is not None else None
+        if view is not None and record is not None:
+            async with self._reviews.presses.take_place(record.id):
+                sides = self._tree_reviews.opened.get(record.id)
+                if not self._actions.reject_proposal(view):
+                    return None
+        else:
+            sides = await self._read(file) if file is not None else None
+            if sides is None:
+                return None
+            await self._owner.note_decision(sides)
+        self._kept.pop(id, None)
+        paths = {file.change.path, file.change.old_path} if file is not None else set()
+        tree, _, path = id[len(PREFIX) + 1 :].partition(" ")
+        return UndoStep(partial(self._show_again, tree, {path, *paths}))
+
+    async def _show_again(self, tree: str, paths: Iterable[str], window: sublime.Window) -> str:
+        """The last decision on the file was that it stays in the tree; take that back."""
+        found = self._lists.with_id(tree)
+        known = found.taken.decided if found is not None else {}
+        decisions = [known[path] for path in paths if path in known and not known[path].edit]
+        self._lists.take_back(tree, decisions)
+        return "" if decisions else NO_LONGER
+
+
+def _unsaved_views() -> dict[str, sublime.View]:
+    """The tabs with something unsaved, by their files."""
+    views = (view for window in application.all_windows() for view in window.views())
+    named = ((view.file_name(), view) for view in views if view.is_dirty())
+    return {name: view for name, view in named if name is not None}
+
+
+def _title_of(file: TreeFile, window: sublime.Window) -> str:
+    change = file.change
+    title = file_title(file.path, window)
+    if not change.is_renamed:
+        return title
+    top = title[: len(title) - len(change.old_path)]
+    return shown_line(f"{top}{change.path} (was {change.old_path})")
+
+
+def _problem_entry(found: TreeList) -> SheetEntry:
+    id = f"{PREFIX} {found.tree.id}"
+    title, made_of = shown_line(found.tree.name), (id, found.problem)
+    said = FileChanges(id, title, None, found.problem, "work tree", can_type=False, made_of=made_of)
+    return SheetEntry(id, made_of, lambda: said)
+
+
+def _file_changes(
+    id: str,
+    title: str,
+    reader: TreeReader,
+    found: TreeList,
+    change: TreeChange,
+    unsaved: str | None,
+    made_of: object,
+) -> FileChanges:
+    """Runs in a thread."""
+    by = maker_words(f"changed in {label_of(found.tree)}", change.left.mode == ABSENT)
+    shown = FileChanges(id, title, None, state=by, can_type=False, made_of=made_of)
+    sides = _read_or_say(reader, found.taken, change, unsaved)
+    if isinstance(sides, str):
+        return replace(shown, note=shown_line(sides))
+    merged = sides.merged
+    if merged.text is None:
+        return replace(shown, note=shown_line(merged.note))
+    if not sides.is_shown:
+        return replace(shown, note=TOO_LARGE)
+    comparison = compare_rows(merged.own.text, merged.text)
+    notes = [merged.note]
+    if merged.conflicts:
+        notes.append(CONFLICT if merged.conflicts == 1 else CONFLICTS.format(merged.conflicts))
+    elif merged.is_nothing:
+        notes.append(HAS_ALL)
+    note = shown_line(" ".join(filter(None, notes)))
+    return replace(shown, comparison=comparison, note=note, can_type=True)
+
+
+def _read_or_say(
+    reader: TreeReader, taken: Taken, change: TreeChange, unsaved: str | None
+) -> Sides | str:
+    """The sides, or a sentence. Runs in a thread."""
+    try:
+        return read_sides(reader, taken, change, unsaved)
+    except (SidesFailure, GitFailure) as error:
+        return str(error)
+
+
+def _whole_steps(sides: Sides, whole: TreeContent) -> list[WholeStep]:
+    change = sides.change
+    if not change.is_renamed:
+        return [(change.path, sides.own, whole)]
+    return [(change.path, NOTHING, whole), (change.old_path, sides.own, NOTHING)]
+
+
+def _replace_all(root: str, steps: Sequence[WholeStep]) -> str:
+    """Gives a sentence if it was not done. Runs in a thread."""
+    try:
+        for path, before, after in steps:
+            replace_whole(root, path, before, after)
+    except OwnFileKept as error:
+        return str(error)
+    return ""

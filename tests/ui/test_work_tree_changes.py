@@ -1,0 +1,409 @@
+"""What agents have changed in work trees, in the sheet of all changes, and in the user's files."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import unittest
+from typing import Any, Generator
+
+import sublime
+from GeminiCompanion.companion.ui.texts import replace_view_text
+from GeminiCompanion.companion.ui.work_trees import tree_owner, tree_reviews, tree_source
+from GeminiCompanion.companion.work_trees import merging
+from GeminiCompanion.companion.work_trees.work_tree import WorkTree
+
+from .adapter import text_of
+from .in_work_trees import InWorkTrees
+from .reviewing import Steps
+
+OLD = "".join(f"line {number}\n" for number in range(1, 31))
+NEW = OLD.replace("line 3\n", "LINE 3\n").replace("line 20\n", "LINE 20\n")
+
+
+class Shown(InWorkTrees):
+    def test_what_changed_there_is_in_the_sheet(self) -> Steps:
+        tree = yield from self.grow_tree({"a.txt": OLD, "b/c.txt": OLD})
+        self.put("a.txt", NEW, tree)
+        self.put("b/new.txt", "new\n", tree)
+        view = yield from self.shown(tree)
+        rows = text_of(view).splitlines()
+        self.assertEqual(
+            rows[0], "2 files changed in work trees in 2 files: 3 lines added, 2 removed"
+        )
+        self.assertIn(f"## a.txt  +2 -2, changed in work tree gemini-{self.name}", rows)
+        self.assertIn(
+            f"## b/new.txt  +1 -0, new file, changed in work tree gemini-{self.name}", rows
+        )
+
+    def test_accepting_a_file_writes_it_and_shows_it_no_more(self) -> Steps:
+        tree = yield from self.grow_tree({"a.txt": OLD})
+        self.put("a.txt", NEW, tree)
+        view = yield from self.shown(tree)
+        self.decide(view, "accept_file", self.id_of(tree, "a.txt"))
+        yield from self.until_file("a.txt", NEW)
+        yield from self.until_not_shown(view, "a.txt")
+        found = yield from self.until_listed(tree)
+        self.assertEqual(found.changes, ())
+
+    def test_a_change_that_the_user_has_is_not_shown(self) -> Steps:
+        tree = yield from self.grow_tree({"a.txt": OLD})
+        self.put("a.txt", NEW, tree)
+        self.put("a.txt", NEW)
+        view = yield from self.shown(tree)
+        self.assertNotIn("a.txt", text_of(view))
+
+    def test_it_is_shown_with_the_changes_that_the_user_has_made_meanwhile(self) -> Steps:
+        tree = yield from self.grow_tree({"a.txt": OLD})
+        self.put("a.txt", NEW, tree)
+        self.put("a.txt", "mine\n" + OLD)
+        view = yield from self.shown(tree)
+        self.assertIn("## a.txt  +2 -2", text_of(view))
+        self.assertNotIn("-mine", text_of(view))
+
+    def test_what_the_agent_does_later_comes_while_the_sheet_is_in_front(self) -> Steps:
+        tree = yield from self.grow_tree({"a.txt": OLD})
+        view = yield from self.shown(tree)
+        self.put("a.txt", NEW, tree)
+        yield from self.until_shown(view, "LINE 20")
+
+    def test_a_tree_that_is_gone_says_so(self) -> Steps:
+        tree = yield from self.grow_tree({"a.txt": OLD})
+        shutil.rmtree(tree.path)
+        view = yield from self.shown(tree)
+        yield from self.until_shown(view, "is not there any more")
+
+    def test_of_several_trees_each_file_says_whose_it_is(self) -> Steps:
+        one = yield from self.grow_tree({"a.txt": OLD})
+        two = yield from self.grow_tree({})
+        self.put("a.txt", NEW, one)
+        self.put("a.txt", OLD.replace("line 9\n", "nine\n"), two)
+        view = yield from self.shown(one, two)
+        for tree in (one, two):
+            self.assertIn(f"changed in work tree {tree.name}", text_of(view))
+
+    def test_names_with_escapes_are_one_line(self) -> Steps:
+        tree = yield from self.grow_tree({"a.txt": OLD})
+        self.put("two\n\x1b[31mlines.txt", "new\n", tree)
+        view = yield from self.shown(tree)
+        self.assertIn("## two<U+000A><U+001B>[31mlines.txt  +1 -0", text_of(view))
+
+
+class Decided(InWorkTrees):
+    def test_a_dropped_change_stays_in_the_tree_and_no_tab_opens(self) -> Steps:
+        tree = yield from self.grow_tree({"a.txt": OLD})
+        self.put("a.txt", NEW, tree)
+        view = yield from self.shown(tree)
+        tabs = self.window.views()
+        file = self.sheet(view).find_section(self.id_of(tree, "a.txt")).file
+        self.decide(view, "drop_change", file.id, file.comparison.keys[0])
+        yield from self.until_not_shown(view, "LINE 3\n")
+        self.assertEqual(self.window.views(), tabs)
+        self.decide(view, "accept_file", file.id)
+        yield from self.until_file("a.txt", OLD.replace("line 20\n", "LINE 20\n"))
+        found = yield from self.until_listed(tree)
+        self.assertEqual(found.changes, ())
+        (decision,) = found.taken.decisions
+        self.assertFalse(decision.is_whole)
+        with open(os.path.join(tree.path, "a.txt"), encoding="utf-8") as kept:
+            self.assertEqual(kept.read(), NEW)
+
+    def test_what_is_typed_in_the_sheet_is_written(self) -> Steps:
+        tree = yield from self.grow_tree({"a.txt": OLD})
+        self.put("a.txt", NEW, tree)
+        view = yield from self.shown(tree)
+        self.type(view, "LINE 20", " typed")
+        yield lambda: self.lists and any(self.running().tree_changes.reviews.all_views())
+        yield from self.until_drawn(view)
+        self.decide(view, "accept_file", self.id_of(tree, "a.txt"))
+        yield from self.until_file("a.txt", NEW.replace("LINE 20", "LINE 20 typed"))
+
+    def test_what_is_kept_stays_kept_when_another_change_is_dropped(self) -> Steps:
+        tree = yield from self.grow_tree({"a.txt": OLD})
+        self.put("a.txt", NEW, tree)
+        view = yield from self.shown(tree)
+        file = self.sheet(view).find_section(self.id_of(tree, "a.txt")).file
+        self.decide(view, "keep_change", file.id, file.comparison.keys[1])
+        yield from self.until_shown(view, "1 of 2 changes kept")
+        self.decide(view, "drop_change", file.id, file.comparison.keys[0])
+        yield from self.until_shown(view, "1 of 1 changes kept")
+
+    def test_all_are_accepted_and_undone_at_once(self) -> Steps:
+        files = {f"{number}.txt": OLD for number in range(5)}
+        tree = yield from self.grow_tree(files)
+        for name in files:
+            self.put(name, NEW, tree)
+        self.put("new.txt", "new\n", tree)
+        self.put("4.txt", None, tree)
+        self.put("0.txt", "mine\n" + OLD)
+        view = yield from self.shown(tree)
+        yield from self.accept_all(view)
+        wanted = {name: NEW for name in files}
+        wanted.update({"0.txt": "mine\n" + NEW, "new.txt": "new\n", "4.txt": None})
+        for name, text in wanted.items():
+            yield from self.until_file(name, text)
+        yield from self.until_equal(lambda: self.sheet(view).marking.undoable, "Undo 6 accepted")
+        self.decide(view, "undo_last")
+        yield from self.answer_first()
+        before = {**files, "0.txt": "mine\n" + OLD, "new.txt": None}
+        for name, text in before.items():
+            yield from self.until_file(name, text)
+        # What was taken back is shown again.
+        yield from self.until_shown(view, "6 files changed in work trees")
+
+    def test_a_rejected_file_is_shown_no_more_until_that_is_undone(self) -> Steps:
+        tree = yield from self.grow_tree({"a.txt": OLD})
+        self.put("a.txt", NEW, tree)
+        view = yield from self.shown(tree)
+        self.decide(view, "reject_file", self.id_of(tree, "a.txt"))
+        yield from self.until_not_shown(view, "a.txt")
+        found = yield from self.until_listed(tree)
+        self.assertEqual(found.changes, ())
+        self.assertEqual(self.read("a.txt"), OLD.encode())
+        self.decide(view, "undo_last")
+        yield from self.answer_first()
+        yield from self.until_shown(view, "a.txt")
+
+    def test_what_the_agent_changes_after_a_decision_is_shown_alone(self) -> Steps:
+        tree = yield from self.grow_tree({"a.txt": OLD})
+        self.put("a.txt", NEW, tree)
+        view = yield from self.shown(tree)
+        self.decide(view, "accept_file", self.id_of(tree, "a.txt"))
+        yield from self.until_not_shown(view, "a.txt")
+        self.put("a.txt", NEW.replace("line 29\n", "LINE 29\n"), tree)
+        yield from self.until_shown(view, "## a.txt  +1 -1")
+
+    def test_what_the_agent_changes_before_one_waits(self) -> Steps:
+        tree = yield from self.grow_tree({"a.txt": OLD})
+        self.put("a.txt", NEW, tree)
+        view = yield from self.shown(tree)
+        file = self.sheet(view).find_section(self.id_of(tree, "a.txt")).file
+        self.decide(view, "drop_change", file.id, file.comparison.keys[0])
+        yield from self.until_not_shown(view, "LINE 3\n")
+        self.put("a.txt", NEW.replace("line 29\n", "LINE 29\n"), tree)
+        yield from self.until_shown(view, tree_reviews.SINCE)
+        self.decide(view, "accept_file", file.id)
+        yield from self.until_file("a.txt", OLD.replace("line 20\n", "LINE 20\n"))
+        yield from self.until_shown(view, "LINE 29")
+        yield from self.until_shown(view, "## a.txt  +1 -1")
+
+
+class Merged(InWorkTrees):
+    def test_a_conflict_is_marked_and_waits_until_it_is_resolved(self) -> Steps:
+        tree = yield from self.grow_tree({"a.txt": OLD, "b.txt": OLD})
+        self.put("a.txt", NEW, tree)
+        self.put("b.txt", NEW, tree)
+        self.put("a.txt", OLD.replace("line 3\n", "mine\n"))
+        view = yield from self.shown(tree)
+        self.assertIn(tree_source.CONFLICT, text_of(view))
+        yield from self.accept_all(view)
+        yield from self.until_file("b.txt", NEW)
+        # What is in doubt is asked about last.
+        yield lambda: self.asked
+        self.assertIn("1 conflict with your changes", self.asked[0]["placeholder"])
+        yield from self.answer_first(-1)
+        yield from self.until_told("1 of 2 accepted.")
+        self.assertEqual(self.read("a.txt"), OLD.replace("line 3\n", "mine\n").encode())
+        right = self.running().tree_changes.reviews.find_view(tree.id, "a.txt")
+        marked = text_of(right)
+        resolved = marked.replace(
+            "<<<<<<< proposal\nLINE 3\n=======\nmine\n>>>>>>> your changes\n", "ours\n"
+        )
+        self.assertNotEqual(resolved, marked)
+        replace_view_text(right, resolved)
+        self.decide(view, "accept_file", self.id_of(tree, "a.txt"))
+        yield from self.until_file("a.txt", resolved)
+
+    def test_the_unsaved_text_of_a_tab_is_taken_along_and_comes_back(self) -> Steps:
+        tree = yield from self.grow_tree({"a.txt": OLD})
+        self.put("a.txt", NEW, tree)
+        tab = self.window.open_file(self.at("a.txt"))
+        yield lambda: not tab.is_loading()
+        tab.run_command("append", {"characters": "unsaved\n"})
+        view = yield from self.shown(tree)
+        self.decide(view, "accept_file", self.id_of(tree, "a.txt"))
+        yield from self.until_file("a.txt", NEW + "unsaved\n")
+        yield from self.until_equal(
+            lambda: (text_of(tab), tab.is_dirty()), (NEW + "unsaved\n", False)
+        )
+        yield from self.until_not_shown(view, "## a.txt")
+        self.decide(view, "undo_last")
+        yield from self.answer_first()
+        yield from self.until_file("a.txt", OLD)
+        yield from self.until_equal(
+            lambda: (text_of(tab), tab.is_dirty()), (OLD + "unsaved\n", True)
+        )
+        tab.set_scratch(True)
+
+    def test_what_is_typed_in_the_tab_meanwhile_stays(self) -> Steps:
+        tree = yield from self.grow_tree({"a.txt": OLD})
+        self.put("a.txt", NEW, tree)
+        tab = self.window.open_file(self.at("a.txt"))
+        yield lambda: not tab.is_loading()
+        view = yield from self.shown(tree)
+        real = tree_owner._write_in_thread
+
+        def type_meanwhile(*arguments: Any) -> str:
+            problem = real(*arguments)
+            sublime.set_timeout(lambda: tab.run_command("append", {"characters": "typed\n"}))
+            return problem
+
+        self.replace(tree_owner, "_write_in_thread", type_meanwhile)
+        self.decide(view, "accept_file", self.id_of(tree, "a.txt"))
+        yield from self.until_file("a.txt", NEW)
+        yield from self.until_in("typed\n", lambda: text_of(tab))
+        tab.set_scratch(True)
+
+    def test_a_file_that_changes_while_it_is_accepted_is_not_written(self) -> Steps:
+        tree = yield from self.grow_tree({"a.txt": OLD})
+        self.put("a.txt", NEW, tree)
+        view = yield from self.shown(tree)
+        real = tree_owner._write_in_thread
+
+        def change_before(*arguments: Any) -> str:
+            self.put("a.txt", "mine\n" + OLD)
+            return real(*arguments)
+
+        self.replace(tree_owner, "_write_in_thread", change_before)
+        self.decide(view, "accept_file", self.id_of(tree, "a.txt"))
+        yield from self.until_told("a.txt has changed meanwhile")
+        self.assertEqual(self.read("a.txt"), ("mine\n" + OLD).encode())
+        edits = self.running().review.ledger.accepted_edits(self.window.id())
+        self.assertNotIn(self.at("a.txt"), [edit.path for edit in edits])
+        yield from self.until_shown(view, "## a.txt  +2 -2")
+
+    def test_the_changes_of_two_trees_in_one_file_come_together(self) -> Steps:
+        one = yield from self.grow_tree({"a.txt": OLD})
+        two = yield from self.grow_tree({})
+        self.put("a.txt", OLD.replace("line 3\n", "LINE 3\n"), one)
+        self.put("a.txt", OLD.replace("line 20\n", "LINE 20\n"), two)
+        view = yield from self.shown(one, two)
+        for tree in (one, two):
+            self.decide(view, "accept_file", self.id_of(tree, "a.txt"))
+        yield from self.until_file("a.txt", NEW)
+
+
+@unittest.skipIf(sys.platform == "win32", "needs links and modes")
+class Kinds(InWorkTrees):
+    def accepted(self, tree: WorkTree, name: str) -> Generator[Any, Any, sublime.View]:
+        view = yield from self.shown(tree)
+        self.decide(view, "accept_file", self.id_of(tree, name))
+        yield from self.until_not_shown(view, f"## {name}")
+        return view
+
+    def undone(self, view: sublime.View, text: str) -> Steps:
+        self.decide(view, "undo_last")
+        yield from self.answer_first()
+        yield from self.until_shown(view, text)
+
+    def test_a_renamed_file_takes_the_users_changes_along(self) -> Steps:
+        tree = yield from self.grow_tree({"old.txt": OLD})
+        self.put("old.txt", None, tree)
+        self.put("dir/new.txt", NEW, tree)
+        self.put("old.txt", "mine\n" + OLD)
+        view = yield from self.shown(tree)
+        self.assertIn("## dir/new.txt (was old.txt)  +2 -2", text_of(view))
+        self.decide(view, "accept_file", self.id_of(tree, "dir/new.txt"))
+        yield from self.until_file("dir/new.txt", "mine\n" + NEW)
+        yield from self.until_file("old.txt", None)
+        yield from self.until_not_shown(view, "old.txt")
+        yield from self.undone(view, "(was old.txt)")
+        self.assertEqual(self.read("old.txt"), ("mine\n" + OLD).encode())
+        self.assertIsNone(self.read("dir/new.txt"))
+
+    def test_a_file_that_is_gone_goes_with_its_folder_and_comes_back(self) -> Steps:
+        tree = yield from self.grow_tree({"dir/a.txt": OLD, "b.txt": OLD})
+        shutil.rmtree(os.path.join(tree.path, "dir"))
+        view = yield from self.accepted(tree, "dir/a.txt")
+        self.assertFalse(os.path.exists(self.at("dir")))
+        yield from self.undone(view, "## dir/a.txt")
+        self.assertEqual(self.read("dir/a.txt"), OLD.encode())
+
+    def test_an_empty_file_is_made_and_removed(self) -> Steps:
+        tree = yield from self.grow_tree({"gone.txt": ""})
+        self.put("gone.txt", None, tree)
+        self.put("dir/__init__.py", "", tree)
+        view = yield from self.shown(tree)
+        yield from self.accept_all(view)
+        yield from self.until_file("dir/__init__.py", "")
+        yield from self.until_file("gone.txt", None)
+        yield from self.until_not_shown(view, "##")
+
+    def test_a_binary_file_takes_the_place_of_the_users(self) -> Steps:
+        tree = yield from self.grow_tree({"a.bin": b"\0\xff1"})
+        self.put("a.bin", b"\0\xff22", tree)
+        view = yield from self.accepted(tree, "a.bin")
+        self.assertEqual(self.read("a.bin"), b"\0\xff22")
+        yield from self.undone(view, "## a.bin")
+        self.assertEqual(self.read("a.bin"), b"\0\xff1")
+
+    def test_a_binary_file_that_the_user_has_changed_stays(self) -> Steps:
+        tree = yield from self.grow_tree({"a.bin": b"\0\xff1"})
+        self.put("a.bin", b"\0\xff22", tree)
+        self.put("a.bin", b"\0\xff3")
+        view = yield from self.shown(tree)
+        self.decide(view, "accept_file", self.id_of(tree, "a.bin"))
+        yield from self.until_told("You have changed it too")
+        self.assertEqual(self.read("a.bin"), b"\0\xff3")
+
+    def test_a_file_that_can_be_run_now(self) -> Steps:
+        tree = yield from self.grow_tree({"a.sh": OLD})
+        os.chmod(os.path.join(tree.path, "a.sh"), 0o755)
+        view = yield from self.shown(tree)
+        self.assertIn(merging.RUNS, text_of(view))
+        yield from self.accepted(tree, "a.sh")
+        self.assertTrue(os.access(self.at("a.sh"), os.X_OK))
+        yield from self.undone(view, "## a.sh")
+        yield lambda: not os.access(self.at("a.sh"), os.X_OK)
+
+    def test_a_link_is_made_and_not_followed(self) -> Steps:
+        tree = yield from self.grow_tree({"a.txt": OLD})
+        os.symlink("/etc/passwd", os.path.join(tree.path, "link"))
+        view = yield from self.accepted(tree, "link")
+        self.assertEqual(os.readlink(self.at("link")), "/etc/passwd")
+        yield from self.undone(view, "## link")
+        self.assertFalse(os.path.lexists(self.at("link")))
+
+    def test_nothing_is_written_through_a_link_of_the_user(self) -> Steps:
+        tree = yield from self.grow_tree({"dir/a.txt": OLD, "b.txt": OLD})
+        outside = os.path.join(self.folder, "outside")
+        shutil.move(self.at("dir"), outside)
+        os.symlink(outside, self.at("dir"))
+        self.put("dir/a.txt", NEW, tree)
+        self.put("dir/new.txt", "new\n", tree)
+        view = yield from self.shown(tree)
+        for name in ("dir/a.txt", "dir/new.txt"):
+            self.decide(view, "accept_file", self.id_of(tree, name))
+            yield from self.until_told("is a link")
+            self.sentences.clear()
+        with open(os.path.join(outside, "a.txt"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), OLD)
+        self.assertEqual(os.listdir(outside), ["a.txt"])
+
+    def test_line_ends_of_the_user_stay_and_those_of_the_tree_are_taken(self) -> Steps:
+        tree = yield from self.grow_tree({"a.txt": OLD.replace("\n", "\r\n"), "b.txt": OLD})
+        self.put("a.txt", NEW.replace("\n", "\r\n"), tree)
+        self.put("b.txt", OLD.replace("\n", "\r\n"), tree)
+        self.put("a.txt", "mine\r\n" + OLD.replace("\n", "\r\n"))
+        view = yield from self.shown(tree)
+        self.assertIn(merging.LINE_ENDS, text_of(view))
+        yield from self.accept_all(view)
+        yield from self.until_file("a.txt", "mine\r\n" + NEW.replace("\n", "\r\n"))
+        yield from self.until_file("b.txt", OLD.replace("\n", "\r\n"))
+        yield from self.until_not_shown(view, "##")
+
+    def test_a_folder_in_the_place_of_a_file(self) -> Steps:
+        tree = yield from self.grow_tree({"a": OLD, "b/c": OLD})
+        self.put("a", None, tree)
+        self.put("a/x.txt", "x\n", tree)
+        shutil.rmtree(os.path.join(tree.path, "b"))
+        self.put("b", "file\n", tree)
+        view = yield from self.shown(tree)
+        self.decide(view, "accept_file", self.id_of(tree, "b"))
+        yield from self.until_told("there is a folder, or")
+        self.assertEqual(self.read("b/c"), OLD.encode())
+        self.decide(view, "accept_file", self.id_of(tree, "b/c"))
+        yield from self.until_file("b/c", None)
+        self.decide(view, "accept_file", self.id_of(tree, "b"))
+        yield from self.until_file("b", "file\n")
