@@ -65,7 +65,7 @@ class ConnectedClis(ReviewCase):
         yield from self.list_them()
         self.assertEqual([item.trigger for item in self.items], ["Gemini CLI", "Qwen Code"])
         self.assertEqual([item.annotation for item in self.items], ["asks", ""])
-        self.assertRegex(self.items[0].details[0], r"^asks since \d\d:\d\d$")
+        self.assertRegex(self.items[0].details[0], r"^since \d\d:\d\d$")
         self.assertIn("in a terminal", self.items[0].details[1])
         self.assertIn("1 waiting", self.items[0].details[1])
         self.assertEqual(self.shown[-1]["placeholder"], "Agents (1 asks)")

@@ -117,6 +117,8 @@ class QuestionInPanel(QuestionListCase):
         yield from self.answer_decision()
         yield lambda: len(self.shown) > before
         self.assertEqual(self.outcomes, [CANCEL])
+        # The agent has not gone on yet.
+        self.assertEqual(self.rows, [("T", "works")])
 
     def test_nothing_is_allowed_that_was_there_for_a_moment_only(self) -> Steps:
         yield from self.ask_in_chat()
@@ -171,10 +173,10 @@ class QuestionInPanel(QuestionListCase):
         self.assertEqual(self.outcomes, [])
 
     def test_of_several_the_oldest_is_asked_first(self) -> Steps:
-        yield from self.ask_in_chat("first")
+        yield from self.ask_in_chat("first\nand more")
         yield from self.ask_again("second", call="d")
         yield from self.list_them()
-        self.assertRegex(self.details("T")[0], "2 questions, first Shell: first$")
+        self.assertRegex(self.details("T")[0], "2 questions, first Shell: first …$")
         yield from self.choose("T")
         yield lambda: "▏ first" in self.shown[-1]["items"][0]
 
@@ -227,6 +229,6 @@ class QuestionInChat(QuestionListCase):
         yield from self.tell(self.view, Elicitation("e", FORM, "Which?\nSay it."), title="T")
         self.other = yield from self.open("a.py", "x\n")
         yield from self.list_them()
-        self.assertRegex(self.details("T")[0], r"asks since .*: Which\? Say it\.$")
+        self.assertRegex(self.details("T")[0], r"^since .*: Which\? Say it\.$")
         yield from self.choose("T")
         yield lambda: self.window.active_view() == self.view

@@ -170,6 +170,7 @@ class Acting(ListCase):
     def test_one_gets_another_title_and_the_list_comes_again(self) -> Steps:
         given = self.inputs()
         yield from self.list_them(info("a", "old"), action="rename")
+        self.assertEqual(self.shown[-1]["placeholder"], "Rename a conversation (1)")
         yield from self.choose(1)
         yield lambda: given
         given[0](" new ")

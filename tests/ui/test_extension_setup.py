@@ -131,7 +131,7 @@ class Live(ReviewCase):
         yield from self.ask()
         yield lambda: self.status() == "Gemini: asks"
         (item,) = yield from self.listed()
-        self.assertRegex(item.details[0], r"^asks since \d\d:\d\d: npm test$")
+        self.assertRegex(item.details[0], r"^since \d\d:\d\d: npm test$")
         self.assertEqual(item.details[2], "run the tests")
 
     def test_one_that_is_not_connected_is_followed_and_listed_too(self) -> Steps:

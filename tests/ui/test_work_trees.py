@@ -230,7 +230,7 @@ class Windows(TreeCase):
         plugin._host.stop()
         self.trees.trees = ()
         plugin._host.start()
-        yield lambda: self.trees.trees == (tree,)
+        yield lambda: list(self.trees.trees) == [tree]
 
     def test_they_are_found_after_the_cache_was_emptied(self) -> Steps:
         tree = yield from self.new_chat()

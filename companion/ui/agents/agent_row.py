@@ -105,11 +105,11 @@ class AgentRows(Protocol):
 
 def row_item(row: AgentRow) -> sublime.QuickPanelItem:
     """The row in the panel."""
-    mark = MARKS[row.state]
-    doing = " ".join(filter(None, (mark.word, _since_words(row.since))))
+    mark, is_idle = MARKS[row.state], row.state is RowState.IDLE
+    # Another state stands beside the title.
+    doing = " ".join(filter(None, (mark.word if is_idle else "", _since_words(row.since))))
     lines = (": ".join(filter(None, (doing, row.doing))), BETWEEN.join(row.facts), *row.about)
     details = [_short_line(line, MAX_LINE) for line in lines if line]
-    is_idle = row.state is RowState.IDLE
     annotation = "" if is_idle else mark.word
     return sublime.QuickPanelItem(_short_line(row.title, MAX_TITLE), details, annotation, mark.kind)
 

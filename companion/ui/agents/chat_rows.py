@@ -80,7 +80,10 @@ class ChatRows:
         state, since = self._progress.state_of(chat)
         told, waiting = chat.told, chat.waiting_questions
         doing = facts.doing if facts is not None and state is RowState.WORKS else ""
-        if waiting:
+        if waiting and self._is_answered(chat):
+            # The agent is about to hear it.
+            state = RowState.WORKS
+        elif waiting:
             doing = _question_words(waiting)
             since = waiting[0].asked.timestamp() if waiting[0].asked is not None else since
         elif told is not None and told.state == FAILED:
@@ -99,6 +102,11 @@ class ChatRows:
         title = (told.title if told is not None else "") or chat.views[0].name()
         act = partial(self._go_to_chat, chat)
         return AgentRow(state, title, act, doing, since, words, key=chat.conversation)
+
+    def _is_answered(self, chat: ChatView) -> bool:
+        """Whether all its questions have answers that are on their way."""
+        asked = (WaitingQuestion(chat, each) for each in chat.waiting_questions)
+        return all(map(self._chats.short_questions.is_answered, asked))
 
     def _other_row(self, facts: WorkFacts) -> AgentRow:
         info = facts.info
@@ -155,5 +163,6 @@ def _question_words(waiting: Sequence[ChatQuestion]) -> str:
     """What is asked first, and how much there is."""
     first, count = waiting[0], len(waiting)
     subject = first.text if first.kind == PERMISSION else ""
-    words = ": ".join(filter(None, (first.title, subject[: work_words.MAX_SUBJECT])))
+    line, _, rest = subject[: work_words.MAX_SUBJECT].partition("\n")
+    words = ": ".join(filter(None, (first.title, f"{line} …" if rest else line)))
     return words if count == 1 else f"{count_text(count, 'question')}, first {words}"

@@ -51,6 +51,15 @@ ACTIONS = {
     "delete": "Delete …",
 }
 
+# What the list says above the conversations.
+HEADINGS = {
+    "open": "Conversations",
+    "rename": "Rename a conversation",
+    "fork": "Fork a conversation",
+    "export": "Export a conversation",
+    "delete": "Delete a conversation",
+}
+
 
 @dataclass
 class Listed:
@@ -74,7 +83,7 @@ class ConversationList:
         words, one of those that have them. Raises Unanswered."""
         service = await self._chats.ensure_service()
         while service is not None:
-            info = await self._choose_conversation(service, window, words)
+            info = await self._choose_conversation(service, window, action, words)
             if info is None or not await self._do_action(service, window, info, action):
                 return
 
@@ -99,9 +108,10 @@ class ConversationList:
     # Choosing
 
     async def _choose_conversation(
-        self, service: ChatService, window: sublime.Window, words: str
+        self, service: ChatService, window: sublime.Window, action: str, words: str
     ) -> SessionInfo | None:
-        """The conversation that the user chooses; None for none. Raises Unanswered."""
+        """The conversation that the user chooses for the action; None for none. Raises
+        Unanswered."""
         listed, seen = await self._add_page(service, window, Listed(words)), 0
         while listed.infos or listed.words:
             items: list[Item] = [
@@ -112,7 +122,7 @@ class ConversationList:
             # Enter is for the newest one, and not for a search.
             at = min(seen + 1, len(items) - 1)
             number = await panels.ask_choice(
-                window, [*items, *more], _list_heading(listed), selected_index=at
+                window, [*items, *more], _list_heading(listed, action), selected_index=at
             )
             if 0 < number < len(items):
                 return listed.infos[number - 1]
@@ -242,13 +252,12 @@ async def window_workspaces(window: sublime.Window, trees: KnownTrees) -> tuple[
     return tuple(dict.fromkeys([*real, *trees.folders_in(window)]))
 
 
-def _list_heading(listed: Listed) -> str:
+def _list_heading(listed: Listed, action: str) -> str:
     count = f"{len(listed.infos):,}{'+' if listed.cursor else ''}"
-    if not listed.words:
-        return f"Conversations ({count})"
-    if not listed.infos:
+    if listed.words and not listed.infos:
         return NOT_FOUND.format(listed.words)
-    return f"Conversations with “{listed.words}” ({count})"
+    found = f" with “{listed.words}”" if listed.words else ""
+    return f"{HEADINGS[action]} ({count}{found})"
 
 
 def _time_text(time: datetime) -> str:

@@ -58,11 +58,15 @@ class ShortQuestions:
     def fits(self, asked: WaitingQuestion) -> bool:
         """Whether a panel shows all of it. An edit is read in its review, a form in the chat."""
         question = asked.question
-        if question.kind != PERMISSION or question.diffs or self._replies.is_answered(asked):
+        if question.kind != PERMISSION or question.diffs or self.is_answered(asked):
             return False
         # Before it is broken into rows: it may be very long.
         is_short = len(question.text) <= COLUMNS * ROWS
         return is_short and len(_question_rows(question.text)) <= ROWS
+
+    def is_answered(self, asked: WaitingQuestion) -> bool:
+        """Whether an answer is on its way."""
+        return self._replies.is_answered(asked)
 
     async def ask_user(self, asked: WaitingQuestion, window: sublime.Window) -> PanelOutcome:
         """Show the question with its answers, and send the one that is chosen."""
@@ -88,7 +92,7 @@ class ShortQuestions:
     def _is_asked_still(self, asked: WaitingQuestion) -> bool:
         """Whether it waits, as the same question."""
         waiting = (WaitingQuestion(asked.chat, each).key for each in asked.chat.waiting_questions)
-        return asked.key in waiting and not self._replies.is_answered(asked)
+        return asked.key in waiting and not self.is_answered(asked)
 
 
 def _question_item(asked: WaitingQuestion) -> list[str]:
