@@ -30,6 +30,7 @@ IN_PROGRESS = {
     "BISECT_LOG": "A bisection",
 }
 CUT_OFF = "git does not know {} as this work tree any more. All that is in it would be lost."
+REPLACED = "There is another repository in {} by now, which stays."
 STRANDED = "The repository {} is not there. All that is in {} would be lost."
 MISSING = "{} is not there: it was deleted or moved, or its disk is away."
 MOVED = "It was moved to {}, which would be removed."
@@ -88,6 +89,8 @@ def what_would_be_lost(
         sentence = STRANDED.format(shown_name(tree.git_folder), shown)
         return Loss(more=(sentence,)) if is_there else Loss()
     loss = _loss_of_history(tree)
+    if place.kind is Whereabouts.REPLACED:
+        return _with_sentence(loss, REPLACED.format(shown))
     if place.kind is Whereabouts.CUT_OFF:
         return _with_sentence(loss, CUT_OFF.format(shown))
     if place.kind is Whereabouts.MISSING:

@@ -55,7 +55,7 @@ def mend_tree(store: TreeStore, tree: WorkTree) -> Iterator[str]:
     elif is_half_removed(tree) and place.kind is not Whereabouts.HERE:
         finish_removal(store, tree)
     elif tree.state is TreeState.REMOVING:
-        if os.path.lexists(place.path):
+        if os.path.lexists(place.path) and place.kind is not Whereabouts.REMOVED:
             store.keep_tree(replace(tree, path=place.path, state=TreeState.READY))
             yield NOT_REMOVED.format(name)
         elif place.kind is not Whereabouts.STRANDED:

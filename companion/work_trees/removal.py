@@ -25,7 +25,7 @@ from .git import GitFailure, run_git
 from .loss import Loss, what_would_be_lost
 from .named import shown_name
 from .tree_store import TreeStore
-from .whereabouts import find_place, has_more, is_same_path, read_known_path, read_mark
+from .whereabouts import Whereabouts, find_place, has_more, is_same_path, read_known_path, read_mark
 from .work_tree import TreeFailure, TreeState, WorkTree
 
 # The beginning of the name of a folder that is being deleted; the id of the tree follows.
@@ -74,7 +74,8 @@ def remove_work_tree(store: TreeStore, tree: WorkTree) -> None:
     tree = replace(tree, path=place.path, state=TreeState.REMOVING)
     _record(store, tree)
     try:
-        doom_folder(tree)
+        if place.kind not in (Whereabouts.REPLACED, Whereabouts.REMOVED):
+            doom_folder(tree)
     except TreeFailure:
         with suppress(OSError):
             store.keep_tree(replace(tree, state=TreeState.READY))
@@ -143,8 +144,10 @@ def _forget_in_git(store: TreeStore, tree: WorkTree) -> None:
     """Raises OSError and GitFailure."""
     admin = tree.admin_folder
     known = read_known_path(admin) if admin else ""
-    # Somebody may have made another tree of that name meanwhile.
-    is_its = read_mark(admin) in ("", tree.id) and (not known or is_same_path(known, tree.path))
+    # Somebody may have made another tree of that name meanwhile. One that is being made may have no
+    # mark yet.
+    marks = ("", tree.id) if tree.state is TreeState.MAKING else (tree.id,)
+    is_its = read_mark(admin) in marks and (not known or is_same_path(known, tree.path))
     doomed = DOOMED + tree.id
     if admin and is_its and os.path.lexists(admin):
         # In one step: a git that finds a half of it fails.

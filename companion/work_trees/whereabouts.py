@@ -22,12 +22,15 @@ MARK = "gemini-companion"
 
 
 class Whereabouts(Enum):
-    """CUT_OFF: there is a folder at the path, and git does not know it as this tree. MISSING: there
-    is none, but git knows the tree. REMOVED: neither. STRANDED: the repository is not there."""
+    """CUT_OFF: there is a folder at the path, and git does not know it as this tree. REPLACED: git
+    knows the tree, and there is another repository in its place. MISSING: there is nothing, but
+    git knows the tree. REMOVED: git does not know it, and there is nothing, or another repository.
+    STRANDED: the repository is not there."""
 
     HERE = "here"
     MOVED = "moved"
     CUT_OFF = "cut off"
+    REPLACED = "replaced"
     MISSING = "missing"
     REMOVED = "removed"
     STRANDED = "stranded"
@@ -45,11 +48,12 @@ class Place:
 
 def find_place(tree: WorkTree) -> Place:
     """Where the tree is. What cannot be read counts as not there."""
-    if not os.path.isdir(tree.git_folder):
-        return Place(Whereabouts.STRANDED, tree.path)
     is_there = bool(tree.path) and os.path.lexists(tree.path)
+    is_another = is_there and _is_another_repository(tree)
+    if not os.path.isdir(tree.git_folder):
+        return Place(Whereabouts.REMOVED if is_another else Whereabouts.STRANDED, tree.path)
     if not (tree.admin_folder and read_mark(tree.admin_folder) == tree.id):
-        kind = Whereabouts.CUT_OFF if is_there else Whereabouts.REMOVED
+        kind = Whereabouts.CUT_OFF if is_there and not is_another else Whereabouts.REMOVED
         return Place(kind, tree.path)
     lock, known = read_lock(tree.admin_folder), read_known_path(tree.admin_folder)
     if is_there and leads_back(tree.path, tree.admin_folder):
@@ -58,7 +62,24 @@ def find_place(tree: WorkTree) -> Place:
         # The agent can write what git keeps.
         if not has_more(tree, known):
             return Place(Whereabouts.MOVED, known, lock)
+    if is_another:
+        return Place(Whereabouts.REPLACED, tree.path, lock)
     return Place(Whereabouts.CUT_OFF if is_there else Whereabouts.MISSING, tree.path, lock)
+
+
+def _is_another_repository(tree: WorkTree) -> bool:
+    """Whether the folder at the path has a repository of its own, or is a work tree that is not
+    known to be this one."""
+    dot_git = os.path.join(tree.path, DOT_GIT)
+    with suppress(OSError):
+        # Of a link only the link counts.
+        if not is_real_folder(os.lstat(tree.path)):
+            return False
+        if os.path.isdir(dot_git):
+            return True
+        target = os.path.join(tree.path, read_text(tree.path, DOT_GIT).partition(":")[2].strip())
+        return os.path.isdir(target) and read_mark(target) != tree.id
+    return False
 
 
 def mark_tree(admin_folder: str, id: str) -> None:

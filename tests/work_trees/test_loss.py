@@ -169,8 +169,19 @@ class Losses(WithStore):
         self.write_in(tree, ".git", b"gitdir: /nowhere\n")
         self.assert_said(self.loss(tree), "All that is in it would be lost")
         os.remove(os.path.join(tree.path, ".git"))
-        os.mkdir(os.path.join(tree.path, ".git"))
         self.assert_said(self.loss(tree), "All that is in it would be lost")
+
+    def test_another_repository_in_its_place_is_not_lost(self) -> None:
+        tree = self.tree()
+        self.write_in(tree, "a.txt")
+        self.git("commit", "-qam", "x", folder=tree.path)
+        os.remove(os.path.join(tree.path, ".git"))
+        self.git("init", "-q", folder=tree.path)
+        self.assert_said(
+            self.loss(tree),
+            "1 commit",
+            "another repository",
+        )
 
     def test_what_cannot_be_found_out_is_said(self) -> None:
         def fail(tree: object) -> list[str]:

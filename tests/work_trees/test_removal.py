@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 import unittest
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 from unittest import mock
@@ -16,6 +17,7 @@ from GeminiCompanion.companion.work_trees.loss import Loss
 from GeminiCompanion.companion.work_trees.mending import mend_trees
 from GeminiCompanion.companion.work_trees.removal import remove_agreed_tree, remove_work_tree
 from GeminiCompanion.companion.work_trees.tree_store import TreeInUse
+from GeminiCompanion.companion.work_trees.whereabouts import mark_tree
 from GeminiCompanion.companion.work_trees.work_tree import TreeFailure, TreeState, WorkTree
 
 from .recorded_trees import Listing, WithStore
@@ -129,10 +131,26 @@ class Removals(WithStore):
         tree = self.tree()
         self.git("worktree", "remove", tree.path)
         self.git("worktree", "add", "-q", "--detach", tree.path)
-        self.assertTrue(self.loss(tree).sentences)
-        mend_trees(self.store)
+        self.assertTrue(self.loss(tree).is_nothing)
+        self.remove(tree)
+        self.assertEqual(self.store.list_trees(), ())
+        self.store.keep_tree(tree)
+        (sentence,) = mend_trees(self.store)
+        self.assertIn("was removed by somebody else", sentence)
+        self.assertEqual(self.store.list_trees(), ())
         self.assertEqual(self.known_to_git(), [self.folder, tree.path])
         self.assertIn("a.txt", os.listdir(tree.path))
+        self.git("status", folder=tree.path)
+
+    def test_another_repository_in_its_place_stays(self) -> None:
+        tree = self.tree()
+        os.remove(os.path.join(tree.path, ".git"))
+        self.git("init", "-q", folder=tree.path)
+        self.remove(tree)
+        self.assertEqual(self.store.list_trees(), ())
+        self.assertIn("a.txt", os.listdir(tree.path))
+        shutil.rmtree(tree.path)
+        self.assert_removed()
 
     def test_a_folder_with_something_of_the_users_is_never_removed(self) -> None:
         tree = self.tree()
@@ -140,12 +158,9 @@ class Removals(WithStore):
             with self.subTest(path):
                 wrong = replace(tree, path=path)
                 self.store.keep_tree(wrong)
-                with mock.patch.object(os, "rename") as rename:
-                    with self.assertRaises(TreeFailure) as caught:
-                        with self.store.hold_tree(tree.id):
-                            remove_work_tree(self.store, replace(wrong, admin=""))
+                with mock.patch.object(os, "rename") as rename, suppress(TreeFailure):
+                    self.remove(replace(wrong, admin=""))
                 rename.assert_not_called()
-                self.assertIn("nothing is removed", str(caught.exception))
         self.assertIn("a.txt", os.listdir(self.folder))
 
     def test_what_git_keeps_leads_to_no_folder_of_the_users(self) -> None:
@@ -162,11 +177,12 @@ class Removals(WithStore):
         tree = self.tree()
         mine = os.path.join(self.temp, "mine")
         os.makedirs(os.path.join(mine, tree.admin, "deep"))
+        mark_tree(os.path.join(mine, tree.admin), tree.id)
         shutil.rmtree(self.at(".git/worktrees"))
         os.symlink(mine, self.at(".git/worktrees"))
         with self.assertRaises(TreeFailure):
             self.remove(tree)
-        self.assertEqual(os.listdir(os.path.join(mine, tree.admin)), ["deep"])
+        self.assertIn("deep", os.listdir(os.path.join(mine, tree.admin)))
 
     def test_it_is_removed_when_nothing_is_lost(self) -> None:
         self.assertTrue(self.remove_agreed(self.tree()).is_nothing)
