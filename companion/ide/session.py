@@ -261,8 +261,9 @@ class OutgoingEvents(ABC, Generic[T]):
         """The next value; None if there is none now. To ask for it confirms that the one before was
         sent. Raises StreamEnded."""
 
-    async def next(self, silence: float) -> T | None:
-        """Wait for the next value; None after `silence` seconds without one, or when woken."""
+    async def next(self, silence: float | None) -> T | None:
+        """Wait for the next value; None after `silence` seconds without one (never if it is None),
+        or when woken."""
         value = self.take()
         if value is None:
             try:

@@ -18,9 +18,6 @@ from ..workspace import Workspace
 from .safe_tasks import run_safely
 from .window_choice import latest_window, window_of_file, windows_within
 
-# Seconds between two looks whether a stream has anything; it is woken when it has.
-SILENCE = 3600.0
-
 
 class Seat(NamedTuple):
     """The CLI's session in a window, and the task that passes on what the session is told."""
@@ -166,6 +163,6 @@ class WindowSeats:
         """Pass on what the session is told, until that ends."""
         with suppress(StreamEnded):
             while True:
-                event = await stream.next(SILENCE)
+                event = await stream.next(None)
                 if event is not None:
                     await self._tell(workspace, session, event.value)
