@@ -22,7 +22,8 @@ The editor's thread, in the headless editor: one call of the plugin's handler fo
 (in Sublime it runs on the worker that all packages share), the median of some; then the longest
 callback from openDiff to the decision, for proposals of every size, the median of some, and how
 much of that it had a processor; then the review of proposals with many changes, from the call that
-opens one to the last colour, and the sheet of all changes of many files; then a load of the
+opens one to the last colour, and the sheet of all changes of many files; then how long a list of
+what three work trees have changed takes, and the sheet of that; then a load of the
 package with the libraries that it carries, the median of some: from `plugin_loaded` to the
 discovery file, the longest that the editor's thread did nothing else, and how much larger the
 process was a second later; some of it for the package as one file, whose modules are compiled at

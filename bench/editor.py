@@ -42,6 +42,7 @@ PAINT_AIMS = (Aim(50.0, False, "at most 50 ms"), Aim(100.0, False, "at most 100 
 REVIEW_AIM = Aim(8.0, False, "at most 8 ms")
 COMPUTED_AIM = Aim(1000.0, False, "at most 1 s")
 SHEET_AIM = Aim(500.0, False, "at most 500 ms")
+LIST_AIM = Aim(50.0, False, "at most 50 ms")
 SCROLLING_AIM = Aim(1.0, False, "at most 1 ms")
 MEMORY_AIM = Aim(20.0, False, "at most 20 MiB")
 MEMORY = "memory added by the package"
@@ -57,6 +58,7 @@ def measure() -> Iterator[Row]:
     yield from _review_rows([_read_report("review.py", []) for _ in range(REVIEWS)])
     yield from _sheet_rows([_read_report("changes.py", []) for _ in range(SHEETS)])
     yield from _proposal_rows(_read_report("proposals.py", []))
+    yield from _tree_rows([_read_report("trees.py", []) for _ in range(SHEETS)])
     with tempfile.TemporaryDirectory() as folder:
         yield from _measure_loading(folder)
 
@@ -180,6 +182,19 @@ def _proposal_rows(run: Dict[str, Any]) -> Iterator[Row]:
         yield _round_row(what if key.endswith("busy") else name, [run[key]], aim)
     detail = f"through {run['objects']:,} objects of the editor and all packages"
     yield millisecond_row("  longest collection of garbage beside these", run["collected"], detail)
+
+
+def _tree_rows(runs: List[Dict[str, Any]]) -> Iterator[Row]:
+    lists = [seconds for run in runs for seconds in run["list"]]
+    yield _round_row("three work trees of 5,000 files, 300 changed: listed", lists, LIST_AIM)
+    for key, what, aim in (
+        ("first", "  for the first time", None),
+        ("held", "  longest callback meanwhile", HELD_AIM),
+        ("busy", "  of that with a processor", None),
+    ):
+        yield _round_row(what, [run[key] for run in runs], aim)
+    sheets = [run["sheet"] for run in runs]
+    yield from _drawn_rows("sheet of 300 files changed in a work tree", sheets)
 
 
 def _round_row(name: str, seconds: List[float], aim: Optional[Aim]) -> Row:

@@ -10,6 +10,7 @@ import stat
 import sys
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Iterator, NamedTuple, Optional, Tuple
 
 from ..base import file_replace
@@ -21,6 +22,7 @@ FILE, PROGRAM, LINK, REPOSITORY, OTHER, ABSENT = (
     "100644", "100755", "120000", "160000", "other", "",
 )  # fmt: skip
 FILES = (FILE, PROGRAM)
+NO_PATH = "the path is none that a file here can have"
 # The most bytes of a file that are read.
 LIMIT = 64 << 20
 # Whether the system can name a file by an open folder, which nobody can exchange meanwhile.
@@ -67,6 +69,7 @@ class TreeContent:
 NOTHING = TreeContent()
 
 
+@lru_cache(maxsize=1 << 14)
 def is_safe_path(path: str) -> bool:
     """Whether the path of a claim names something in a tree, in the form that git has for it, and
     nothing of git's own.
@@ -101,10 +104,12 @@ def path_in(root: str, path: str) -> str:
 
 
 def look_at(root: str, path: str) -> Found:
-    """What stands at the path, links not followed. Raises NotInside and other kinds of OSError."""
+    """What stands at the path; whoever reads or writes it sees whether a folder on the way is a
+    link. Raises NotInside for a path that nothing here can have, and other kinds of OSError."""
+    if not is_safe_path(path):
+        raise NotInside(errno.EINVAL, NO_PATH, path)
     try:
-        with _open_parent(root, path) as (folder, name):
-            return _found_of(os.stat(name, dir_fd=folder, follow_symlinks=False))
+        return _found_of(os.lstat(path_in(root, path)))
     except (FileNotFoundError, NotADirectoryError):
         return Found(ABSENT, None)
 
@@ -233,7 +238,7 @@ def _open_parent(root: str, path: str, is_made: bool = False) -> Iterator[Named]
     """The folder of the path, and the name there, for calls of `os`; missing folders are made if
     `is_made`. Raises NotInside and other kinds of OSError."""
     if not is_safe_path(path):
-        raise NotInside(errno.EINVAL, "the path is none that a file here can have", path)
+        raise NotInside(errno.EINVAL, NO_PATH, path)
     *parts, name = path.split("/")
     if not _HAS_FOLDERS:
         yield None, os.path.join(_checked_folder(root, parts, is_made), name)

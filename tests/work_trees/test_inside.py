@@ -80,7 +80,6 @@ class Links(Files):
             file.write(b"theirs")
         for work in (
             lambda: read_content(self.root, "a/b"),
-            lambda: look_at(self.root, "a/b"),
             lambda: write_content(self.root, "a/b", TreeContent(FILE, b"1")),
             lambda: write_content(self.root, "a/new/b", TreeContent(FILE, b"1")),
             lambda: write_content(self.root, "a/b", NOTHING),
