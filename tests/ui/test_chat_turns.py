@@ -350,9 +350,12 @@ class AfterRestart(SheetCase):
         yield from self.given(TurnTexts, (self.file(),))
         yield from self.until_in("old\nnewer\n", lambda: text_of(sheet))
         (edit,) = self.running().review.ledger.turns.of_window(self.window.id())
+        # The text is from before, too: the sheet may not be drawn yet.
+        drawn = self.running().changes.sheets.sheet_of(sheet)
+        yield lambda: drawn.find_source(f"edit {edit.id}")
         arguments = {"sheet": str(sheet.buffer_id()), "action": "accept_file"}
         self.run_command("decide_changes", file=f"edit {edit.id}", **arguments)
-        yield lambda: self.on_disk() == "newer\n"
+        yield from self.until_equal(self.on_disk, "newer\n")
 
     def right_text(self) -> str:
         return "".join(text_of(diff) for diff, _ in open_diffs.undecided_diffs(self.window))

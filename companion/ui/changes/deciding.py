@@ -95,6 +95,9 @@ class Deciding:
             await self._decide_file(sheet, id, accept)
 
     async def _decide_file(self, sheet: ChangeSheet, id: str, accept: bool) -> None:
+        if sheet.find_source(id) is None:
+            # A sheet that was restored a moment ago may not know yet what it shows.
+            await sheet.refresh()
         source, window = sheet.find_source(id), sheet.window
         waits = source is not None and window is not None and _is_waiting(source, window, id)
         if source is None or window is None or not waits:
