@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 import html
+import re
 from functools import partial
 from typing import Any, List, Sequence, Union
 
@@ -13,12 +14,14 @@ import sublime
 from ..base.answer import Answer
 from ..base.shown_text import shown_line
 
+# Blanks that HTML would make one of.
+RUN = re.compile("^ | (?= )")
 # A label, or a label with rows below it.
 Item = Union[str, List[str], sublime.QuickPanelItem]
 
 
 class SpelledText(str):
-    """A text in which what nobody sees is spelled out already."""
+    """A text in which what nobody sees is spelled out already, and in which each blank counts."""
 
 
 def panel_item(label: str, details: str = "", annotation: str = "") -> sublime.QuickPanelItem:
@@ -107,10 +110,19 @@ def _shown_item(item: Item) -> Item:
     if isinstance(item, str):
         return shown_line(item)
     if isinstance(item, list):
-        return [row if isinstance(row, SpelledText) else shown_line(row) for row in item]
+        return [shown_line(row) for row in item]
     details = [item.details] if isinstance(item.details, str) else item.details
     shown = copy.copy(item)
-    shown.trigger, shown.annotation = shown_line(item.trigger), shown_line(item.annotation)
+    shown.trigger, shown.annotation = _shown_text(item.trigger), shown_line(item.annotation)
     # Sublime Text reads these as HTML, but not the strings of lists.
-    shown.details = [html.escape(shown_line(each), quote=False) for each in details]
+    shown.details = [_shown_detail(each) for each in details]
     return shown
+
+
+def _shown_text(text: str) -> str:
+    return text if isinstance(text, SpelledText) else shown_line(text)
+
+
+def _shown_detail(text: str) -> str:
+    markup = html.escape(_shown_text(text), quote=False)
+    return RUN.sub("&nbsp;", markup) if isinstance(text, SpelledText) else markup

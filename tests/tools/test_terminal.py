@@ -393,14 +393,15 @@ class Saying(unittest.TestCase):
         front.press("1", mock.Mock())
         editor.ui.assert_called_once_with(clicks.follow, editor, "x", None)
 
-    def test_an_item_of_plain_rows_is_drawn_whole_and_others_in_one_line(self) -> None:
+    def test_a_question_in_a_list_is_drawn_whole_and_other_items_in_one_line(self) -> None:
         command = " ".join(f"word{number}" for number in range(12))
-        rows = [["May it?", command], ["Yes"], ["No", "x" * 60]]
-        question = mock.Mock(items=[rows[0], "Yes", mock.Mock()], caption="Answer", highlighted=2)
+        rows = [["May it?", "▏ " + command], ["Yes"], ["No", "x" * 60]]
+        question = mock.Mock(caption="Answer", highlighted=2)
         question.count.return_value, question.rows.side_effect = 3, rows.__getitem__
         lines = questions.question_lines(question, 40)
         self.assertEqual(lines[:2], ["Answer", "  1  May it?"])
-        self.assertEqual("".join(line[4:] for line in lines[2:-2]).split(), command.split())
+        drawn = " ".join(line.strip() for line in lines[2:-2])
+        self.assertEqual(drawn, "▏ " + command)
         self.assertTrue(all(len(line) <= 40 for line in lines))
         self.assertEqual(lines[-2], "  2  Yes")
         self.assertTrue(lines[-1].startswith("> 3  No - x"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from typing import Any, Mapping
 
 from GeminiCompanion.companion.agent.elicitation import FORM
@@ -57,7 +58,10 @@ class QuestionListCase(AgentsCase):
         before = len(self.shown)
         yield from self.choose("T")
         yield lambda: len(self.shown) > before
-        self.panel: list[Any] = self.shown[-1]["items"]
+        self.panel = [
+            [item.trigger, *(html.unescape(row) for row in item.details)]
+            for item in self.shown[-1]["items"]
+        ]
 
     def wait_a_moment(self) -> None:
         self.seconds += short_questions.MOMENT
@@ -84,8 +88,8 @@ class QuestionInPanel(QuestionListCase):
             [
                 "Gemini CLI asks: may it use Shell?",
                 "▏ command:",
-                "▏     make all",
-                "▏       && ls",
+                "▏\xa0\xa0\xa0\xa0 make all",
+                "▏\xa0\xa0\xa0\xa0\xa0\xa0 && ls",
                 "▏ dir: /x",
                 short_questions.IN_CHAT,
             ],
@@ -178,7 +182,7 @@ class QuestionInPanel(QuestionListCase):
         yield from self.list_them()
         self.assertRegex(self.details("T")[0], "2 questions, first Shell: first …$")
         yield from self.choose("T")
-        yield lambda: "▏ first" in self.shown[-1]["items"][0]
+        yield lambda: "▏ first" in self.shown[-1]["items"][0].details
 
 
 class QuestionInChat(QuestionListCase):
@@ -207,7 +211,10 @@ class QuestionInChat(QuestionListCase):
         yield from self.ask_in_chat(command)
         yield from self.open_question()
         rows = self.panel[0][1:-1]
-        self.assertTrue(all(len(row) <= short_questions.COLUMNS + 4 for row in rows), rows)
+        bare = [row.replace(short_questions.BLANK, " ") for row in rows]
+        self.assertTrue(all(len(row) <= short_questions.COLUMNS + 4 for row in bare), rows)
+        self.assertIn(short_questions.BLANK, "".join(rows))
+        rows = bare
         whole = rows[0][len(short_questions.LINE) :]
         whole += "".join(row[len(short_questions.GOES_ON) :] for row in rows[1:])
         self.assertEqual(whole, command)

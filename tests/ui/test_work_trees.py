@@ -239,7 +239,7 @@ class Windows(TreeCase):
         self.trees.trees = ()
         shutil.rmtree(self.trees.store.folder)
         plugin._host.start()
-        yield lambda: self.trees.trees == (replace(tree, created=1.0),)
+        yield lambda: list(self.trees.trees) == [replace(tree, created=1.0)]
         self.assertTrue(any("is there again" in sentence for sentence in self.sentences))
 
 

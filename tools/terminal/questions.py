@@ -11,6 +11,9 @@ from .line_prompt import LinePrompt
 from .shown_editor import ShownEditor
 from .sides import make_printable, shorten_text, wrap_text
 
+# Before each line of a question that a panel shows.
+QUESTION = "▏ "
+
 
 def question_lines(question: Any, width: int) -> List[str]:
     """A quick panel's items in at most `width` columns, the one under the bar marked; nothing of an
@@ -34,11 +37,11 @@ def _caption_lines(question: Any, width: int) -> List[str]:
 
 
 def _item_lines(question: Any, number: int, width: int) -> List[str]:
-    """One line; of an item of plain rows, such as the question of an agent, all of it."""
+    """One line; of an item with lines of an agent's question, all of it."""
     bar = ">" if number == question.highlighted else " "
     rows = [make_printable(row) for row in question.rows(number)]
     line = "%s %d  %s" % (bar, number + 1, " - ".join(rows))
-    if len(line) <= width or not isinstance(question.items[number], list):
+    if len(line) <= width or not any(row.startswith(QUESTION) for row in rows):
         return [shorten_text(line, width)]
     head = "%s %d  " % (bar, number + 1)
     parts = [part for row in rows for part in wrap_text(row, width - len(head))]

@@ -26,6 +26,7 @@ from .waiting_questions import WaitingQuestion
 COLUMNS, ROWS = 60, 8
 # Before each line of the question, and before what a row had no room for.
 LINE, GOES_ON = "▏ ", "▏ ⤷ "
+BLANK = "<U+0020>"
 ASKS = "{} asks: may it use {}?"
 IN_CHAT = "Enter here: see it in the chat"
 ANSWER = "Answer {}"
@@ -95,15 +96,18 @@ class ShortQuestions:
         return asked.key in waiting and not self.is_answered(asked)
 
 
-def _question_item(asked: WaitingQuestion) -> list[str]:
-    """Plain rows, in which blanks count."""
+def _question_item(asked: WaitingQuestion) -> sublime.QuickPanelItem:
     head = ASKS.format(shown_line(_name_of(asked)), asked.question.title)
-    return [*_broken_line(head, "", "⤷ "), *_question_rows(asked.question.text), IN_CHAT]
+    first, *more = _broken_line(head, "", GOES_ON)
+    rows: list[str] = [*more, *_question_rows(asked.question.text), IN_CHAT]
+    return sublime.QuickPanelItem(first, rows)
 
 
-def _option_item(option: Option) -> list[str]:
+def _option_item(option: Option) -> sublime.QuickPanelItem:
     """The whole label: its end may say how far an answer reaches."""
-    return list(_broken_line(str(option.label), "", "⤷ "))
+    first, *more = _broken_line(str(option.label), "", GOES_ON)
+    rows: list[str] = [*more]
+    return sublime.QuickPanelItem(first, rows)
 
 
 def _question_rows(text: str) -> Sequence[SpelledText]:
@@ -117,8 +121,10 @@ def _broken_line(line: str, first: str, further: str) -> Iterator[SpelledText]:
     for character in line:
         width = cell_width(character)
         if width > room:
-            yield SpelledText(row)
+            # A blank is not seen where a row ends or begins.
+            yield SpelledText(row[:-1] + BLANK if row.endswith(" ") else row)
             row, room = further, COLUMNS
+            character = BLANK if character == " " else character
         row += character
         room -= width
     yield SpelledText(row)
