@@ -77,8 +77,8 @@ def _is_another_repository(tree: WorkTree) -> bool:
             return False
         if os.path.isdir(dot_git):
             return True
-        target = os.path.join(tree.path, read_text(tree.path, DOT_GIT).partition(":")[2].strip())
-        return os.path.isdir(target) and read_mark(target) != tree.id
+        target = _read_target(tree.path)
+        return bool(target) and os.path.isdir(target) and read_mark(target) != tree.id
     return False
 
 
@@ -134,11 +134,16 @@ def leads_back(path: str, admin_folder: str) -> bool:
     with suppress(OSError):
         if not is_real_folder(os.lstat(path)) or os.path.islink(os.path.join(path, DOT_GIT)):
             return False
-        told = read_text(path, DOT_GIT)
-        if told.startswith("gitdir:") and "\0" not in told:
-            target = os.path.join(path, told[len("gitdir:") :].strip())
-            return os.path.samefile(target, admin_folder)
+        target = _read_target(path)
+        return bool(target) and os.path.samefile(target, admin_folder)
     return False
+
+
+def _read_target(path: str) -> str:
+    """Where the file `.git` of the folder leads; "" if it says nothing. Raises OSError."""
+    told = read_text(path, DOT_GIT)
+    target = told[len("gitdir:") :].strip() if told.startswith("gitdir:") else ""
+    return os.path.join(path, target) if target and "\0" not in target else ""
 
 
 def is_same_path(path: str, other: str) -> bool:
