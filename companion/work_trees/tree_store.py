@@ -75,8 +75,7 @@ class TreeStore:
     def forget_tree(self, id: str) -> None:
         """Remove all that is kept of the tree; its own file last, so that a stop in between loses
         sight of nothing. Raises OSError."""
-        with suppress(FileNotFoundError):
-            shutil.rmtree(self._path_of(id))
+        _remove_folder(self._path_of(id))
         for end in (DAMAGED, END):
             with suppress(FileNotFoundError):
                 os.remove(self._path_of(id, end))
@@ -153,6 +152,18 @@ class TreeStore:
         if not ID.fullmatch(id):
             raise ValueError("expected an id of a work tree")
         return os.path.join(self.folder, id + end)
+
+
+def _remove_folder(path: str) -> None:
+    """Somebody may still be writing what belongs to the tree. Raises OSError."""
+    for is_last in (False, False, True):
+        try:
+            shutil.rmtree(path)
+        except FileNotFoundError:
+            return
+        except OSError:
+            if is_last:
+                raise
 
 
 def _members_of(tree: WorkTree) -> dict[str, Any]:

@@ -43,9 +43,11 @@ class InWorkTrees(SheetCase):
         self.asked = self.panels()
 
     def tearDown(self) -> Generator[Any, Any, None]:
+        yield from super().tearDown()
+        # Nobody writes what belongs to them any more.
+        yield from self.until_equal(lambda: self.lists.is_looking, False)
         for tree in self.trees.store.list_trees():
             self.trees.store.forget_tree(tree.id)
-        yield from super().tearDown()
         self.running().stories.begin(self.trees.look_again())
         yield lambda: not self.trees.trees
 

@@ -4,9 +4,10 @@ has decided on. UI thread only; git and the disk have threads of their own."""
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Callable, Iterable
+from typing import Callable, Iterable, Mapping, Tuple
 
 import sublime
 
@@ -15,9 +16,10 @@ from ...base.background import start_work
 from ...base.signal import Signal
 from ...base.write_behind import WriteBehind
 from ...work_trees.git import GitFailure
-from ...work_trees.taken import Taken, TreeDecision, load_taken, save_taken
+from ...work_trees.taken import Taken, TreeDecision, load_taken, save_taken, store_text
 from ...work_trees.tree_changes import TreeChange, TreeReader
 from ...work_trees.tree_store import TreeStore
+from ...work_trees.variants import Variant, Variants
 from ...work_trees.work_tree import WorkTree
 from .. import queues
 from ..known_trees import KnownTrees
@@ -27,6 +29,9 @@ from ..stories import Stories
 PAUSE, REST = 1.0, 5.0
 NOT_LISTED = "What has changed in the work tree {} cannot be listed: {}"
 NOT_SAVED = "What you have decided on in work trees cannot be kept over a restart: {}."
+
+# A decision on a file of the tree with the id.
+_Decision = Tuple[str, TreeDecision]
 
 
 @dataclass(frozen=True)
@@ -58,6 +63,11 @@ class TreeLists:
     changes: Signal = field(default_factory=Signal)
     _known: dict[str, _Known] = field(default_factory=dict)
     _writer: WriteBehind = field(default_factory=lambda: WriteBehind("work trees"))
+    # For each change that is like one of an earlier tree, the first of those.
+    equal: Mapping[Variant, Variant] = field(default_factory=dict)
+    _variants: Variants = field(default_factory=Variants)
+    # The decisions that count for several trees, by each of them.
+    _shared: dict[_Decision, list[_Decision]] = field(default_factory=dict)
     _looking: Answer[None] | None = None
     _is_old: bool = False
     _next_look: float = 0.0
@@ -84,6 +94,11 @@ class TreeLists:
     def is_complete(self) -> bool:
         """Whether all trees of the open windows were listed."""
         return all(self.with_id(tree.id) is not None for tree in self._wanted_trees())
+
+    @property
+    def is_looking(self) -> bool:
+        """Whether they are being listed."""
+        return self._looking is not None
 
     def look_at_new(self) -> None:
         """List the trees that were never listed."""
@@ -137,8 +152,34 @@ class TreeLists:
                 self._is_old = True
             else:
                 known.found = found
-        if before != {id: known.found for id, known in self._known.items()}:
+        is_same = before == {id: known.found for id, known in self._known.items()}
+        if not await self._compare_variants() or not is_same:
             self.changes.emit()
+
+    async def _compare_variants(self) -> bool:
+        """Find what is alike in several trees; whether it is as before."""
+        lists = [(each.tree, each.changes) for each in self.all_lists() if each.changes]
+        lists.sort(key=lambda each: each[0].created)
+        found: Mapping[Variant, Variant] = {}
+        if len(lists) > 1:
+            found = await start_work(partial(self._variants.find_equal, lists))
+        known, self.equal = self.equal, found
+        return known == found
+
+    def trees_alike(self, id: str, path: str) -> list[WorkTree]:
+        """The trees whose change of the path is like this one, without that of this id."""
+        first = self.equal.get((id, path), (id, path))
+        alike = {first, *(each for each, other in self.equal.items() if other == first)}
+        found = (self.with_id(tree) for tree, _path in sorted(alike) if tree != id)
+        return sorted(
+            (each.tree for each in found if each is not None), key=lambda tree: tree.created
+        )
+
+    def is_shown_elsewhere(self, id: str, path: str) -> bool:
+        """Whether the change is like one of an earlier tree that waits, too."""
+        tree, other = self.equal.get((id, path), ("", ""))
+        found = self.with_id(tree)
+        return found is not None and any(change.path == other for change in found.changes)
 
     def _start_list(self, tree: WorkTree) -> Answer[TreeList]:
         known = self._known[tree.id]
@@ -152,15 +193,32 @@ class TreeLists:
     # Decisions.
 
     def decide(self, id: str, decisions: Iterable[TreeDecision]) -> None:
-        """The user has decided on these files of the tree as they were then."""
+        """The user has decided on these files of the tree as they were then. It counts for the
+        trees in which they are alike."""
         made = tuple(decisions)
+        alike = {tree.id for each in made for tree in self.trees_alike(id, each.path)}
+        own = self.with_id(id)
+        self._decide(id, made)
+        for other in sorted(alike):
+            found = self.with_id(other)
+            if own is None or found is None:
+                continue
+            same = tuple(replace(each, own_mode="", unsaved="") for each in made)
+            self._writer.do_soon(partial(_copy_texts, own.taken, found.taken, same))
+            self._decide(other, same)
+            for each, copy in zip(made, same):
+                self._shared.setdefault((id, each), []).append((other, copy))
+
+    def _decide(self, id: str, made: tuple[TreeDecision, ...]) -> None:
         paths = {decision.path for decision in made}
         self._change_taken(id, lambda taken: taken.with_decisions(made), paths)
 
     def take_back(self, id: str, decisions: Iterable[TreeDecision]) -> None:
         """They have taken that back."""
         gone = tuple(decisions)
-        self._change_taken(id, lambda taken: taken.without(gone))
+        for tree, decision in (each for one in gone for each in self._shared.pop((id, one), ())):
+            self._change_taken(tree, partial(Taken.without, undone=[decision]))
+        self._change_taken(id, partial(Taken.without, undone=gone))
         self.look_again()
 
     def _change_taken(
@@ -186,6 +244,15 @@ class TreeLists:
         for known in self._known.values():
             start_work(known.reader.close)
         self._known.clear()
+
+
+def _copy_texts(own: Taken, other: Taken, decisions: Iterable[TreeDecision]) -> None:
+    """Keep for the other tree, too, what its files were. Runs on the writer's thread."""
+    for decision in decisions:
+        data = own.read_text(decision.digest) if decision.digest else None
+        if data is not None:
+            with suppress(OSError):
+                store_text(other.folder, data)
 
 
 def _list_tree(store: TreeStore, reader: TreeReader, taken: Taken | None) -> TreeList:

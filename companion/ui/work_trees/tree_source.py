@@ -105,7 +105,8 @@ class TreeSource:
         return self._lists.is_complete
 
     def entries(self, window: sublime.Window) -> Iterator[SheetEntry]:
-        """The files that differ, of the oldest tree first."""
+        """The files that differ: the variants of one below each other, that of the oldest tree
+        first, and those that are alike once."""
         self._lists.look_at_new()
         found = self._lists.of_window(window)
         self._views = self._open_views() if found else {}
@@ -119,9 +120,15 @@ class TreeSource:
 
     def _files(self, window: sublime.Window, found: Sequence[TreeList]) -> Iterator[TreeFile]:
         unsaved = _unsaved_views() if any(each.changes for each in found) else {}
-        for each in found:
-            for change in each.changes:
-                yield self._file_of(window, each, change, unsaved)
+        files = [
+            self._file_of(window, each, change, unsaved)
+            for each in found
+            for change in each.changes
+            if not self._lists.is_shown_elsewhere(each.tree.id, change.path)
+        ]
+        # Those of one path stay in the order of their trees.
+        files.sort(key=lambda file: (file.found.tree.root, file.change.old_path.split("/")))
+        yield from files
 
     def _file_of(
         self,
@@ -157,8 +164,20 @@ class TreeSource:
         if record is None or review is None:
             return None
         entry = entry_of(file.id, view, record, review)
-        shown = replace(entry.make(), title=title)
-        return replace(entry, make=lambda: shown)
+        made_of = entry.made_of, self._maker_of(file)
+        shown = replace(entry.make(), title=title, state=made_of[1], made_of=made_of)
+        return replace(entry, make=lambda: shown, made_of=made_of)
+
+    def _maker_of(self, file: TreeFile) -> str:
+        """In which trees the file was changed so, and by whom."""
+        change, trees = file.change, self._lists.trees
+        alike = [file.found.tree, *self._lists.trees_alike(file.found.tree.id, change.path)]
+        names = [
+            f"{label_of(tree)} ({agent})" if agent else label_of(tree)
+            for tree in alike
+            for agent in [trees.agent_of(tree.id)]
+        ]
+        return maker_words(f"changed in {' and in '.join(names)}", change.left.mode == ABSENT)
 
     def _closed_entry(self, file: TreeFile, title: str) -> SheetEntry | None:
         reader, text, count = self._lists.reader_of(file.found.tree.id), None, 0
@@ -166,10 +185,10 @@ class TreeSource:
             return None
         if file.unsaved is not None:
             text, count = texts.text_of(file.unsaved), file.unsaved.change_count()
-        made_of = file.change, file.found.taken.decided.get(file.change.path), count
-        work = partial(
-            _file_changes, file.id, title, reader, file.found, file.change, text, made_of
-        )
+        by, decided = self._maker_of(file), file.found.taken.decided.get(file.change.path)
+        made_of = file.change, decided, count, by
+        shown = FileChanges(file.id, title, None, state=by, can_type=False, made_of=made_of)
+        work = partial(_file_changes, shown, reader, file.found, file.change, text)
         return SheetEntry(file.id, made_of, work)
 
     def review_view(self, id: str) -> sublime.View | None:
@@ -352,17 +371,13 @@ def _problem_entry(found: TreeList) -> SheetEntry:
 
 
 def _file_changes(
-    id: str,
-    title: str,
+    shown: FileChanges,
     reader: TreeReader,
     found: TreeList,
     change: TreeChange,
     unsaved: str | None,
-    made_of: object,
 ) -> FileChanges:
-    """Runs in a thread."""
-    by = maker_words(f"changed in {label_of(found.tree)}", change.left.mode == ABSENT)
-    shown = FileChanges(id, title, None, state=by, can_type=False, made_of=made_of)
+    """What is shown, with the changes. Runs in a thread."""
     sides = _read_or_say(reader, found.taken, change, unsaved)
     if isinstance(sides, str):
         return replace(shown, note=shown_line(sides))

@@ -1,0 +1,104 @@
+"""What several agents have changed in their work trees, in one sheet."""
+
+from __future__ import annotations
+
+from typing import Any, Generator
+
+from GeminiCompanion.companion.work_trees.work_tree import WorkTree
+
+from .adapter import text_of
+from .in_work_trees import InWorkTrees
+from .reviewing import Steps
+
+OWN = "".join(f"line {number}\n" for number in range(1, 21))
+
+
+def with_line(text: str, number: int, line: str) -> str:
+    rows = text.splitlines(keepends=True)
+    rows[number - 1] = line + "\n"
+    return "".join(rows)
+
+
+class Variants(InWorkTrees):
+    def grow(self, count: int) -> Generator[Any, Any, list[WorkTree]]:
+        files = {"a.txt": OWN, "b.txt": OWN}
+        first = yield from self.grow_tree(files)
+        trees = [first]
+        while len(trees) < count:
+            trees.append((yield from self.grow_tree({})))
+        return trees
+
+    def headings(self, view: Any) -> list[str]:
+        return [row[3:] for row in text_of(view).splitlines() if row.startswith("## ")]
+
+    def test_a_file_stands_once_with_its_variants_below_each_other(self) -> Steps:
+        one, two = yield from self.grow(2)
+        for tree, line in ((one, "one"), (two, "two")):
+            for name in ("b.txt", "a.txt"):
+                self.put(name, with_line(OWN, 3, line), tree)
+        view = yield from self.shown(one, two)
+        told = [(row.split("  ")[0], row.rpartition(" ")[2]) for row in self.headings(view)]
+        expected = [(name, tree.name) for name in ("a.txt", "b.txt") for tree in (one, two)]
+        self.assertEqual(told, expected)
+
+    def test_who_made_a_variant_is_told_with_its_cost(self) -> Steps:
+        one, _two = yield from self.grow(2)
+        self.put("a.txt", with_line(OWN, 3, "one"), one)
+        self.trees.note_agent(one.id, "Gemini CLI, 0.12 USD")
+        view = yield from self.shown(one)
+        [heading] = self.headings(view)
+        self.assertIn(f"changed in work tree {one.name} (Gemini CLI, 0.12 USD)", heading)
+
+    def test_equal_variants_are_shown_once_and_decided_once(self) -> Steps:
+        one, two, three = yield from self.grow(3)
+        for tree in (one, three):
+            self.put("a.txt", with_line(OWN, 3, "same"), tree)
+        self.put("a.txt", with_line(OWN, 18, "else"), two)
+        view = yield from self.shown(one, two, three)
+        first, second = self.headings(view)
+        self.assertIn(f"work tree {one.name} and in work tree {three.name}", first)
+        self.assertIn(two.name, second)
+        self.decide(view, "accept_file", self.id_of(one, "a.txt"))
+        yield from self.until_file("a.txt", with_line(OWN, 3, "same"))
+        yield lambda: len(self.headings(view)) == 1
+        for tree in (one, three):
+            self.assertEqual((yield from self.until_listed(tree)).changes, ())
+        self.assertEqual(len(self.headings(view)), 1)
+
+    def test_changes_of_any_variant_come_into_the_users_file(self) -> Steps:
+        one, two = yield from self.grow(2)
+        self.put("a.txt", with_line(OWN, 3, "one"), one)
+        self.put("a.txt", with_line(OWN, 18, "two"), two)
+        view = yield from self.shown(one, two)
+        for number, tree in enumerate((one, two)):
+            yield lambda left=2 - number: len(self.headings(view)) == left
+            self.decide(view, "accept_file", self.id_of(tree, "a.txt"))
+        yield from self.until_file("a.txt", with_line(with_line(OWN, 3, "one"), 18, "two"))
+        self.run_command("undo_last_accepted")
+        yield from self.until_file("a.txt", with_line(OWN, 3, "one"))
+
+    def test_what_is_undone_waits_in_each_tree_again(self) -> Steps:
+        one, two = yield from self.grow(2)
+        for tree in (one, two):
+            self.put("a.txt", with_line(OWN, 3, "same"), tree)
+        view = yield from self.shown(one, two)
+        self.decide(view, "accept_file", self.id_of(one, "a.txt"))
+        yield from self.until_file("a.txt", with_line(OWN, 3, "same"))
+        self.run_command("undo_last_accepted")
+        yield from self.until_file("a.txt", OWN)
+        for tree in (one, two):
+            yield lambda tree=tree: bool(self.lists.with_id(tree.id).changes)
+
+    def test_one_that_is_refused_stays_in_both_trees_until_that_is_undone(self) -> Steps:
+        one, two = yield from self.grow(2)
+        for tree in (one, two):
+            self.put("a.txt", with_line(OWN, 3, "same"), tree)
+        view = yield from self.shown(one, two)
+        self.decide(view, "reject_file", self.id_of(one, "a.txt"))
+        yield lambda: not self.headings(view)
+        yield from self.until_equal(lambda: self.sheet(view).marking.undoable, "Undo 1 rejected")
+        self.decide(view, "undo_last")
+        yield from self.answer_first()
+        yield lambda: len(self.headings(view)) == 1
+        for tree in (one, two):
+            self.assertEqual(len((yield from self.until_listed(tree)).changes), 1)
