@@ -55,8 +55,17 @@ class InWorkTree(TreeChat):
         self.assertEqual(self.read(), THEIRS)
         self.path = own
         self.assertEqual(self.read_own(), OWN)
+        # The user has gone on meanwhile.
+        self.write(OWN + "mine\n")
+        self.editor.do("command", "gemini_companion_show_changes", {"show": "tab"})
+        self.editor.do("wait_for", "begins_with", True, "Changes", "1 file changed in a work tree")
+        self.editor.do("command", "save")
+        self.editor.do("choose", 0)
+        until(lambda: self.read_own() == THEIRS + "mine\n")
+        self.editor.do("wait_for", "begins_with", True, "Changes", "No changes wait")
         self.editor.do("command", "gemini_companion_remove_work_tree")
-        self.editor.do("choose", 0, 1)
+        # Nothing is lost with it.
+        self.editor.do("choose", 0)
         until(lambda: not os.path.exists(self.tree))
 
 
