@@ -30,6 +30,8 @@ from model_server import ModelServer  # noqa: E402
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 AGENT = [sys.executable, "-I", "-S", os.path.join(ROOT, "bench", "chat_agent.py")]
 ROUNDS, STARTS = 3, 3
+# Starts of the CLI alone, and as many of it in a chat: what else the machine does tells on each.
+PAIRS = 7
 # Seconds for one editor to do its work and leave.
 PATIENCE = 180.0
 # Pieces, characters of each, pieces in a second: four seconds; then a tenth of a conversation of
@@ -187,19 +189,28 @@ def _genuine_rows() -> Iterator[Row]:
     if not os.path.isdir(os.path.join(TESTS, "node_modules")):
         yield missing_row(name + "chat", "the CLI is not installed: make setup")
         return
-    alone, chat = [], []
+    alone: List[float] = []
+    chat: List[float] = []
     with ModelServer() as model, tempfile.TemporaryDirectory() as folder:
         model.will_play("hello", ["An answer."])
         command = list(GeminiCli.program.find_command(TESTS))[-1:]
         home = Home(folder, {"cli_command": command}, _lead_node(folder, model.url))
         home.report("login")
-        for _ in range(STARTS):
+
+        def start_alone() -> None:
             began = time.perf_counter()
             direct = Cli(folder, home.workspace, model)
             ready = time.perf_counter() - began
             alone.append(ready + direct.turn("hello")[0])
             direct.stop()
+
+        def start_chat() -> None:
             chat.append(home.report("starting")["first"])
+
+        for number in range(PAIRS):
+            # Each comes first as often, but for one.
+            for start in (start_alone, start_chat)[:: -1 if number % 2 else 1]:
+                start()
     yield median_row(name + "CLI alone", alone, " s", 2)
     yield median_row(name + "chat", chat, " s", 2)
     ratios = [late / early for early, late in zip(alone, chat)]
