@@ -96,7 +96,7 @@ class Asked(AskedCase):
     def test_stop_takes_the_question_away_and_nothing_runs(self) -> None:
         self.asks()
         self.editor.do("command", "gemini_companion_stop")
-        shown = self.until_shown("The turn ended before the tool did.")
+        shown = self.until_shown("– Shell touch made", "Stopped")
         self.assertNotIn("May it use", shown)
         self.assertFalse(self.is_made())
         self.editor.do("clear_status_message")
