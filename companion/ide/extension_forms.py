@@ -57,7 +57,8 @@ class ExtensionForm:
     answer. `refused` is what the CLI adds to its recording where the user has refused in the
     terminal. If it `groups_commands`, every new group of processes below it is a command. If it
     `is_plugin`, its hooks reach the editor by pipes and a script, and its settings name what is
-    switched off. One that `finds_problems` asks the editor for them if it is connected."""
+    switched off. One that `finds_problems` asks the editor for them if it is connected. If it
+    `asks_by_path`, the path of a file is the same in its questions and at its tools."""
 
     manifest: str
     here: str
@@ -75,6 +76,7 @@ class ExtensionForm:
     groups_commands: bool = True
     is_plugin: bool = False
     finds_problems: bool = False
+    asks_by_path: bool = False
 
     @property
     def events(self) -> tuple[str, ...]:
@@ -185,4 +187,5 @@ CLAUDE_PLUGIN = ExtensionForm(
     groups_commands=False,
     is_plugin=True,
     finds_problems=True,
+    asks_by_path=True,
 )

@@ -52,6 +52,8 @@ class Hearing(InLoop):
         self.goes_out = True
         self.more: dict[str, Any] = {}
         self.display: Any = None
+        # The same of Claude Code.
+        self.response: dict[str, Any] = {}
 
     def at(self, name: str) -> str:
         return os.path.join(self.folder, name)
@@ -100,7 +102,8 @@ class Hearing(InLoop):
         member = "command" if kind == "run" else "file_path"
         told: dict[str, Any] = {"tool_name": name, "tool_input": {member: subject, **self.more}}
         if which != "begins":
-            told["tool_response"] = {"returnDisplay": self.display}
+            display = {"returnDisplay": self.display}
+            told["tool_response"] = self.response if self.cli is CLAUDE_CODE else display
         if which == "fails":
             told["tool_response"]["error"] = {"message": "no"}
         await self.hear(self.names["begins" if which == "begins" else "ends"], **told)
@@ -125,6 +128,12 @@ class Hearing(InLoop):
         before, after = ("" if is_new else before).replace("/", "\n"), after.replace("/", "\n")
         texts = {"originalContent": before, "newContent": after}
         self.display = {**texts, "isNewFile": bool(is_new)}
+        self.response = {"originalFile": None if is_new else before, "content": after}
+
+    @word(r"it tells (\S+) before (\S+) became (\S+)")
+    def tell_replacement(self, before: str, old: str, new: str) -> None:
+        self.more = {"old_string": old, "new_string": new}
+        self.response = {"originalFile": before.replace("/", "\n")}
 
     @word(r"(\S+) is open")
     def open(self, name: str) -> None:
@@ -233,6 +242,25 @@ def _said(found: Any) -> str:
         claude code; a.py holds old; prompted do; replace a.py begins; a.py is asked about
         | replace a.py begins; a.py is asked about; a.py holds new; replace a.py ends
         | shown are nothing
+    a question counts for no file of the same name in another folder
+        claude code; prompted do; replace sub/a.py begins; sub/a.py is asked about
+        | replace a.py begins; a.py holds new; replace a.py ends
+        | shown are a.py from nothing to new
+    an edit beside that of a file of the same name was asked about
+        claude code; a.py holds old; prompted do; replace a.py begins; a.py is asked about
+        | replace sub/a.py begins; a.py holds new; replace a.py ends | shown are nothing
+    claude code tells what was before where its hook was not heard
+        claude code; a.py holds new; it tells old to new; write a.py ends
+        | shown are a.py from old to new
+    claude code tells of a new file
+        claude code; a.py holds new; it tells none to new of a new file; write a.py ends
+        | shown are a.py from nothing to new
+    claude code tells what its edit replaced
+        claude code; a.py holds 1/two/; it tells one/two/ before one became 1; replace a.py ends
+        | shown are a.py from one/two/ to 1/two/
+    what claude code tells counts only if its edit made what the file has
+        claude code; a.py holds 1/2/; it tells one/two/ before one became 1; replace a.py ends
+        | shown are a.py from The file before the edit is not known. to 1/2/
     qwen code asks before its tool begins
         qwen; a.py holds old; prompted do; prompted; a.py is asked about; replace a.py begins
         | a.py holds new; replace a.py ends | shown are nothing

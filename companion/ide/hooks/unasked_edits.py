@@ -58,8 +58,8 @@ T = TypeVar("T")
 
 @dataclass
 class _Turn:
-    """`asked` are the questions that the user was asked, each the name of a file and the hash of
-    what the edit makes of it, None if the CLI has not told it. `before` are files
+    """`asked` are the questions that the user was asked, each a file as `_asked_file` names it and
+    the hash of what the edit makes of it, None if the CLI has not told it. `before` are files
     by path as they were before each tool that runs, by what the tool works on; `trees` the work
     trees of git before commands. `paths` are the files that tools were to write, the newest
     last."""
@@ -125,7 +125,7 @@ class UnaskedEdits:
         turn = self._current_turn(event)
         answer = NOTHING
         if event.moment is Moment.ASKS and event.kind in EDITS:
-            _add_newest(turn.asked, (_file_name(event.subject), _text_hash(event)), None)
+            _add_newest(turn.asked, (_asked_file(event), _text_hash(event)), None)
         elif event.moment is Moment.TOOL_BEGINS and event.kind is not None:
             _forget_refused(event, turn)
             if self.shows:
@@ -317,9 +317,7 @@ class UnaskedEdits:
     def _local_path(self, event: HookEvent) -> str:
         """The editor's path of the file that the tool writes; a CLI's model may write a relative
         one."""
-        paths = ntpath if is_of_windows(event.folder or os.sep) else posixpath
-        whole = paths.normpath(paths.join(event.folder, event.subject))
-        return self._context.path_maps.to_local(whole)
+        return self._context.path_maps.to_local(_whole_path(event))
 
 
 async def _read_in_time(paths: Iterable[str]) -> dict[str, Original]:
@@ -356,19 +354,41 @@ def _file_before_edit(
 def _claimed_original(event: HookEvent, now: Original) -> Original:
     """The file before the edit as the CLI tells it: only where the disk now has what the CLI says
     that it wrote, and where that text has all that the file has."""
-    told = _hook_response(event).get("returnDisplay")
-    if not isinstance(told, dict) or now.note or set(now.traits) - {"no final line end"}:
+    told = _told_texts(event)
+    if told is None or now.note or set(now.traits) - {"no final line end"}:
         return NOT_READ
-    before, after = told.get("originalContent"), told.get("newContent")
-    if (
-        not isinstance(before, str)
-        or not isinstance(after, str)
-        or unix_line_ends(after) != now.text
-    ):
+    before, after = told
+    if unix_line_ends(after) != now.text:
         return NOT_READ
-    if told.get("isNewFile") is True:
+    if before is None:
         return Original("", exists=False)
     return of_bytes(before.encode("utf-8", "surrogatepass"))
+
+
+def _told_texts(event: HookEvent) -> tuple[str | None, str] | None:
+    """The file before the edit, None for a new one, and after it, as the CLI tells them."""
+    response, told = _hook_response(event), event.arguments or {}
+    shown = response.get("returnDisplay")
+    if isinstance(shown, dict):
+        before, after = shown.get("originalContent"), shown.get("newContent")
+        if shown.get("isNewFile") is True and isinstance(before, str):
+            before = None
+    else:
+        # Claude Code, whose texts have unix line ends.
+        before, after = response.get("originalFile", False), response.get("content")
+        if after is None and isinstance(before, str):
+            after = _replaced_text(before, told)
+    if isinstance(after, str) and (before is None or isinstance(before, str)):
+        return before, after
+    return None
+
+
+def _replaced_text(before: str, told: Mapping[str, Any]) -> str | None:
+    """What the tool's input makes of the text; None if it does not say."""
+    old, new = told.get("old_string"), told.get("new_string")
+    if not isinstance(old, str) or not isinstance(new, str) or not old:
+        return None
+    return before.replace(old, new, -1 if told.get("replace_all") is True else 1)
 
 
 def _replace_original(
@@ -400,7 +420,7 @@ def _was_unasked(event: HookEvent, turn: _Turn) -> bool:
 def _settle_question(event: HookEvent, turn: _Turn) -> bool:
     """Whether the user was asked about this text. A hook that the CLI no longer waited for may come
     after the question about the next edit of the file."""
-    name, text = _file_name(event.subject), _text_hash(event)
+    name, text = _asked_file(event), _text_hash(event)
     for question in turn.asked:
         if question[0] == name and (text == question[1] or None in (text, question[1])):
             del turn.asked[question]
@@ -414,17 +434,27 @@ def _forget_refused(event: HookEvent, turn: _Turn) -> None:
     that hook."""
     form = event.cli.extension
     if form is not None and form.can_ask and event.kind in EDITS:
-        turn.asked.pop((_file_name(event.subject), None), None)
+        turn.asked.pop((_asked_file(event), None), None)
 
 
 def _text_hash(event: HookEvent) -> int | None:
     return None if event.new_text is None else hash(event.new_text)
 
 
-def _file_name(subject: str) -> str:
-    """The name of a file. A CLI may write its path in two ways, and asks about one edit at a
-    time."""
-    return subject.replace("\\", "/").rpartition("/")[2]
+def _asked_file(event: HookEvent) -> str:
+    """What the file is called for its question: its path, or only its name where a CLI may write
+    the path in two ways, and asks about one edit at a time."""
+    form = event.cli.extension
+    if form is not None and form.asks_by_path:
+        return _whole_path(event)
+    return event.subject.replace("\\", "/").rpartition("/")[2]
+
+
+def _whole_path(event: HookEvent) -> str:
+    """The CLI's path of the file that its tool writes."""
+    paths = ntpath if is_of_windows(event.folder or os.sep) else posixpath
+    whole: str = paths.normpath(paths.join(event.folder, event.subject))
+    return whole
 
 
 def _add_newest(known: dict[K, T], key: K, value: T) -> None:
