@@ -190,6 +190,15 @@ class Watches(WithStore):
         self.put("elsewhere", b"two")
         self.assert_told("changed: pre-push.")
 
+    @unittest.skipIf(sys.platform == "win32", "links need a privilege")
+    def test_an_old_link_may_lead_to_what_is_new(self) -> None:
+        self.put("elsewhere", b"one")
+        os.symlink("../elsewhere", os.path.join(self.git_folder, "hooks", "pre-push"))
+        with mock.patch.object(shared_files, "SURE", -(10**18)):
+            self.told()
+            self.put("elsewhere", b"two")
+            self.assert_told("changed: pre-push.")
+
     def test_files_that_change_what_git_does(self) -> None:
         for name in ("info/attributes", "info/grafts", "objects/info/alternates"):
             self.put(name)
