@@ -65,6 +65,9 @@ IN_A_REPOSITORY = (
     "credential.helper=",
     "diff.external=",
     "gpg.program=false",
+    "gpg.ssh.program=false",
+    "gpg.x509.program=false",
+    "gpg.ssh.defaultKeyCommand=false",
     "log.showSignature=false",
     "commit.gpgSign=false",
     "tag.gpgSign=false",
@@ -81,6 +84,11 @@ COMMANDS = frozenset(
         "worktree",
     }
 )  # fmt: skip
+# The options of these with which git shows files as programs of the repository make them, or starts
+# an editor.
+STARTING = re.compile(
+    r"-[puce]|-[SG].*|--(cc|patch.*|textconv|filters|ext-diff|show-signature|edit)", re.DOTALL
+)
 # Those of them that change refs, which hooks are told of.
 CHANGING = frozenset({"update-ref", "symbolic-ref", "worktree"})
 
@@ -108,8 +116,8 @@ def run_git(
 ) -> bytes:
     """The output of a command in the repository that the folder belongs to; `words` begin with one
     of COMMANDS, and `told` is its input. Raises GitFailure, and what the watch raises."""
-    if words[0] not in COMMANDS:
-        raise ValueError(f"git {words[0]} may start a program of the repository")
+    if words[0] not in COMMANDS or any(STARTING.fullmatch(word) for word in words):
+        raise ValueError(f"git {' '.join(words)} may start a program of the repository")
     settings = [*ALWAYS, *IN_A_REPOSITORY]
     if words[0] in CHANGING:
         settings += _without_hooks(folder)

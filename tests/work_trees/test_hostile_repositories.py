@@ -249,5 +249,6 @@ class HostileRepositories(InRepository):
         self.assertEqual(os.listdir(self.scratch), [])
 
     def test_what_may_start_programs_is_refused_where_their_settings_count(self) -> None:
-        with self.assertRaises(ValueError):
-            run_git(self.folder, "status")
+        for words in (("status",), ("log", "-p"), ("cat-file", "--filters", "HEAD:a.txt")):
+            with self.subTest(words), self.assertRaises(ValueError):
+                run_git(self.folder, *words)
