@@ -74,7 +74,8 @@ class Creation(InRepository):
         beginning = read_beginning(self.folder, "aaaaa1")
         self.git("reset", "-q", "--hard", "HEAD~2", folder=path)
         self.git("reflog", "expire", "--expire=now", "--all")
-        self.git("gc", "-q", "--prune=now")
+        for folder in (self.folder, path):
+            self.git("gc", "-q", "--prune=now", folder=folder)
         self.assertEqual(self.git("show", f"{beginning}:new.txt"), "new")
 
     def test_its_progress_is_told_and_ends_with_all_files(self) -> None:
