@@ -7,7 +7,7 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Callable, Iterable, Mapping, Tuple
+from typing import Callable, Iterable, Mapping, Sequence, Tuple
 
 import sublime
 
@@ -65,6 +65,8 @@ class TreeLists:
     _writer: WriteBehind = field(default_factory=lambda: WriteBehind("work trees"))
     # For each change that is like one of an earlier tree, the first of those.
     equal: Mapping[Variant, Variant] = field(default_factory=dict)
+    # All that are like the first one.
+    _groups: Mapping[Variant, Sequence[Variant]] = field(default_factory=dict)
     _variants: Variants = field(default_factory=Variants)
     # The decisions that count for several trees, by each of them.
     _shared: dict[_Decision, list[_Decision]] = field(default_factory=dict)
@@ -163,17 +165,18 @@ class TreeLists:
         found: Mapping[Variant, Variant] = {}
         if len(lists) > 1:
             found = await start_work(partial(self._variants.find_equal, lists))
-        known, self.equal = self.equal, found
+        groups: dict[Variant, list[Variant]] = {}
+        for each, first in found.items():
+            groups.setdefault(first, [first]).append(each)
+        known, self.equal, self._groups = self.equal, found, groups
         return known == found
 
     def trees_alike(self, id: str, path: str) -> list[WorkTree]:
         """The trees whose change of the path is like this one, without that of this id."""
         first = self.equal.get((id, path), (id, path))
-        alike = {first, *(each for each, other in self.equal.items() if other == first)}
-        found = (self.with_id(tree) for tree, _path in sorted(alike) if tree != id)
-        return sorted(
-            (each.tree for each in found if each is not None), key=lambda tree: tree.created
-        )
+        found = (self.with_id(tree) for tree, _path in self._groups.get(first, ()) if tree != id)
+        # In the order of the trees, the oldest first.
+        return [each.tree for each in found if each is not None]
 
     def is_shown_elsewhere(self, id: str, path: str) -> bool:
         """Whether the change is like one of an earlier tree that waits, too."""
