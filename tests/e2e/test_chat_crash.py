@@ -53,7 +53,7 @@ class Crashes(EditorChatCase):
         self.editor.do("type_in_chat", "go on")
         self.editor.do("reload_package")
         self.assertEqual(self.composer(), "go on")
-        self.until_shown("one", "cancelled")
+        self.until_shown("one", "Stopped")
         self.model.will_play("go on", ["On."])
         self.editor.do("command", "gemini_companion_send")
         self.assertNotIn("never", self.until_shown("▎ go on", "On."))
