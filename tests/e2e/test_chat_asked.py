@@ -160,7 +160,7 @@ class InTheList(AskedCase):
                 self.editor.do("choose", [row[0] for row in answers].index("Allow") + 1)
             return self.is_made()
 
-        until(is_allowed)
+        until(is_allowed, lambda: (self.editor.do("panel_rows"), self.transcript()))
         self.until_listed("done since")
 
     def test_a_conversation_of_the_api_that_asks_is_gone_to_and_answered_in_a_chat(self) -> None:
