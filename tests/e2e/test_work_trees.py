@@ -23,12 +23,15 @@ THEIRS = OWN.replace("line 2\n", "line two\n")
 class TreeChat(AgentInTab):
     """The folder of the window is a repository with one file."""
 
-    def setUp(self) -> None:
+    def make_repository(self) -> None:
         self.path = os.path.join(self.folder, "a.txt")
         self.git("init", "-q")
         self.write(OWN)
         self.git("add", "-A")
         self.git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "first")
+
+    def setUp(self) -> None:
+        self.make_repository()
         self.tree = os.path.join(self.root, "work.trees", f"{self.row.id}-1")
         self.editor.do("command", "gemini_companion_new_chat_in_work_tree")
         until(lambda: self.row.name in str(self.editor.do("chat_state")))
@@ -94,6 +97,44 @@ class QwenCode(InWorkTree):
 
 # The others have its test.
 del InWorkTree
+
+
+class Several(TreeChat):
+    """One message to two agents, each with a model of its own."""
+
+    row = GeminiCli.row
+    other = QwenCode.row
+
+    def setUp(self) -> None:
+        self.theirs = self.other.server()
+        self.theirs.__enter__()
+        self.addCleanup(self.theirs.__exit__, None, None, None)
+        agents = {
+            row.id: {"command": list(row.command()), "protocol_version": row.protocol_version}
+            for row in (self.row, self.other)
+        }
+        self.editor.do("setting", "agents", agents)
+        self.served.configure(**self.other.login(self.theirs.url))
+        self.make_repository()
+
+    def test_the_variants_of_both_stand_in_one_sheet(self) -> None:
+        words, proposals = "refactor it", {}
+        for row, model, line in ((self.row, self.model, 2), (self.other, self.theirs, 8)):
+            path = os.path.join(self.root, "work.trees", f"{row.id}-1", "a.txt")
+            proposals[path] = text = OWN.replace(f"line {line}\n", f"by {row.id}\n")
+            calls = [*row.edit(path, "", "")[:-1], row.write(path, text)]
+            model.will_play(words, *([each] for each in calls), ["Done."])
+        self.editor.do("command", "gemini_companion_ask_several_agents")
+        self.editor.do("choose", 2, 0)
+        self.editor.do("type_in_panel", words)
+        for path, text in proposals.items():
+            self.editor.do("wait_for", "proposal", text, path)
+            self.editor.do("accept", path, text)
+            self.editor.do("wait_for", "holds", True, path, text)
+        self.editor.do("command", "gemini_companion_show_changes", {"show": "tab"})
+        self.editor.do("wait_for", "begins_with", True, "Changes", "2 files changed in work trees")
+        for name in (self.row.name, self.other.name):
+            until(lambda name=name: f"({name}" in str(self.editor.do("named", "Changes")))
 
 
 class InTerminal(session.Session):
