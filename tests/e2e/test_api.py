@@ -709,8 +709,10 @@ class Everything(ApiCase):
             self.assertEqual((await self.ask(method, route, body)).status, 200, route)
         good = {(method, route) for method, route, status in self.contract.seen if status == 200}
         known = {(route.method, route.path) for route in routes.API if route.answer}
-        # What takes a login with Google is held below, what takes an agent that asks in its file.
+        # What takes a login with Google is held below, what takes an agent that asks in its file,
+        # and what takes a subagent: test_matrix.
         others = {("POST", "/auth/google-login"), ("POST", "/elicitation")}
+        others |= {("POST", "/sessions/{sessionId}/subagents/stop")}
         # Where nothing runs, no message waits: test_queue.
         waiting = {
             operation for operation in known if "/queue" in operation[1] and operation[0] != "GET"
