@@ -88,11 +88,8 @@ def _make_tree(project: str, folder: str) -> WorkTree:
     os.makedirs(scratch, exist_ok=True)
     repository = inspect_repository(project, scratch)
     made = create_work_tree(repository, path, id, False, False, lambda *progress: None)
-    return WorkTree(id, path, project, project, f"agent-{id}", "agent", time.time(), *_fields(made))
-
-
-def _fields(made: object) -> List[str]:
-    return [getattr(made, name) for name in ("beginning", "git_folder", "admin")]
+    known = made.beginning, made.git_folder, made.admin
+    return WorkTree(id, path, project, project, f"agent-{id}", "agent", time.time(), *known)
 
 
 def _list_once() -> float:
