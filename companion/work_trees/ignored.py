@@ -4,6 +4,7 @@ shares with them."""
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import sys
@@ -57,7 +58,7 @@ def _carry(
     for name in (name.rstrip("/") for name in names):
         source, target = (os.path.join(place, *name.split("/")) for place in (root, tree))
         try:
-            # No folder on the way may be a link that leads elsewhere.
+            _check_way(tree, name)
             if look_at(tree, name).mode != ABSENT:
                 continue
             os.makedirs(os.path.dirname(target), exist_ok=True)
@@ -75,6 +76,16 @@ def _carry(
             ) from error
         carried.append(name)
     return tuple(carried)
+
+
+def _check_way(tree: str, name: str) -> None:
+    """Raises OSError if a folder on the way is a link, which may lead elsewhere."""
+    place = tree
+    for part in name.split("/")[:-1]:
+        place = os.path.join(place, part)
+        with suppress(FileNotFoundError):
+            if not is_real_folder(os.lstat(place)):
+                raise NotADirectoryError(errno.ENOTDIR, "a folder on the way is none", place)
 
 
 def _delete_quietly(path: str) -> None:
