@@ -81,6 +81,14 @@ class Saved(unittest.TestCase):
                 expected = replace(saved, window_id=0, rules=None)
                 self.assertEqual(edit_store.load_edits(self.folder), [expected])
 
+    def test_a_file_that_was_removed_comes_back_as_one(self) -> None:
+        removed = edit(new="", is_removal=True)
+        emptied = edit("b.py", new="")
+        self.save(removed, emptied)
+        found = {os.path.basename(each.path): each.is_removal for each in self.known()}
+        self.assertEqual(found, {"a.py": True, "b.py": False})
+        self.assertEqual(self.problems(), {})
+
     def test_what_is_not_among_the_edits_any_more_is_taken_away(self) -> None:
         one, two = edit("1"), edit("2")
         self.save(one, two)

@@ -10,7 +10,7 @@ from typing import Any, Generator, Mapping
 from unittest import mock
 
 import sublime
-from GeminiCompanion.companion.ui.work_trees.tree_lists import TreeList
+from GeminiCompanion.companion.ui.work_trees.tree_lists import TreeList, TreeLists
 from GeminiCompanion.companion.work_trees.creation import create_work_tree
 from GeminiCompanion.companion.work_trees.repository import inspect_repository
 from GeminiCompanion.companion.work_trees.work_tree import WorkTree, new_id
@@ -38,7 +38,6 @@ class InWorkTrees(SheetCase):
         self.git("init", "-q")
         self.window.set_project_data({"folders": [{"path": self.project}]})
         self.trees = self.running().base.trees
-        self.lists = self.running().tree_changes.lists
         self.sentences = self.told()
         self.asked = self.panels()
 
@@ -50,6 +49,10 @@ class InWorkTrees(SheetCase):
             self.trees.store.forget_tree(tree.id)
         self.running().stories.begin(self.trees.look_again())
         yield lambda: not self.trees.trees
+
+    @property
+    def lists(self) -> TreeLists:
+        return self.running().tree_changes.lists
 
     def git(self, *words: str, folder: str = "") -> str:
         done = subprocess.run(

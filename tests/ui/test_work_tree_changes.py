@@ -9,6 +9,7 @@ import unittest
 from typing import Any, Generator
 
 import sublime
+from GeminiCompanion import plugin
 from GeminiCompanion.companion.ui.texts import replace_view_text
 from GeminiCompanion.companion.ui.work_trees import tree_owner, tree_reviews, tree_source
 from GeminiCompanion.companion.work_trees import merging
@@ -114,7 +115,7 @@ class Decided(InWorkTrees):
         self.put("a.txt", NEW, tree)
         view = yield from self.shown(tree)
         self.type(view, "LINE 20", " typed")
-        yield lambda: self.lists and any(self.running().tree_changes.reviews.all_views())
+        yield lambda: any(self.running().tree_changes.reviews.all_views())
         yield from self.until_drawn(view)
         self.decide(view, "accept_file", self.id_of(tree, "a.txt"))
         yield from self.until_file("a.txt", NEW.replace("LINE 20", "LINE 20 typed"))
@@ -289,6 +290,7 @@ class Kinds(InWorkTrees):
     def accepted(self, tree: WorkTree, name: str) -> Generator[Any, Any, sublime.View]:
         view = yield from self.shown(tree)
         self.decide(view, "accept_file", self.id_of(tree, name))
+        yield lambda: name in self.lists.with_id(tree.id).taken.decided
         yield from self.until_not_shown(view, f"## {name}")
         return view
 
@@ -407,3 +409,49 @@ class Kinds(InWorkTrees):
         yield from self.until_file("b/c", None)
         self.decide(view, "accept_file", self.id_of(tree, "b"))
         yield from self.until_file("b", "file\n")
+
+
+class Restarted(InWorkTrees):
+    def restarted(self) -> Steps:
+        plugin._host.stop()
+        plugin._host.start()
+        yield lambda: plugin._host.environment_of(self.window)
+
+    def dropped(self) -> Generator[Any, Any, tuple[WorkTree, sublime.View, str]]:
+        """A file of which one change is dropped, in the sheet."""
+        tree = yield from self.grow_tree({"a.txt": OLD})
+        self.put("a.txt", NEW, tree)
+        view = yield from self.shown(tree)
+        file = self.sheet(view).find_section(self.id_of(tree, "a.txt")).file
+        self.decide(view, "drop_change", file.id, file.comparison.keys[0])
+        yield from self.until_not_shown(view, "LINE 3\n")
+        return tree, view, file.id
+
+    def test_a_review_waits_as_the_user_left_it(self) -> Steps:
+        tree, view, id = yield from self.dropped()
+        yield from self.restarted()
+        yield from self.until_listed(tree)
+        yield lambda: text_of(view) == self.sheet(view).model.text
+        yield from self.until_shown(view, "LINE 20")
+        self.assertNotIn("LINE 3\n", text_of(view))
+        self.decide(view, "accept_file", id)
+        yield from self.until_file("a.txt", OLD.replace("line 20\n", "LINE 20\n"))
+        yield from self.until_not_shown(view, "## a.txt")
+        found = yield from self.until_listed(tree)
+        self.assertEqual(found.changes, ())
+
+    def test_what_was_decided_is_not_shown_again_and_can_be_undone(self) -> Steps:
+        tree, view, id = yield from self.dropped()
+        self.decide(view, "accept_file", id)
+        yield from self.until_not_shown(view, "## a.txt")
+        yield lambda: self.running().review.history.edits.made.is_complete
+        yield lambda: self.lists.with_id(tree.id).taken.decisions
+        yield from self.restarted()
+        found = yield from self.until_listed(tree)
+        self.assertEqual(found.changes, ())
+        yield lambda: self.running().review.history.edits.made.is_complete
+        yield from self.until_equal(lambda: self.sheet(view).marking.undoable, "Undo 1 accepted")
+        self.decide(view, "undo_last")
+        yield from self.answer_first()
+        yield from self.until_file("a.txt", OLD)
+        yield from self.until_shown(view, "LINE 3")

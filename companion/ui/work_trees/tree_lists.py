@@ -3,6 +3,7 @@ has decided on. UI thread only; git and the disk have threads of their own."""
 
 from __future__ import annotations
 
+import os
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -32,6 +33,9 @@ NOT_SAVED = "What you have decided on in work trees cannot be kept over a restar
 
 # A decision on a file of the tree with the id.
 _Decision = Tuple[str, TreeDecision]
+# Writes what is decided, one after the other: a companion that starts reads what the one before it
+# wrote last.
+writer = WriteBehind("work trees")
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,6 @@ class TreeLists:
     # There are others, or other decisions.
     changes: Signal = field(default_factory=Signal)
     _known: dict[str, _Known] = field(default_factory=dict)
-    _writer: WriteBehind = field(default_factory=lambda: WriteBehind("work trees"))
     # For each change that is like one of an earlier tree, the first of those.
     equal: Mapping[Variant, Variant] = field(default_factory=dict)
     # All that are like the first one.
@@ -207,7 +210,7 @@ class TreeLists:
             if own is None or found is None:
                 continue
             same = tuple(replace(each, own_mode="", unsaved="") for each in made)
-            self._writer.do_soon(partial(_copy_texts, own.taken, found.taken, same))
+            writer.do_soon(partial(_copy_texts, own.taken, found.taken, same))
             self._decide(other, same)
             for each, copy in zip(made, same):
                 self._shared.setdefault((id, each), []).append((other, copy))
@@ -232,7 +235,7 @@ class TreeLists:
             return
         left = tuple(each for each in found.changes if each.path not in paths)
         self._known[id].found = now = replace(found, taken=change(found.taken), changes=left)
-        self._writer.do_soon(partial(self._save, now.taken))
+        writer.do_soon(partial(self._save, now.taken))
         self.changes.emit()
 
     def _save(self, taken: Taken) -> None:
@@ -262,8 +265,12 @@ def _list_tree(store: TreeStore, reader: TreeReader, taken: Taken | None) -> Tre
     """Runs in a thread."""
     tree = reader.tree
     try:
-        folder = store.make_data_folder(tree.id)
-        taken = load_taken(folder) if taken is None else taken
+        if os.path.isdir(tree.path):
+            # Else it may have been removed, and nothing of it is to be there again.
+            store.make_data_folder(tree.id)
+        if taken is None:
+            writer.finish()
+            taken = load_taken(reader.folder)
         changes = reader.list_changes(taken)
         reader.prepare_sides(changes)
     except (GitFailure, OSError) as error:
