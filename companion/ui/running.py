@@ -66,7 +66,7 @@ class Running:
         changes = self.changes = ChangeParts(base, diffs, in_trees, review)
         pages = self.pages = PageParts(base)
         chat = self.chat = ChatParts(base, review, changes, chat_edits, engines, drafts)
-        work_trees = self.work_trees = TreeParts(base, changes, chat)
+        work_trees = self.work_trees = TreeParts(base, in_trees.lists, changes, chat)
         agents = self.agents = AgentParts(base, diffs, chat, work_trees)
         status = self.status = StatusParts(base, review, chat, agents)
         parts = diffs, review, pages, chat, work_trees, agents, status, changes, chat_edits

@@ -246,11 +246,18 @@ class Windows(TreeCase):
 class Lists(TreeCase):
     def test_agents_has_the_work_trees_with_what_can_be_done(self) -> Steps:
         tree = yield from self.new_chat()
+        with open(os.path.join(tree.path, "new.txt"), "w", encoding="utf-8") as file:
+            file.write("new\n")
+        looked = self.running().tree_changes.lists.look_again()
+        yield lambda: looked.is_there
         self.run_command("agents")
         yield from self.answer(())
         yield lambda: self.shown
         [at] = [at for at, label in enumerate(self.triggers) if label == "Work tree gemini-1"]
-        self.assertIn(tree.path, str(self.shown[-1]["items"][at].details))
+        details = str(self.shown[-1]["items"][at].details)
+        self.assertIn(tree.path, details)
+        self.assertIn("of project · 1 file changed", details)
+        os.remove(os.path.join(tree.path, "new.txt"))
         yield from self.choose(at)
         yield lambda: list(tree_rows.ACTIONS) == self.triggers
         yield from self.choose(2)

@@ -8,6 +8,7 @@ from typing import Any, Callable, Coroutine, Sequence
 
 import sublime
 
+from ...chat.amounts import count_text
 from ...work_trees.work_tree import WorkTree
 from .. import panels
 from ..known_trees import PLACE, KnownTrees
@@ -20,12 +21,20 @@ Act = Callable[[sublime.Window, WorkTree], Coroutine[Any, Any, object]]
 
 
 class TreeRows:
-    """`show_changes` shows what was changed in a tree, `remove_tree` removes it."""
+    """`show_changes` shows what was changed in a tree, `remove_tree` removes it. `count_changes`
+    gives how many files wait in the tree with the id; None if that is not known yet."""
 
     name = "work trees"
 
-    def __init__(self, trees: KnownTrees, show_changes: Act, remove_tree: Act) -> None:
+    def __init__(
+        self,
+        trees: KnownTrees,
+        show_changes: Act,
+        remove_tree: Act,
+        count_changes: Callable[[str], int | None],
+    ) -> None:
         self._trees = trees
+        self._count_changes = count_changes
         self._show_changes = show_changes
         self._remove_tree = remove_tree
 
@@ -37,7 +46,10 @@ class TreeRows:
         project = OF_PROJECT.format(os.path.basename(tree.root))
         act = partial(self._choose_action, tree)
         title = PLACE.format(tree.name).capitalize()
-        return AgentRow(RowState.IDLE, title, act, "", tree.created, (project,), (tree.path,))
+        count, agent = self._count_changes(tree.id), self._trees.agent_of(tree.id)
+        changed = f"{count_text(count, 'file')} changed" if count else ""
+        facts = tuple(filter(None, (project, agent, changed)))
+        return AgentRow(RowState.IDLE, title, act, "", tree.created, facts, (tree.path,))
 
     async def _choose_action(self, tree: WorkTree, window: sublime.Window) -> bool:
         number = await panels.ask_choice(window, ACTIONS, PLACE.format(tree.name))

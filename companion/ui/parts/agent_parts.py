@@ -29,7 +29,9 @@ class AgentParts:
         providers = (
             ChatRows(chats, progress),
             CliRows(base.companion, diffs.tabs.show, tell),
-            TreeRows(base.trees, trees.show_changes, trees.removal.remove_tree),
+            TreeRows(
+                base.trees, trees.show_changes, trees.removal.remove_tree, trees.count_changes
+            ),
             ConversationRows(chats),
         )
         taking_over = TakingOver(chats, tell)

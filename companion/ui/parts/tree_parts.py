@@ -20,6 +20,7 @@ from ..stories import run_in_thread
 from ..work_trees.free_modes import FreeModes
 from ..work_trees.several_agents import SeveralAgents
 from ..work_trees.shared_notices import SharedNotices
+from ..work_trees.tree_lists import TreeLists
 from ..work_trees.tree_maker import TreeMaker
 from ..work_trees.tree_removal import TreeRemoval
 from ..work_trees.tree_work import TreeWork
@@ -29,7 +30,10 @@ from .foundation import Foundation
 
 
 class TreeParts:
-    def __init__(self, base: Foundation, changes: ChangeParts, chat: ChatParts) -> None:
+    def __init__(
+        self, base: Foundation, lists: TreeLists, changes: ChangeParts, chat: ChatParts
+    ) -> None:
+        self._lists = lists
         self._base, self._chats, self._sheets = base, chat.actions, changes.sheets
         tell = base.messages.tell_user
         self.free_modes = FreeModes(base.trees)
@@ -60,6 +64,12 @@ class TreeParts:
     async def show_changes(self, window: sublime.Window, tree: WorkTree) -> None:
         """Show what was changed in the tree, among all changes of the window."""
         self._sheets.show_sheet(window)
+
+    def count_changes(self, id: str) -> int | None:
+        """How many files wait in the tree, as it was listed last; None if it never was."""
+        self._lists.look_if_due()
+        found = self._lists.with_id(id)
+        return len(found.changes) if found is not None else None
 
     async def _mend_trees(self) -> None:
         """Mend what a stop in the middle of something has left, and show what there is."""
