@@ -5,25 +5,17 @@ from __future__ import annotations
 import asyncio
 import threading
 import unittest
-import weakref
-from collections import deque
-from functools import partial
-from typing import Any
 from unittest import mock
 
-from GeminiCompanion.companion.base import background
 from GeminiCompanion.companion.base.background import in_thread, start_work
 
-from ..support import patched, until, wait_for
+from ..support import until, wait_for
 
 
 class InThread(unittest.TestCase):
     def setUp(self) -> None:
         self.answered = threading.Event()
         self.addCleanup(self.answered.set)
-        # Threads that other tests have left are none of this one's.
-        self.idle: deque[Any] = deque()
-        patched(self, mock.patch.object(background, "_IDLE_THREADS", self.idle))
 
     def test_the_work_is_done_in_another_thread_and_gives_its_result(self) -> None:
         found = asyncio.run(in_thread(threading.get_ident))
@@ -35,39 +27,6 @@ class InThread(unittest.TestCase):
         self.assertFalse(answer.is_there)
         begun.call_args[0][0]()
         self.assertEqual(answer.result(), 1)
-
-    def test_a_thread_that_is_done_does_the_next_work(self) -> None:
-        first = asyncio.run(in_thread(threading.get_ident))
-        wait_for(lambda: len(self.idle) == 1)
-        self.assertEqual(asyncio.run(in_thread(threading.get_ident)), first)
-
-    def test_work_that_never_ends_holds_nothing_up(self) -> None:
-        asyncio.run(in_thread(threading.get_ident))
-        wait_for(lambda: len(self.idle) == 1)
-        start_work(self.answered.wait)
-        found = [asyncio.run(in_thread(threading.get_ident)) for _ in range(3)]
-        self.assertNotIn(threading.get_ident(), found)
-
-    def test_a_few_threads_wait_for_more_and_no_longer_than_they_may(self) -> None:
-        going = [start_work(self.answered.wait) for _ in range(background.MAX_IDLE + 3)]
-        with mock.patch.object(background, "IDLE", 0.01):
-            self.answered.set()
-            wait_for(lambda: all(answer.is_there for answer in going))
-            wait_for(lambda: not self.idle)
-        self.assertEqual(asyncio.run(in_thread(lambda: 1)), 1)
-
-    def test_no_work_is_lost_where_a_thread_ends_just_now(self) -> None:
-        with mock.patch.object(background, "IDLE", 0.0):
-            answers = [start_work(partial(int, number)) for number in range(2000)]
-            wait_for(lambda: all(answer.is_there for answer in answers))
-        self.assertEqual([answer.result() for answer in answers], list(range(2000)))
-
-    def test_what_the_work_has_does_not_wait_with_the_thread(self) -> None:
-        held = threading.Event()
-        there = weakref.ref(held)
-        asyncio.run(in_thread(held.set))
-        del held
-        wait_for(lambda: there() is None and len(self.idle) == 1)
 
     def test_what_the_work_raises_is_raised(self) -> None:
         with self.assertRaises(ZeroDivisionError):
