@@ -7,7 +7,7 @@ import os
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Callable, Iterable, Mapping, Sequence, Tuple
 
 import sublime
@@ -47,6 +47,10 @@ class TreeList:
     taken: Taken
     changes: tuple[TreeChange, ...] = ()
     problem: str = ""
+
+    @cached_property
+    def by_path(self) -> Mapping[str, TreeChange]:
+        return {change.path: change for change in self.changes}
 
 
 @dataclass
@@ -185,7 +189,7 @@ class TreeLists:
         """Whether the change is like one of an earlier tree that waits, too."""
         tree, other = self.equal.get((id, path), ("", ""))
         found = self.with_id(tree)
-        return found is not None and any(change.path == other for change in found.changes)
+        return found is not None and other in found.by_path
 
     def _start_list(self, tree: WorkTree) -> Answer[TreeList]:
         known = self._known[tree.id]

@@ -149,11 +149,11 @@ class TreeOwner(Owner):
         found, reader = self._lists.with_id(record.tree), self._lists.reader_of(record.tree)
         if sides is not None or found is None or reader is None:
             return sides
-        for change in found.changes:
-            if change.path == record.tree_path:
-                read = partial(read_again, reader, found.taken, change, record.tree_digest)
-                return await run_in_thread(read)
-        return None
+        change = found.by_path.get(record.tree_path)
+        if change is None:
+            return None
+        read = partial(read_again, reader, found.taken, change, record.tree_digest)
+        return await run_in_thread(read)
 
     # Writing.
 

@@ -119,8 +119,7 @@ class TreeReviews:
             found, sides = known.with_id(record.tree), self.opened.get(record.id)
             if found is None or self._reviews.presses.is_busy(record.id):
                 continue
-            changes = {change.path: change for change in found.changes}
-            change = changes.get(record.tree_path)
+            change = found.by_path.get(record.tree_path)
             if sides is not None and change == sides.change:
                 continue
             if record.is_unopened and self.is_untouched(view):

@@ -144,10 +144,10 @@ class TreeSource:
     def _find_file(self, window: sublime.Window, id: str) -> TreeFile | None:
         tree, _, path = id[len(PREFIX) + 1 :].partition(" ")
         found = self._lists.with_id(tree)
-        for change in found.changes if found is not None else ():
-            if found is not None and change.path == path:
-                return self._file_of(window, found, change, _unsaved_views())
-        return None
+        change = found.by_path.get(path) if found is not None else None
+        if found is None or change is None:
+            return None
+        return self._file_of(window, found, change, _unsaved_views())
 
     def _open_views(self) -> dict[str, sublime.View]:
         found = {}
@@ -325,7 +325,6 @@ class TreeSource:
         record = waiting_record(view) if view is not None else None
         if view is not None and record is not None:
             async with self._reviews.presses.take_place(record.id):
-                sides = self._tree_reviews.opened.get(record.id)
                 if not self._actions.reject_proposal(view):
                     return None
         else:
