@@ -5,6 +5,7 @@ shown again. Kept in the folder that belongs to the tree; all functions that rea
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -25,6 +26,7 @@ LIMIT, TEXT_LIMIT = 32 << 20, 64 << 20
 OLD = 24 * 3600.0
 # The most decisions on one file that are known.
 MOST = 20
+NOT_KNOWN = "what you had decided before cannot be read"
 
 
 @dataclass(frozen=True)
@@ -47,10 +49,12 @@ class TreeDecision:
 
 @dataclass(frozen=True)
 class Taken:
-    """All decisions on a tree, oldest first; `folder` has the texts."""
+    """All decisions on a tree, oldest first; `folder` has the texts. Unless it `is_known` what was
+    decided before, nothing is saved in the place of that."""
 
     folder: str
     decisions: tuple[TreeDecision, ...] = ()
+    is_known: bool = True
 
     @cached_property
     def decided(self) -> Mapping[str, TreeDecision]:
@@ -119,6 +123,8 @@ def load_taken(folder: str) -> Taken:
 
 def save_taken(taken: Taken) -> None:
     """Raises OSError."""
+    if not taken.is_known:
+        raise OSError(errno.EIO, NOT_KNOWN, taken.folder)
     path = os.path.join(taken.folder, NAME)
     private_files.make_parents(path)
     data = json.dumps([asdict(decision) for decision in taken.decisions]).encode("ascii")

@@ -13,6 +13,13 @@ from GeminiCompanion import plugin
 from GeminiCompanion.companion.ui.texts import replace_view_text
 from GeminiCompanion.companion.ui.work_trees import tree_owner, tree_reviews, tree_source
 from GeminiCompanion.companion.work_trees import merging
+from GeminiCompanion.companion.work_trees.taken import (
+    NAME,
+    Taken,
+    TreeDecision,
+    save_taken,
+    store_text,
+)
 from GeminiCompanion.companion.work_trees.work_tree import WorkTree
 
 from .adapter import text_of
@@ -409,6 +416,23 @@ class Kinds(InWorkTrees):
         yield from self.until_file("b/c", None)
         self.decide(view, "accept_file", self.id_of(tree, "b"))
         yield from self.until_file("b", "file\n")
+
+
+class Unread(InWorkTrees):
+    def test_decisions_that_cannot_be_read_for_a_moment_are_not_forgotten(self) -> Steps:
+        tree = yield from self.grow_tree({"a.txt": OLD})
+        self.put("a.txt", NEW, tree)
+        folder = self.trees.store.make_data_folder(tree.id)
+        digest = store_text(folder, NEW.encode())
+        taken = Taken(folder, (TreeDecision("a.txt", "100644", digest),))
+        path = os.path.join(folder, NAME)
+        os.mkdir(path)
+        found = yield from self.until_listed(tree)
+        self.assertIn("cannot be listed: it is a folder", found.problem)
+        os.rmdir(path)
+        save_taken(taken)
+        found = yield from self.until_listed(tree)
+        self.assertEqual((found.changes, found.taken), ((), taken))
 
 
 class Restarted(InWorkTrees):

@@ -57,6 +57,14 @@ class Stored(unittest.TestCase):
                 self.assertEqual(load_taken(self.folder).decisions, ())
             self.assertIn(NAME + ".damaged", os.listdir(self.folder))
 
+    def test_what_could_not_be_read_is_not_written_over(self) -> None:
+        taken = Taken(self.folder).with_decisions([TreeDecision("a")])
+        save_taken(taken)
+        unknown = Taken(self.folder, is_known=False).with_decisions([TreeDecision("b")])
+        with self.assertRaisesRegex(OSError, "cannot be read"):
+            save_taken(unknown)
+        self.assertEqual(load_taken(self.folder), taken)
+
     def test_a_digest_that_is_none_cannot_name_a_file_elsewhere(self) -> None:
         save_taken(Taken(self.folder, (TreeDecision("a", "100644", "../" * 20 + "b" * 4),)))
         with self.assertLogs("GeminiCompanion"):

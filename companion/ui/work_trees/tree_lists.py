@@ -57,7 +57,12 @@ class TreeList:
 class _Known:
     reader: TreeReader
     found: TreeList | None = None
-    is_listing: bool = False
+
+    @property
+    def taken(self) -> Taken | None:
+        """What is decided; None if that was not read yet, or could not be."""
+        taken = self.found.taken if self.found is not None else None
+        return taken if taken is not None and taken.is_known else None
 
 
 @dataclass
@@ -156,7 +161,7 @@ class TreeLists:
             found, known = await answer, self._known.get(id)
             if known is None or found is None:
                 continue
-            if known.found is not None and known.found.taken is not found.taken:
+            if known.taken is not None and known.taken is not found.taken:
                 # The user has decided on something meanwhile.
                 self._is_old = True
             else:
@@ -193,8 +198,7 @@ class TreeLists:
 
     def _start_list(self, tree: WorkTree) -> Answer[TreeList]:
         known = self._known[tree.id]
-        taken = known.found.taken if known.found is not None else None
-        return start_work(partial(_list_tree, self.trees.store, known.reader, taken))
+        return start_work(partial(_list_tree, self.trees.store, known.reader, known.taken))
 
     def _wanted_trees(self) -> list[WorkTree]:
         found = (tree for window in sublime.windows() for tree in self.trees.in_window(window))
@@ -279,5 +283,6 @@ def _list_tree(store: TreeStore, reader: TreeReader, taken: Taken | None) -> Tre
         reader.prepare_sides(changes)
     except (GitFailure, OSError) as error:
         said = str(error) if isinstance(error, GitFailure) else f"{error.strerror}."
-        return TreeList(tree, taken or Taken(reader.folder), (), NOT_LISTED.format(tree.name, said))
+        taken = taken or Taken(reader.folder, is_known=False)
+        return TreeList(tree, taken, (), NOT_LISTED.format(tree.name, said))
     return TreeList(tree, taken, changes)
