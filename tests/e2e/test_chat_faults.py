@@ -281,8 +281,8 @@ class Network(ChatCase):
     def test_a_model_that_cannot_be_reached_is_told_where_it_can_be_tried_again(self) -> None:
         id = self.open()
         self.ask(Send(id, "hello"))
-        text = self.until_text(id, "The model cannot be reached")
-        self.assertIn("[Try again]", text)
+        text = self.until_text(id, "[Try again]")
+        self.assertIn("The model cannot be reached", text)
         self.until_state(id, READY)
 
 
