@@ -24,7 +24,7 @@ from GeminiCompanion.companion.ui.work_trees import beginning_choice, several_ag
 from GeminiCompanion.companion.ui.work_trees.free_modes import FREE, KEEP
 from GeminiCompanion.companion.ui.work_trees.making_progress import KEY
 from GeminiCompanion.companion.ui.work_trees.tree_removal import REMOVED, WORKS
-from GeminiCompanion.companion.work_trees import tree_making
+from GeminiCompanion.companion.work_trees import repository, tree_making
 from GeminiCompanion.companion.work_trees.work_tree import TreeState, WorkTree
 
 from ..support import patched
@@ -155,6 +155,16 @@ class Chats(TreeCase):
         self.shown[-1]["on_select"](-1)
         yield from self.until_turn()
         self.assertEqual(self.trees.store.list_trees(), ())
+
+    def test_how_long_it_will_take_is_told_where_that_is_long(self) -> Steps:
+        self.replace(beginning_choice, "MANY_FILES", 1)
+        self.replace(repository, "FILES_IN_A_SECOND", 1 / 75)
+        self.run_command("new_chat_in_work_tree")
+        yield lambda: self.shown
+        told = self.shown[-1]["items"][0].annotation
+        self.assertEqual(told, "1 file, 2 KB, 1 min 15 s or more")
+        self.shown[-1]["on_select"](-1)
+        yield from self.until_turn()
 
     def test_a_folder_without_a_repository_says_so(self) -> Steps:
         shutil.rmtree(os.path.join(self.project, ".git"))

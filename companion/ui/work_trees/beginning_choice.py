@@ -4,17 +4,20 @@ what a work tree of the repository lacks."""
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Iterator, Mapping, NamedTuple, Sequence
 
 import sublime
 
 from ...base.shown_text import shown_line
-from ...chat.amounts import count_text
-from ...work_trees.repository import NamedFiles, Repository, expected_cost
+from ...chat.amounts import count_text, duration_text
+from ...work_trees.repository import NamedFiles, Repository, TreeCost, expected_cost
 from .. import panels
 
 # From so many files or bytes on, the user is asked before a copy is made in any case.
 MANY_FILES, MANY_BYTES = 20_000, 1 << 30
+# Seconds from which on the user is told how long it takes.
+LONG = 5.0
 # Names in a sentence.
 NAMED = 5
 WITH_WHAT = "What does the work tree begin with?"
@@ -98,8 +101,14 @@ def _beginning_item(
 ) -> sublime.QuickPanelItem:
     cost = expected_cost(repository, offered.beginning.take_untracked)
     details = [*filter(None, [offered.details]), *remarks]
+    return sublime.QuickPanelItem(offered.label, details, annotation=_cost_text(cost))
+
+
+def _cost_text(cost: TreeCost) -> str:
+    """The time is told where the user would notice it: what a fast disk takes."""
     size = f"{count_text(cost.files, 'file')}, {size_text(cost.size)}"
-    return sublime.QuickPanelItem(offered.label, details, annotation=size)
+    is_long = cost.seconds >= LONG
+    return f"{size}, {duration_text(timedelta(seconds=cost.seconds))} or more" if is_long else size
 
 
 def _ways_words(names: Sequence[str], ways: Mapping[str, str]) -> list[str]:
