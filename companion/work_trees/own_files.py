@@ -4,7 +4,9 @@ functions block."""
 from __future__ import annotations
 
 import os
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from typing import Sequence, Tuple
 
 from .inside import (
     ABSENT,
@@ -26,6 +28,9 @@ NO_FILE = "{} is {} here: nothing was written. Change that by hand."
 IN_THE_WAY = "There is a file or a folder at {} already: nothing was written."
 NOT_WRITTEN = "{} could not be written: {}."
 NO_CHARACTER = "{} could not be written: its encoding lacks a character of the new text."
+
+# A path in the user's tree, what is there, and what comes there.
+WholeStep = Tuple[str, TreeContent, TreeContent]
 
 
 class OwnFileKept(Exception):
@@ -70,14 +75,24 @@ def write_wanted(root: str, wanted: WantedFile) -> str:
     return own.mode
 
 
-def replace_whole(root: str, path: str, known: TreeContent, content: TreeContent) -> None:
-    """Put what is no text in the place of what is `known` to be there. Raises OwnFileKept."""
-    try:
-        if read_content(root, path) != known:
-            raise OwnFileKept(CHANGED.format(path))
+def replace_whole(root: str, steps: Sequence[WholeStep]) -> None:
+    """Put what is no text in the place of what is known to be there. Raises OwnFileKept."""
+    with ExitStack() as failing:
+        for path, known, content in steps:
+            try:
+                if read_content(root, path) != known:
+                    raise OwnFileKept(CHANGED.format(path))
+                write_content(root, path, content)
+            except OSError as error:
+                raise OwnFileKept(NOT_WRITTEN.format(path, error.strerror)) from error
+            failing.callback(_put_back, root, path, known)
+        failing.pop_all()
+
+
+def _put_back(root: str, path: str, content: TreeContent) -> None:
+    """Of a file with two paths another one could not be written."""
+    with suppress(OSError):
         write_content(root, path, content)
-    except OSError as error:
-        raise OwnFileKept(NOT_WRITTEN.format(path, error.strerror)) from error
 
 
 def _write_file(root: str, wanted: WantedFile, own: TreeContent) -> None:
@@ -98,5 +113,8 @@ def _write_file(root: str, wanted: WantedFile, own: TreeContent) -> None:
         write_content(root, wanted.path, content)
         os.rename(path_in(root, wanted.path), path_in(root, wanted.target))
         return
-    write_content(root, wanted.target, content)
-    write_content(root, wanted.path, NOTHING)
+    with ExitStack() as failing:
+        write_content(root, wanted.target, content)
+        failing.callback(_put_back, root, wanted.target, NOTHING)
+        write_content(root, wanted.path, NOTHING)
+        failing.pop_all()

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...base.digest import LARGE
-from ...work_trees.inside import FILES, TreeContent, path_in
+from ...work_trees.inside import FILES, TreeContent
 from ...work_trees.merging import MergedChange, merge_change
 from ...work_trees.taken import Taken, TreeDecision, content_digest, store_text
 from ...work_trees.tree_changes import TreeChange, TreeReader, read_side
@@ -78,8 +78,3 @@ def decide_on(
         gone = TreeDecision(change.old_path, "", "", old, is_whole, own_mode, unsaved)
         return gone, decision
     return (TreeDecision(change.path, right.mode, digest, new, is_whole, own_mode, unsaved),)
-
-
-def path_of(sides: Sides) -> str:
-    """The path of the user's file that is read, and for most changes written."""
-    return path_in(sides.tree.root, sides.change.old_path)

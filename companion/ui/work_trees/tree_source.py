@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from functools import partial
-from typing import Callable, Iterable, Iterator, Mapping, NamedTuple, Sequence, Tuple
+from typing import Callable, Iterable, Iterator, Mapping, NamedTuple, Sequence
 
 import sublime
 
@@ -15,7 +15,7 @@ from ...base.comparison import compare_rows
 from ...base.shown_text import shown_line
 from ...work_trees.git import GitFailure
 from ...work_trees.inside import ABSENT, NOTHING, TreeContent, path_in
-from ...work_trees.own_files import OwnFileKept, replace_whole
+from ...work_trees.own_files import OwnFileKept, WholeStep, replace_whole
 from ...work_trees.taken import Taken, TreeDecision
 from ...work_trees.tree_changes import SidesFailure, TreeChange, TreeReader
 from ...work_trees.work_tree import WorkTree
@@ -51,10 +51,6 @@ CONFLICTS = "{} conflicts with your file are marked: resolve them before you acc
 NO_LONGER = "It was decided on again meanwhile."
 NOT_DONE = 'See "Gemini Companion: Show Log".'
 TAKEN = "{} is taken over."
-
-
-# A path in the user's tree, what is there, and what comes there.
-WholeStep = Tuple[str, TreeContent, TreeContent]
 
 
 class TreeFile(NamedTuple):
@@ -415,8 +411,7 @@ def _whole_steps(sides: Sides, whole: TreeContent) -> list[WholeStep]:
 def _replace_all(root: str, steps: Sequence[WholeStep]) -> str:
     """Gives a sentence if it was not done. Runs in a thread."""
     try:
-        for path, before, after in steps:
-            replace_whole(root, path, before, after)
+        replace_whole(root, steps)
     except OwnFileKept as error:
         return str(error)
     return ""
