@@ -106,6 +106,49 @@ class Commands(unittest.IsolatedAsyncioTestCase):
         told = [(await self.ended(id)).unasked for id in "12"]
         self.assertEqual(told, [(Diff(self.path, "one\n", "two\n"),), ()])
 
+    async def test_what_a_command_makes_again_is_told_again(self) -> None:
+        told = []
+        for _ in range(2):
+            self.write("a", "one\n")
+            await self.allowed()
+            self.write("a", "two\n")
+            told.append((await self.ended()).unasked)
+        self.assertEqual(told, [(Diff(self.path, "one\n", "two\n"),)] * 2)
+
+    async def test_two_commands_at_a_time_tell_each_change_once(self) -> None:
+        await self.allowed()
+        await self.allowed("2")
+        self.write("a", "two\n")
+        told = [(await self.ended()).unasked]
+        self.write("a", "three\n")
+        told.append((await self.ended("2")).unasked)
+        changes = ("one\n", "two\n"), ("two\n", "three\n")
+        self.assertEqual(told, [(Diff(self.path, *change),) for change in changes])
+
+    async def test_files_are_read_once_for_each_of_many_commands_that_tell_of_themselves(
+        self,
+    ) -> None:
+        ids = "123456"
+        read = mock.Mock(side_effect=command_files._read_files)
+        with mock.patch.object(command_files, "_read_files", read):
+            for id in ids * 3:
+                await self.tracker.take_update(shell(id, "in_progress"))
+        self.assertEqual(read.call_count, len(ids))
+
+    async def test_of_many_commands_at_a_time_the_newest_tell_what_they_change(self) -> None:
+        for id in "12345":
+            await self.allowed(id)
+        self.write("a", "two\n")
+        told = [(await self.ended(id)).unasked for id in "123"]
+        self.assertEqual(told, [(), (Diff(self.path, "one\n", "two\n"),), ()])
+
+    async def test_without_threads_a_command_that_is_allowed_runs(self) -> None:
+        no_thread = mock.AsyncMock(side_effect=RuntimeError("can't start new thread"))
+        with mock.patch.object(command_files, "in_thread", no_thread):
+            await self.allowed()
+            await self.ended()
+        self.assertEqual(len(self.stage.session.told), 1)
+
     async def test_a_command_that_is_denied_tells_nothing(self) -> None:
         await self.asked(shell())
         self.tracker.confirm_call("run_shell_command__1", CallDecision(CANCEL))

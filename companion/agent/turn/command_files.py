@@ -22,6 +22,8 @@ from .file_writes import TurnNote
 MOST, MAX_SIZE, MAX_SIZES, MOST_COMMANDS = 200, 1 << 20, 16 << 20, 4
 # Seconds for the editor and the disk: a command waits for them.
 PATIENCE = 1.0
+# Also where the system gives no thread: the command runs all the same.
+NOT_READ = (NotSaved, OSError, RuntimeError, asyncio.TimeoutError)
 
 Contents = Dict[str, Optional[bytes]]
 
@@ -33,11 +35,9 @@ class CommandFiles:
     def __init__(self, agent: AgentSession, note: TurnNote) -> None:
         self._agent = agent
         self._note = note
-        # By the ids of the calls that run, what their files held before.
+        # By the ids of the calls that run, what their files held before; nothing of one of which
+        # nothing is kept, so that it is not read when it runs already.
         self._before: dict[str, Contents] = {}
-        # What files were found to hold behind a command, which another one that ran beside it does
-        # not tell again.
-        self._told: Contents = {}
 
     @property
     def is_there(self) -> bool:
@@ -50,14 +50,15 @@ class CommandFiles:
         if not self.is_there or not call.is_command or (call.id in self._before and not again):
             return
         self._before.pop(call.id, None)
-        while len(self._before) >= MOST_COMMANDS:
-            del self._before[next(iter(self._before))]
         contents: Contents = {}
         self._before[call.id] = contents
         found = self._agent.cli.open_files.open_paths(self._agent.session.roots)
-        with suppress(NotSaved, OSError, asyncio.TimeoutError):
+        with suppress(*NOT_READ):
             paths = await asyncio.wait_for(found, PATIENCE)
             contents.update(await in_thread(partial(_read_files, paths), PATIENCE))
+        kept = [each for each in self._before.values() if each]
+        for oldest in kept[:-MOST_COMMANDS]:
+            oldest.clear()
 
     def leave_out(self, call: Call, paths: Iterable[str]) -> None:
         """Another call has changed these files."""
@@ -71,14 +72,16 @@ class CommandFiles:
         before = self._before.pop(call.id, None)
         if not before:
             return ()
-        with suppress(OSError, asyncio.TimeoutError):
+        with suppress(*NOT_READ):
             after = await in_thread(partial(_read_files, tuple(before)), PATIENCE)
             changed = {
                 path: data
                 for path, data in after.items()
-                if data is not None and data != before[path] and self._told.get(path) != data
+                if data is not None and data != before[path]
             }
-            self._told.update(changed)
+            # Another command that runs beside it does not tell the same again.
+            for other in self._before.values():
+                other.update((path, changed[path]) for path in other.keys() & changed.keys())
             await in_thread(partial(self._note_files, before, changed), PATIENCE)
             diffs = (_text_diff(path, before[path], changed[path]) for path in changed)
             return tuple(diff for diff in diffs if diff is not None)
