@@ -178,13 +178,11 @@ class CallBlock(Block):
         self._take_args(body.args)
         self._take_diffs(body.unasked)
         self._take_written(body.written)
-        # That its turn ended is said there.
-        self._error = "" if is_cut else drop_colours(unfence_text(str(body.error or "")))
-        text = "" if is_cut else drop_colours(unfence_text(str(body.display_result) or body.result))
-        self._output, self._live = (
-            make_excerpt("" if text == self._error else text, spell_hidden),
-            None,
-        )
+        error = drop_colours(unfence_text(str(body.error or "")))
+        text = drop_colours(unfence_text(str(body.display_result) or body.result))
+        # That its turn ended is said there. What it has put out until then stays.
+        self._error = "" if is_cut else error
+        self._output, self._live = make_excerpt("" if text == error else text, spell_hidden), None
         # One that runs in the background goes on making calls.
         self.is_over = not self.runs_subagent
 

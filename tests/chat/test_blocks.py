@@ -834,6 +834,14 @@ class Ends(unittest.TestCase):
         _transcript, drawing = drawn(*bodies, Complete(events.CANCELLED, Usage()))
         self.assertRegex(below(drawing), r"\A▏ – Shell\n\n▏ Stopped · \S+ · \S+ s\n\Z")
 
+    def test_what_a_stopped_command_has_put_out_stays(self) -> None:
+        cut = result("compiled a.c\n", success=False, error=str(events.CUT_SHORT))
+        _transcript, drawing = drawn(
+            call("shell", "Shell"), cut, Complete(events.CANCELLED, Usage())
+        )
+        self.assertIn("compiled a.c\n", below(drawing))
+        self.assertNotIn(str(events.CUT_SHORT), below(drawing))
+
     def test_a_model_that_is_named_as_the_mode_is_is_said_once(self) -> None:
         for model, words in (("Default (recommended)", "Default"), ("Opus", "Default · Opus")):
             _transcript, drawing = drawn(Complete("end_turn", Usage(), mode="Default", model=model))
