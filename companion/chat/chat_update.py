@@ -49,7 +49,9 @@ class ChatUpdate:
     `unasked` are the edits that the agent has made without asking since the update before,
     `changed` the paths of all files that it has changed since then, `undone` the turns that were
     undone since then.
-    A turn `is_unanswered` until its agent says anything, and while that asks its model again.
+    `turn` is the id of the running or last one; empty if none has begun in this
+    process. It `is_unanswered` until its agent says anything, and while that asks its model
+    again.
     """
 
     conversation_id: str
@@ -75,4 +77,5 @@ class ChatUpdate:
     unasked: tuple[UnaskedChange, ...] = ()
     changed: tuple[str, ...] = ()
     undone: tuple[UndoneTurn, ...] = ()
+    turn: str = ""
     is_unanswered: bool = False

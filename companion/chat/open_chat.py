@@ -230,6 +230,7 @@ class OpenChat:
             model=found.session.choices.models.current,
             options=found.session.state.options,
             usage=found.session.state.usage,
+            turn=found.turn.id if found.turn is not None else "",
             is_unanswered=found.turn is not None and found.turn.is_unanswered,
             sign_ins=self._agent.backends[found.cli.id].sign_ins if asks_for_login else (),
         )

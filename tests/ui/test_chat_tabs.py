@@ -292,6 +292,17 @@ class Opening(ChatCase):
             )
             expect("has said nothing for 10 seconds", self.state_of(view))
 
+    def test_the_silence_of_a_turn_is_none_of_the_next(self) -> Steps:
+        now = [0.0]
+        self.replace(patience.Patience.__init__, "__defaults__", (lambda: now[0],))
+        view = yield from self.chat()
+        for turn in ("a", "b"):
+            yield from self.update(view, state=WORKING, turn=turn, is_unanswered=True)
+            self.assertNotIn("has said nothing", self.state_of(view))
+            now[0] += 12
+            self.chats.questions.look_at_questions()
+            self.assertIn("has said nothing for 10 seconds", self.state_of(view))
+
     def test_where_nothing_can_be_typed_the_status_bar_says_where_to_write(self) -> Steps:
         view = yield from self.chat()
         yield from self.update(view, patches=(Patch("a", 0, 0, Rendered("hi\n")),), is_anew=True)

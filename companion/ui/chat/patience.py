@@ -17,16 +17,17 @@ class Patience:
 
     def __init__(self, now: Callable[[], float] = monotonic) -> None:
         self._now = now
-        self._state = STARTING
+        self._state, self._turn = STARTING, ""
         self._since = now()
         self._is_unanswered = False
 
     def follow_update(self, update: ChatUpdate) -> None:
         """Something has come."""
         self._is_unanswered = update.is_unanswered
+        is_other = (update.state, update.turn) != (self._state, self._turn)
         # What is told of a silence does not end it.
-        if update.state != self._state or (update.patches and not update.is_unanswered):
-            self._state, self._since = update.state, self._now()
+        if is_other or (update.patches and not update.is_unanswered):
+            self._state, self._turn, self._since = update.state, update.turn, self._now()
 
     @property
     def waiting_words(self) -> str:
