@@ -116,15 +116,17 @@ class TreeSource:
 
     def _files(self, window: sublime.Window, found: Sequence[TreeList]) -> Iterator[TreeFile]:
         unsaved = _unsaved_views() if any(each.changes for each in found) else {}
-        files = [
-            self._file_of(window, each, change, unsaved)
+        pairs = [
+            (each, change)
             for each in found
             for change in each.changes
             if not self._lists.is_shown_elsewhere(each.tree.id, change.path)
         ]
         # Those of one path stay in the order of their trees.
-        files.sort(key=lambda file: (file.found.tree.root, file.change.old_path.split("/")))
-        yield from files
+        pairs.sort(key=lambda pair: (pair[0].tree.root, pair[1].old_path.split("/")))
+        # A few at a time: each asks the window.
+        for each, change in pairs:
+            yield self._file_of(window, each, change, unsaved)
 
     def _file_of(
         self,
