@@ -49,9 +49,8 @@ class ChatUpdate:
     `unasked` are the edits that the agent has made without asking since the update before,
     `changed` the paths of all files that it has changed since then, `undone` the turns that were
     undone since then.
-    `turn` is the id of the running or last one; empty if none has begun in this
-    process. It `is_unanswered` until its agent says anything, and while that asks its model
-    again.
+    `turn` is the id of the running or last one; empty if none has begun in this process. It
+    `is_unanswered` until its agent says anything, and while that asks its model again.
     """
 
     conversation_id: str
