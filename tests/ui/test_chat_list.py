@@ -318,4 +318,4 @@ class Choosing(ListCase):
         yield lambda: self.sentences == [PREFIX + NOT_YET]
         yield from self.update(self.view, agent_name="A")
         self.run_command("mode")
-        yield from self.until_told("A offers nothing")
+        yield from self.until_told("A has no options to choose from")

@@ -146,8 +146,9 @@ class ChatCase(ReviewCase):
         yield from self.until_turn()
 
     def until_told(self, part: str) -> Steps:
-        """Until the newest sentence of the status bar has this."""
-        yield from self.until_in(part, lambda: self.sentences[-1] if self.sentences else "")
+        """Until a sentence of the status bar has this: what an earlier test has left may be told in
+        between."""
+        yield from self.until_in(part, lambda: "\n".join(self.sentences))
 
     def until_clicked(self) -> Steps:
         """Until it is known whether a pressed mouse button was a click."""
