@@ -16,10 +16,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from datetime import datetime
+from dataclasses import replace
+from datetime import datetime, timezone
 from functools import partial
 from itertools import groupby
-from typing import Any, Callable, Dict, List, NamedTuple
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 IMAGES = os.path.join(ROOT, "docs", "images")
@@ -71,6 +72,52 @@ ANSWER = f"""Yes: the loop is a `sum` over a generator.
 
 `is_empty` is new."""
 
+
+class Task(NamedTuple):
+    """How far an agent is with TASK, in a work tree: what it has written there, the tokens in its
+    context, and what it cost; 0 if it does not tell that."""
+
+    agent: str
+    name: str
+    files: Dict[str, str]
+    tokens: int = 0
+    cost: float = 0.0
+    asks: bool = False
+    is_done: bool = False
+
+
+# What three agents are asked in the pictures of work trees, and what they make of it.
+TASK = "Simplify and test total()"
+LOOP = SHOP[SHOP.index("    sum = 0") : SHOP.index("\n\ndef count")]
+PRICES = "    prices = [item.price for item in items]\n    return sum(prices)\n"
+TOTAL_TEST = """from shop import total
+
+
+def test_a_shop_without_items_costs_nothing():
+    assert total([]) == 0
+"""
+TASKS = (
+    Task(
+        "claude",
+        "Claude Code",
+        {"shop.py": PROPOSED, "test_shop.py": TOTAL_TEST},
+        tokens=18_200,
+        cost=0.14,
+        is_done=True,
+    ),
+    Task(
+        "gemini",
+        "Gemini CLI",
+        {"shop.py": SHOP.replace(LOOP, PRICES), "test_shop.py": TOTAL_TEST},
+        asks=True,
+    ),
+    Task(
+        "codex",
+        "Codex",
+        {"shop.py": SHOP.replace(LOOP, "    return sum([item.price for item in items])\n")},
+        tokens=9_400,
+    ),
+)
 
 # What the terminal of the scene of that name has, in characters and lines.
 COLUMNS, LINES = 72, 40
@@ -403,6 +450,146 @@ def play_changes(stage: Stage) -> None:
     stage.show()
 
 
+def play_beginning(stage: Stage) -> None:
+    """The question with what a work tree begins."""
+    from GeminiCompanion import plugin
+
+    commit_project(stage, {"shop.py": SHOP, ".gitignore": ".env\n"})
+    put_file(stage, "shop.py", SHOP + "\n# Prices are in cents.\n")
+    put_file(stage, "ideas.md", "# Ideas\n")
+    put_file(stage, ".env", "KEY=1\n")
+    stage.open()
+    host: Any = plugin._host
+    wait_until(lambda: host.running)
+    asking = host.running.work_trees.maker.prepare_trees(stage.window)
+    stage.editor.ui(host.running.stories.begin, asking)
+    wait_until(partial(is_asked, stage))
+    stage.show()
+
+
+def play_agents(stage: Stage) -> None:
+    """Three agents in work trees: one asks, one is done, one works."""
+    give_task(stage)
+    stage.window.run_command("gemini_companion_agents")
+    wait_until(partial(is_asked, stage))
+    stage.show()
+
+
+def play_variants(stage: Stage) -> None:
+    """What the three have made of a file, below each other."""
+    import sublime
+
+    give_task(stage)
+    stage.window.run_command("gemini_companion_show_changes", {"show": "tab"})
+
+    def has_all() -> bool:
+        sheet = stage.window.active_view()
+        text = sheet.substr(sublime.Region(0, sheet.size())) if sheet is not None else ""
+        return text.count("\n## ") == len(TASKS) + 1
+
+    wait_until(has_all)
+    stage.show()
+
+
+def give_task(stage: Stage) -> None:
+    """The agents of TASKS work in work trees of the project, and have changed files there. No agent
+    is behind their chats."""
+    from GeminiCompanion import plugin
+
+    commit_project(stage, {"shop.py": SHOP})
+    host: Any = plugin._host
+    wait_until(lambda: host.running)
+    running = host.running
+    trees: List[Any] = []
+    maker, lists = running.work_trees.maker, running.tree_changes.lists
+
+    async def make_trees() -> None:
+        prepared = await maker.prepare_trees(stage.window)
+        for task in TASKS:
+            trees.append(await maker.make_tree(stage.window, prepared, task.agent))
+
+    stage.editor.ui(running.stories.begin, make_trees())
+    wait_until(lambda: len(trees) == len(TASKS))
+    for task, tree in zip(TASKS, trees):
+        for name, text in task.files.items():
+            put_file(stage, name, text, tree.own_folder)
+    open_chats(stage, running.chat.actions, [tree.own_folder for tree in trees])
+    stage.editor.ui(lists.look_again)
+    wait_until(lambda: all(lists.with_id(tree.id) for tree in trees))
+    wait_until(lambda: all(lists.with_id(tree.id).changes for tree in trees))
+    wait_until(lambda: all(running.base.trees.agent_of(tree.id) for tree in trees))
+
+
+def open_chats(stage: Stage, chats: Any, folders: List[str]) -> None:
+    """The chats of TASKS in these folders, out of sight."""
+
+    async def nobody() -> None:
+        """No agent is started."""
+
+    chats.ensure_service = nobody
+    for task in TASKS:
+        view = stage.window.new_file()
+        stage.editor.ui(view.settings().set, "gemini_companion_chat", task.agent)
+        stage.editor.ui(chats.tabs.adopt_view, view)
+    stage.window.set_sidebar_visible(False)
+    # In front of them.
+    stage.open()
+    for task, folder in zip(TASKS, folders):
+        for update in task_updates(task, folder):
+            chats.drawing.draw_soon(update)
+
+
+def task_updates(task: Task, folder: str) -> Iterator[Any]:
+    """What the tab of a task is told: that it works, and how it stands now."""
+    from GeminiCompanion.companion.agent.session_state import ContextUsage, Cost
+    from GeminiCompanion.companion.agent.turn_events import Message, TurnEvent
+    from GeminiCompanion.companion.chat.chat_update import READY, WORKING, ChatUpdate
+    from GeminiCompanion.companion.chat.transcript import Transcript
+
+    document = Transcript(folder)
+    bodies = [Message(TASK), *(question_events() if task.asks else [])]
+    for number, body in enumerate(bodies):
+        document.add_event(TurnEvent(number, datetime.now(timezone.utc), "", "turn", body))
+    cost: Any = Cost(task.cost, "USD") if task.cost else None
+    usage: Any = ContextUsage(task.tokens, 200_000, cost) if task.tokens else None
+    update = ChatUpdate(
+        task.agent,
+        WORKING,
+        title=TASK,
+        agent=task.agent,
+        agent_name=task.name,
+        workspace=folder,
+        patches=document.take_patches(),
+        is_anew=True,
+        waiting=document.waiting,
+        usage=usage,
+    )
+    yield update
+    if task.is_done:
+        yield replace(update, state=READY, patches=(), is_anew=False)
+
+
+def is_asked(stage: Stage) -> bool:
+    """Whether a panel with a question is open."""
+    return any(window.question is not None for window in stage.editor.windows)
+
+
+def put_file(stage: Stage, name: str, text: str, folder: str = "") -> None:
+    """Write a file of the project, or in another folder."""
+    path = os.path.join(folder or os.path.dirname(stage.path), name)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def commit_project(stage: Stage, files: Dict[str, str]) -> None:
+    """Make a repository of the project, with these files."""
+    for name, text in files.items():
+        put_file(stage, name, text)
+    who = ["-c", "user.name=Ann", "-c", "user.email=ann@example.org"]
+    for words in (["init", "-q"], ["add", "-A"], [*who, "commit", "-qm", "A shop"]):
+        subprocess.check_call(["git", *words], cwd=os.path.dirname(stage.path))
+
+
 def says_at_head(stage: Stage, view: Any, words: str) -> bool:
     """Whether the words stand at the head of the proposal."""
     state = stage.editor.views[view.id()]
@@ -430,6 +617,9 @@ PICTURES: Dict[str, Picture] = {
     "review": Picture(play_review),
     "chat": Picture(play_chat, 700),
     "changes": Picture(play_changes, 760),
+    "beginning": Picture(play_beginning, 400, 1100),
+    "agents": Picture(play_agents, 560, 1100),
+    "variants": Picture(play_variants, 1150),
 }
 
 
@@ -487,7 +677,7 @@ def run_scene(name: str, folder: str) -> List[Any]:
     subprocess.check_call(
         editor + ["--exec", os.path.abspath(__file__), "--", name, folder],
         cwd=ROOT,
-        env={**os.environ, "TMPDIR": folder},
+        env={**os.environ, "TMPDIR": folder, "GIT_CONFIG_GLOBAL": os.devnull},
     )
     with open(os.path.join(folder, name + ".json"), encoding="utf-8") as file:
         return list(json.load(file))
@@ -495,7 +685,7 @@ def run_scene(name: str, folder: str) -> List[Any]:
 
 def photograph_page(browser: Any, page: str) -> bytes:
     """The first window of a page and the terminal beside it, with a little of what is around."""
-    tab = browser.new_page(viewport={"width": 1600, "height": 1000})
+    tab = browser.new_page(viewport={"width": 1600, "height": 1200})
     try:
         tab.goto("file://" + page)
         found = [tab.locator(".window").first, *tab.locator(".terminal").all()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 import unittest
 
@@ -28,3 +29,18 @@ class Scenes(unittest.TestCase):
             ((page, _seconds),) = pictures.run_scene("chat", folder)
             with open(os.path.join(folder, page), encoding="utf-8") as file:
                 self.assertIn("May it use Shell?", file.read())
+
+    @unittest.skipUnless(shutil.which("git"), "needs git")
+    def test_the_scenes_of_work_trees_can_be_played(self) -> None:
+        expected = {
+            "beginning": ("The last commit, what is changed, and new files", "left out: .env"),
+            "agents": ("Agents (1 asks, 1 done, 1 works)", "Work tree claude-1"),
+            "variants": ("(Claude Code, 0.14 USD) and in work tree gemini-1 (Gemini CLI)",),
+        }
+        for name, words in expected.items():
+            with self.subTest(name), tempfile.TemporaryDirectory() as folder:
+                ((page, _seconds),) = pictures.run_scene(name, folder)
+                with open(os.path.join(folder, page), encoding="utf-8") as file:
+                    text = file.read()
+                for each in words:
+                    self.assertIn(each, text)
