@@ -201,9 +201,9 @@ class Serving(ServiceTest):
         self.assertEqual(stat.S_IMODE(os.stat(serving.token_file).st_mode), 0o600)
         with open(serving.token_file) as file:
             self.assertEqual(file.read().strip(), serving.token)
-        lines = "\n".join(self.log.lines())
-        self.assertIn(serving.url, lines)
-        self.assertNotIn(serving.token, lines)
+        # It is logged once it serves, on another thread.
+        wait_for(lambda: serving.url in "\n".join(self.log.lines()))
+        self.assertNotIn(serving.token, "\n".join(self.log.lines()))
 
     def test_the_page_is_the_one_that_it_is_given(self) -> None:
         made = self.serve()

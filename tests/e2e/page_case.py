@@ -148,7 +148,12 @@ class PageCase(ApiCase):
     async def page(self, **more: Any) -> Page:
         """One that is ready for a message."""
         page = await self.open(f"{self.server.url}/#token={self.server.token}", **more)
-        await expect(page.locator("#model option")).not_to_have_count(0)
+        try:
+            await expect(page.locator("#model option")).not_to_have_count(0)
+        except AssertionError as error:
+            shown = await page.inner_text("body")
+            asked = self.requests[page][-8:]
+            raise AssertionError(f"{shown!r}, {self.complaints[page]}, {asked}") from error
         return page
 
     async def say(self, page: Page, message: str) -> None:
