@@ -54,6 +54,12 @@ class _Offered(NamedTuple):
     beginning: Beginning
     details: str
 
+    def panel_item(self, repository: Repository, remarks: Sequence[str]) -> sublime.QuickPanelItem:
+        """What a panel shows of it, with what the work tree takes."""
+        cost = expected_cost(repository, self.beginning.take_untracked)
+        details = [*filter(None, [self.details]), *remarks]
+        return sublime.QuickPanelItem(self.label, details, annotation=_cost_text(cost))
+
 
 async def choose_beginning(window: sublime.Window, repository: Repository) -> Beginning | None:
     """What the user chooses; None for none. They are asked if there is a choice, or if the work
@@ -64,7 +70,7 @@ async def choose_beginning(window: sublime.Window, repository: Repository) -> Be
         return offered[0].beginning
     ways: dict[str, str] = {}
     while True:
-        items = [_beginning_item(repository, each, remarks) for each in offered]
+        items = [each.panel_item(repository, remarks) for each in offered]
         if repository.ignored:
             items.append(sublime.QuickPanelItem(IGNORED, _ways_words(repository.ignored, ways)))
         number = await panels.ask_choice(window, items, WITH_WHAT)
@@ -94,14 +100,6 @@ async def _choose_ignored(
             return
         name = names[at - 1]
         ways[name] = NEXT_WAY[ways.get(name, LEFT_OUT)]
-
-
-def _beginning_item(
-    repository: Repository, offered: _Offered, remarks: Sequence[str]
-) -> sublime.QuickPanelItem:
-    cost = expected_cost(repository, offered.beginning.take_untracked)
-    details = [*filter(None, [offered.details]), *remarks]
-    return sublime.QuickPanelItem(offered.label, details, annotation=_cost_text(cost))
 
 
 def _cost_text(cost: TreeCost) -> str:
