@@ -566,6 +566,18 @@ def retype_named(name: str, old: str, new: str) -> None:
             view.run_command("insert", {"characters": new})
 
 
+def put_caret(name: str, *words: str) -> None:
+    """In the tab of that name, behind the last of the words, each of which is the next one below
+    the one before. Raises ValueError where one is not there."""
+    view = next(view for view in window().views() if view.name() == name)
+    window().focus_view(view)
+    text, at = view.substr(sublime.Region(0, view.size())), 0
+    for each in words:
+        at = text.index(each, at) + len(each)
+    view.sel().clear()
+    view.sel().add(sublime.Region(at))
+
+
 def tabs_of_diffs() -> int:
     """How many tabs are a side of a diff."""
     names = "gemini_companion_diff", "gemini_companion_diff_original"

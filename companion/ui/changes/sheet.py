@@ -116,6 +116,8 @@ class ChangeSheet:
     async def wait_until_settled(self, reviews: Reviews) -> None:
         """Wait until all is drawn as it is now."""
         self.take_typed()
+        while self.edits.is_waiting:
+            await sleep(PAUSE)
         for section in self.model.sections:
             source = self.find_source(section.file.id)
             view = source.review_view(section.file.id) if source is not None else None

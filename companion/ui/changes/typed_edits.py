@@ -66,6 +66,11 @@ class TypedEdits:
         """The files in which something was typed since then, or waits."""
         return self._typed.union(self._waiting)
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether something that was typed waits until its file's review is open."""
+        return bool(self._waiting)
+
     def note_step(self, step: Step) -> None:
         """The user has done this in the sheet."""
         self._done.append(step)
