@@ -69,7 +69,8 @@ WORLDS = ("tests/ide/simulator", "tests/chat/simulator", "tests/ui/simulator")
 # Where a catch-all may stand: a request, a message in it, a connection, what is done for it
 # beside its requests, a UI callback, a call from the editor,
 # a thread, one for one piece of work, a question, a story and its end, a look at a window, a turn
-# of the agent, the way to it, a user of the engine, a chat, a request to it.
+# of the agent, the way to it, a user of the engine, a chat, a request to it, the list of one work
+# tree.
 BOUNDARIES = {
     "base/background": ["start_work.run_work"],
     "base/file_content": ["read_original"],
@@ -95,6 +96,7 @@ BOUNDARIES = {
     "ui/stories": ["Stories._close_story", "Stories._step_story", "run_in_thread"],
     "ui/loop_calls": ["_work_outcome"],
     "ui/chat/open_tabs": ["_work_outcome"],
+    "ui/work_trees/tree_lists": ["_list_tree"],
 }  # fmt: skip
 
 # Prints what the host says that plugin.py imports, and what it does import.

@@ -51,7 +51,7 @@ class LoginPath:
             return _whole_path(self._folders)
 
     @property
-    def known(self) -> str:
+    def known_path(self) -> str:
         """What `ask` gives, as far as the shell has told it; asks nobody."""
         return _whole_path(self._folders)
 

@@ -20,6 +20,7 @@ from GeminiCompanion.companion.work_trees.taken import (
     save_taken,
     store_text,
 )
+from GeminiCompanion.companion.work_trees.tree_changes import TreeChange, TreeReader
 from GeminiCompanion.companion.work_trees.work_tree import WorkTree
 
 from .adapter import text_of
@@ -433,6 +434,25 @@ class Unread(InWorkTrees):
         save_taken(taken)
         found = yield from self.until_listed(tree)
         self.assertEqual((found.changes, found.taken), ((), taken))
+
+
+class Unlisted(InWorkTrees):
+    def test_one_that_cannot_be_listed_for_any_reason_leaves_the_others_listed(self) -> Steps:
+        broken = yield from self.grow_tree({"a.txt": OLD})
+        other = yield from self.grow_tree({})
+        self.put("a.txt", NEW, other)
+        list_changes = TreeReader.list_changes
+
+        def fail(reader: TreeReader, taken: Taken) -> tuple[TreeChange, ...]:
+            if reader.tree.id == broken.id:
+                raise ValueError("hostile")
+            return list_changes(reader, taken)
+
+        self.replace(TreeReader, "list_changes", fail)
+        found = yield from self.until_listed(other)
+        self.assertEqual([change.path for change in found.changes], ["a.txt"])
+        found = yield from self.until_listed(broken)
+        self.assertIn("Show Log", found.problem)
 
 
 class Restarted(InWorkTrees):

@@ -87,7 +87,7 @@ def this_platform() -> str:
 def examine_clis(scope: ExaminedScope) -> tuple[Examination, ...]:
     """The result for each CLI that `gather_facts` finds."""
     scope = _with_login_path(scope)
-    searched = LOGIN_PATH.known or scope.environment.get("PATH", "")
+    searched = LOGIN_PATH.known_path or scope.environment.get("PATH", "")
     facts = gather_facts(scope, system_processes.running_processes())
     return tuple(replace(report.examine_cli(each), searched=searched) for each in facts)
 

@@ -14,6 +14,7 @@ import sublime
 
 from ...base.answer import Answer
 from ...base.background import start_work
+from ...base.log import logger
 from ...base.signal import Signal
 from ...base.write_behind import WriteBehind
 from ...work_trees.git import GitFailure
@@ -24,11 +25,12 @@ from ...work_trees.variants import Variant, Variants
 from ...work_trees.work_tree import WorkTree
 from .. import queues
 from ..known_trees import KnownTrees
-from ..stories import Stories
+from ..stories import Stories, run_in_thread
 
 # Seconds between two lists while somebody looks, and how many times as long as a list takes.
 PAUSE, REST = 1.0, 5.0
 NOT_LISTED = "What has changed in the work tree {} cannot be listed: {}"
+SEE_LOG = 'See "Gemini Companion: Show Log".'
 NOT_SAVED = "What you have decided on in work trees cannot be kept over a restart: {}."
 
 # A decision on a file of the tree with the id.
@@ -59,7 +61,7 @@ class _Known:
     found: TreeList | None = None
 
     @property
-    def taken(self) -> Taken | None:
+    def decisions(self) -> Taken | None:
         """What is decided; None if that was not read yet, or could not be."""
         taken = self.found.taken if self.found is not None else None
         return taken if taken is not None and taken.is_known else None
@@ -161,7 +163,7 @@ class TreeLists:
             found, known = await answer, self._known.get(id)
             if known is None or found is None:
                 continue
-            if known.taken is not None and known.taken is not found.taken:
+            if known.decisions is not None and known.decisions is not found.taken:
                 # The user has decided on something meanwhile.
                 self._is_old = True
             else:
@@ -176,7 +178,7 @@ class TreeLists:
         lists.sort(key=lambda each: each[0].created)
         found: Mapping[Variant, Variant] = {}
         if len(lists) > 1:
-            found = await start_work(partial(self._variants.find_equal, lists))
+            found = await run_in_thread(partial(self._variants.find_equal, lists)) or {}
         groups: dict[Variant, list[Variant]] = {}
         for each, first in found.items():
             groups.setdefault(first, [first]).append(each)
@@ -198,7 +200,7 @@ class TreeLists:
 
     def _start_list(self, tree: WorkTree) -> Answer[TreeList]:
         known = self._known[tree.id]
-        return start_work(partial(_list_tree, self.trees.store, known.reader, known.taken))
+        return start_work(partial(_list_tree, self.trees.store, known.reader, known.decisions))
 
     def _wanted_trees(self) -> list[WorkTree]:
         found = (tree for window in sublime.windows() for tree in self.trees.in_window(window))
@@ -270,7 +272,7 @@ def _copy_texts(own: Taken, other: Taken, decisions: Iterable[TreeDecision]) -> 
 
 
 def _list_tree(store: TreeStore, reader: TreeReader, taken: Taken | None) -> TreeList:
-    """Runs in a thread."""
+    """Runs in a thread. The boundary of lists."""
     tree = reader.tree
     try:
         if os.path.isdir(tree.path):
@@ -283,6 +285,11 @@ def _list_tree(store: TreeStore, reader: TreeReader, taken: Taken | None) -> Tre
         reader.prepare_sides(changes)
     except (GitFailure, OSError) as error:
         said = str(error) if isinstance(error, GitFailure) else f"{error.strerror}."
-        taken = taken or Taken(reader.folder, is_known=False)
-        return TreeList(tree, taken, (), NOT_LISTED.format(tree.name, said))
-    return TreeList(tree, taken, changes)
+    except Exception:
+        # What an agent has left there may have any form: the other trees are listed all the same.
+        logger.exception("a work tree cannot be listed")
+        said = SEE_LOG
+    else:
+        return TreeList(tree, taken, changes)
+    taken = taken or Taken(reader.folder, is_known=False)
+    return TreeList(tree, taken, (), NOT_LISTED.format(tree.name, said))

@@ -36,7 +36,7 @@ from ..review.record import seen_changes, waiting_record
 from ..review.reviews import Reviews
 from ..stories import run_in_thread
 from .sides import Sides, read_sides
-from .tree_lists import TreeList, TreeLists
+from .tree_lists import SEE_LOG, TreeList, TreeLists
 from .tree_owner import TreeOwner
 from .tree_reviews import TreeReviews, label_of
 
@@ -49,7 +49,6 @@ NOT_TAKEN = "{}: nothing was written. {}"
 CONFLICT = "1 conflict with your file is marked: resolve it before you accept."
 CONFLICTS = "{} conflicts with your file are marked: resolve them before you accept."
 NO_LONGER = "It was decided on again meanwhile."
-NOT_DONE = 'See "Gemini Companion: Show Log".'
 TAKEN = "{} is taken over."
 
 
@@ -290,7 +289,7 @@ class TreeSource:
         steps = _whole_steps(sides, whole)
         problem = await run_in_thread(partial(_replace_all, sides.tree.root, steps))
         if problem is None or problem:
-            self._tell(problem or NOT_TAKEN.format(name, NOT_DONE))
+            self._tell(problem or NOT_TAKEN.format(name, SEE_LOG))
             return None
         self._tell(TAKEN.format(name))
         made = await self._owner.note_decision(sides, is_whole=True)
@@ -306,7 +305,7 @@ class TreeSource:
         back = [(path, after, before) for path, before, after in reversed(steps)]
         problem = await run_in_thread(partial(_replace_all, tree.root, back))
         if problem is None or problem:
-            return problem or NOT_DONE
+            return problem or SEE_LOG
         self._lists.take_back(tree.id, made)
         return ""
 
