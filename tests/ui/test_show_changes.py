@@ -657,9 +657,9 @@ class Lasting(UnaskedCase):
         heading = next(row for row in text_of(view).splitlines() if "1.py" in row)
         path = waiting_record(first).path
         first = yield from self.diff(self.cli, path, f"{heading}\n{OLD}")
-        yield from self.until_in(f"\n{heading}\n", lambda: text_of(view))
+        # As a heading, and as a line of the first file.
+        yield from self.until_equal(lambda: text_of(view).count(f"\n{heading}\n"), 2)
         yield from self.until_drawn(view)
-        self.assertEqual(text_of(view).count(f"\n{heading}\n"), 2)
         plugin._host.stop()
         found = waiting_record(second)
         assert found is not None
