@@ -28,6 +28,9 @@ class Variants(InWorkTrees):
             trees.append((yield from self.grow_tree({})))
         return trees
 
+    def row_at_caret(self, view: Any) -> str:
+        return str(view.substr(view.line(view.sel()[0])))
+
     def headings(self, view: Any) -> list[str]:
         return [row[3:] for row in text_of(view).splitlines() if row.startswith("## ")]
 
@@ -48,6 +51,24 @@ class Variants(InWorkTrees):
         view = yield from self.shown(one)
         [heading] = self.headings(view)
         self.assertIn(f"changed in work tree {one.name} (Gemini CLI, 0.12 USD)", heading)
+
+    def test_what_was_changed_in_one_is_shown_with_the_caret_there(self) -> Steps:
+        one, two, three = yield from self.grow(3)
+        self.put("a.txt", with_line(OWN, 3, "one"), one)
+        for tree in (one, two):
+            self.put("b.txt", with_line(OWN, 3, "same"), tree)
+        view = yield from self.shown(one, two, three)
+        show = self.running().work_trees.show_changes
+        for tree, name in ((two, "b.txt"), (one, "a.txt")):
+            other = self.window.new_file()
+            self.running().stories.begin(show(self.window, tree))
+            yield from self.until_in(f"## {name}  ", lambda: self.row_at_caret(view))
+            self.assertEqual(self.window.active_view(), view)
+            other.close()
+        before = self.row_at_caret(view)
+        self.running().stories.begin(show(self.window, three))
+        yield from self.until_told(f"Nothing waits for you in the work tree {three.name}.")
+        self.assertEqual(self.row_at_caret(view), before)
 
     def test_equal_variants_are_shown_once_and_decided_once(self) -> Steps:
         one, two, three = yield from self.grow(3)

@@ -40,13 +40,13 @@ class ChangeSheets:
         # The view of a sheet that is in front: some times a second.
         self.looks = ValueSignal[sublime.View]()
 
-    def show_sheet(self, window: sublime.Window) -> None:
-        """Bring the window's sheet to the front, or open one."""
+    def show_sheet(self, window: sublime.Window) -> sublime.View:
+        """Bring the window's sheet to the front, or open one; gives its view."""
         for view in window.views():
             if _is_sheet(view):
                 window.focus_view(view)
                 self.activate_view(view)
-                return
+                return view
         window.focus_group(open_diffs.group_without_diff(window))
         view = window.new_file()
         view.set_scratch(True)
@@ -59,6 +59,7 @@ class ChangeSheets:
         for name, value in {**values, CHANGES: True}.items():
             view.settings().set(name, value)
         self._adopt_view(view)
+        return view
 
     def sheet_of(self, view: sublime.View) -> ChangeSheet | None:
         """The sheet in the view, or in the one of which it is a clone."""

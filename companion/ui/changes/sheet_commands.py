@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Callable, Mapping, NamedTuple
+from typing import Any, Callable, Collection, Mapping, NamedTuple
 
 import sublime
 
@@ -169,6 +169,21 @@ class SheetCommands:
         else:
             self._tell(NOWHERE)
         return True
+
+    async def go_to_file(self, window: sublime.Window, ids: Collection[str]) -> None:
+        """Bring the window's sheet to the front, with the caret at the first of these files."""
+        view = self.sheets.show_sheet(window)
+        sheet = self.sheets.sheet_of(view)
+        if sheet is None:
+            return
+        await sheet.refresh()
+        if not view.is_valid():
+            return
+        sheet.take_typed()
+        numbers = (sheet.model.numbers.get(id) for id in ids)
+        first = min((number for number in numbers if number is not None), default=None)
+        if first is not None:
+            sight.put_caret(view, sheet.model.points[first])
 
     async def go_to_review(self, view: sublime.View) -> None:
         """Show the line at the caret in the file's own review."""

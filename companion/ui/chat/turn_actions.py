@@ -70,7 +70,7 @@ class TurnActions:
         self,
         chats: ChatActions,
         edits: EditLedger,
-        show_changes: Callable[[sublime.Window], None],
+        show_changes: Callable[[sublime.Window], object],
         open_review: OpenReview,
         tell: Callable[[str], None],
     ) -> None:

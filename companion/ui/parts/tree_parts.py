@@ -16,6 +16,7 @@ from ...work_trees.tree_store import TreeStore
 from ...work_trees.work_tree import WorkTree
 from .. import settings, views
 from ..chat.chat_view import ChatView
+from ..known_trees import PLACE
 from ..stories import run_in_thread
 from ..work_trees.free_modes import FreeModes
 from ..work_trees.several_agents import SeveralAgents
@@ -23,10 +24,13 @@ from ..work_trees.shared_notices import SharedNotices
 from ..work_trees.tree_lists import TreeLists
 from ..work_trees.tree_maker import TreeMaker
 from ..work_trees.tree_removal import TreeRemoval
+from ..work_trees.tree_source import files_of_tree
 from ..work_trees.tree_work import TreeWork
 from .change_parts import ChangeParts
 from .chat_parts import ChatParts
 from .foundation import Foundation
+
+UNCHANGED = "Nothing waits for you in the {}."
 
 
 class TreeParts:
@@ -35,7 +39,8 @@ class TreeParts:
     ) -> None:
         self._lists = lists
         self._base, self._chats, self._sheets = base, chat.actions, changes.sheets
-        tell = base.messages.tell_user
+        self._go_to_file = changes.commands.go_to_file
+        tell = self._tell = base.messages.tell_user
         self.free_modes = FreeModes(base.trees)
         self.maker = TreeMaker(base.trees, tell)
         self.removal = TreeRemoval(base.trees, chat.actions, tell)
@@ -63,7 +68,13 @@ class TreeParts:
 
     async def show_changes(self, window: sublime.Window, tree: WorkTree) -> None:
         """Show what was changed in the tree, among all changes of the window."""
-        self._sheets.show_sheet(window)
+        if not files_of_tree(self._lists, tree.id):
+            await self._lists.look_again()
+        found = files_of_tree(self._lists, tree.id)
+        if found:
+            await self._go_to_file(window, found)
+        else:
+            self._tell(UNCHANGED.format(PLACE.format(tree.name)))
 
     def count_changes(self, id: str) -> int | None:
         """How many files wait in the tree, as it was listed last; None if it never was."""

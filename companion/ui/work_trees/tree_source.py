@@ -63,7 +63,7 @@ class TreeFile(NamedTuple):
 
     @property
     def id(self) -> str:
-        return f"{PREFIX} {self.found.tree.id} {self.change.path}"
+        return file_id(self.found.tree.id, self.change.path)
 
 
 class TreeSource:
@@ -149,7 +149,7 @@ class TreeSource:
     def _open_views(self) -> dict[str, sublime.View]:
         found = {}
         for view, record in self._tree_reviews.all_views():
-            found[f"{PREFIX} {record.tree} {record.tree_path}"] = view
+            found[file_id(record.tree, record.tree_path)] = view
         return found
 
     def _sheet_entry(self, window: sublime.Window, file: TreeFile) -> SheetEntry | None:
@@ -343,6 +343,25 @@ class TreeSource:
         return "" if decisions else NO_LONGER
 
 
+def file_id(tree: str, path: str) -> str:
+    return f"{PREFIX} {tree} {path}"
+
+
+def files_of_tree(lists: TreeLists, id: str) -> frozenset[str]:
+    """The ids of the files in which the sheet shows what was changed in the tree, and why that
+    cannot be shown; empty if nothing was changed."""
+    found = lists.with_id(id)
+    if found is None:
+        return frozenset()
+    if found.problem:
+        return frozenset({_problem_id(found)})
+    own = [(id, change.path) for change in found.changes]
+    # What is like a change of an earlier tree may stand there alone.
+    return frozenset(
+        file_id(*place) for each in own for place in (each, lists.equal.get(each, each))
+    )
+
+
 def _unsaved_views() -> dict[str, sublime.View]:
     """The tabs with something unsaved, by their files."""
     views = (view for window in application.all_windows() for view in window.views())
@@ -359,8 +378,12 @@ def _title_of(file: TreeFile, window: sublime.Window) -> str:
     return shown_line(f"{top}{change.path} (was {change.old_path})")
 
 
+def _problem_id(found: TreeList) -> str:
+    return f"{PREFIX} {found.tree.id}"
+
+
 def _problem_entry(found: TreeList) -> SheetEntry:
-    id = f"{PREFIX} {found.tree.id}"
+    id = _problem_id(found)
     title, made_of = shown_line(found.tree.name), (id, found.problem)
     said = FileChanges(id, title, None, found.problem, "work tree", can_type=False, made_of=made_of)
     return SheetEntry(id, made_of, lambda: said)
