@@ -29,8 +29,8 @@ class KnownTrees:
         self.changes = Signal()
         self.writings = ValueSignal[WorkTree]()
         self.agent_changes = Signal()
-        # Who works in a tree, and what that has cost, by its id.
-        self._agents: dict[str, str] = {}
+        # Who works in a tree, and what that has cost: by its id, and that of the conversation.
+        self._agents: dict[str, dict[str, str]] = {}
         # Those that can be worked in, the oldest first; replaced, never changed.
         self.trees: tuple[WorkTree, ...] = ()
         self._looks = 0
@@ -54,15 +54,17 @@ class KnownTrees:
         if found != known:
             self.changes.emit()
 
-    def note_agent(self, id: str, words: str) -> None:
-        """Who works in the tree, and what that has cost."""
-        if self._agents.get(id) != words:
-            self._agents[id] = words
+    def note_agent(self, id: str, conversation: str, words: str) -> None:
+        """Who works in the tree in this conversation, and what that has cost."""
+        known = self._agents.setdefault(id, {})
+        if known.get(conversation) != words:
+            known[conversation] = words
             self.agent_changes.emit()
 
     def agent_of(self, id: str) -> str:
-        """Who works in the tree, and what that has cost, for people; "" if it is not known."""
-        return self._agents.get(id, "")
+        """All that have worked in the tree, and what that has cost, for people; "" if that is not
+        known."""
+        return "; ".join(self._agents.get(id, {}).values())
 
     def tree_with(self, id: str) -> WorkTree | None:
         return next((tree for tree in self.trees if tree.id == id), None)

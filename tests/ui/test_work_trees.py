@@ -301,6 +301,15 @@ class Lists(TreeCase):
         yield from self.update(view, **told, usage=ContextUsage(1200, 5000, Cost(0.5, "USD")))
         self.assertEqual(self.trees.agent_of(tree.id), "Gemini CLI, 0.50 USD")
 
+    def test_all_chats_that_work_in_one_are_named(self) -> Steps:
+        tree = yield from self.new_chat()
+        told: dict[str, Any] = {"workspace": tree.own_folder}
+        views = [self.window.active_view(), (yield from self.chat())]
+        for view, name in zip(views, ("Gemini CLI", "Qwen Code")):
+            usage = ContextUsage(1200, 5000, Cost(0.5, "USD"))
+            yield from self.update(view, **told, agent_name=name, usage=usage)
+        self.assertEqual(self.trees.agent_of(tree.id), "Gemini CLI, 0.50 USD; Qwen Code, 0.50 USD")
+
     def test_the_changes_of_a_turn_are_shown_as_those_of_the_work_tree(self) -> Steps:
         tree = yield from self.new_chat()
         yield from self.update(self.window.active_view(), workspace=tree.own_folder)

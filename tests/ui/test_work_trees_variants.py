@@ -47,7 +47,7 @@ class Variants(InWorkTrees):
     def test_who_made_a_variant_is_told_with_its_cost(self) -> Steps:
         one, _two = yield from self.grow(2)
         self.put("a.txt", with_line(OWN, 3, "one"), one)
-        self.trees.note_agent(one.id, "Gemini CLI, 0.12 USD")
+        self.trees.note_agent(one.id, "c", "Gemini CLI, 0.12 USD")
         view = yield from self.shown(one)
         [heading] = self.headings(view)
         self.assertIn(f"changed in work tree {one.name} (Gemini CLI, 0.12 USD)", heading)

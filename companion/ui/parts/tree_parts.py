@@ -104,7 +104,7 @@ class TreeParts:
                 words.append(f"{cost.amount:.2f} {cost.currency}")
             elif usage is not None and usage.used:
                 words.append(f"{count_text(usage.used, 'token')} of context")
-            self._base.trees.note_agent(tree.id, ", ".join(words))
+            self._base.trees.note_agent(tree.id, chat.conversation, ", ".join(words))
 
     def _list_told(self) -> list[ChatUpdate]:
         return [chat.told for chat in self._chats.tabs.chats if chat.told is not None]
