@@ -11,6 +11,7 @@ import json
 import os
 import shutil
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import Any, Iterator, Mapping
 
 from ..base import private_files
@@ -27,6 +28,7 @@ LIMIT = 1 << 20
 # The fields that are texts.
 PATHS = ("path", "root", "folder", "git_folder")
 TEXTS = (*PATHS, "name", "agent", "beginning", "admin")
+FREE = "is_free"
 
 
 class TreeInUse(TreeFailure):
@@ -71,6 +73,14 @@ class TreeStore:
         private_files.make_parents(path)
         data = json.dumps(stored, indent=1).encode("ascii")
         private_files.write_file(path, data, lasting=True)
+
+    def let_work_freely(self, id: str) -> None:
+        """Keep that the user lets agents work in the tree without asking. Raises TreeInUse,
+        OSError."""
+        with self.hold_tree(id):
+            tree = self.find_tree(id)
+            if tree is not None:
+                self.keep_tree(replace(tree, is_free=True))
 
     def forget_tree(self, id: str) -> None:
         """Remove all that is kept of the tree; its own file last, so that a stop in between loses
@@ -169,7 +179,7 @@ def _remove_folder(path: str) -> None:
 def _members_of(tree: WorkTree) -> dict[str, Any]:
     texts = {name: getattr(tree, name) for name in TEXTS}
     more = {"created": tree.created, "carried": tree.carried, "state": tree.state.value}
-    return {**texts, **more}
+    return {**texts, **more, FREE: tree.is_free}
 
 
 def _tree_from(id: str, stored: Mapping[str, Any]) -> WorkTree:
@@ -184,7 +194,14 @@ def _tree_from(id: str, stored: Mapping[str, Any]) -> WorkTree:
     created = float(fields.get("created", 0.0))
     state = TreeState(fields.get("state", TreeState.READY.value))
     carried = tuple(fields.get("carried", ()))
-    return WorkTree(id=id, **texts, created=created, carried=carried, state=state)
+    return WorkTree(
+        id=id,
+        **texts,
+        created=created,
+        carried=carried,
+        state=state,
+        is_free=bool(fields.get(FREE, False)),
+    )
 
 
 def _readable_fields(stored: Mapping[str, Any]) -> dict[str, Any]:
@@ -204,6 +221,8 @@ def _damaged_fields(stored: Mapping[str, Any]) -> set[str]:
     is_number = isinstance(created, (int, float)) and not isinstance(created, bool)
     forms["created"] = is_number and 0 <= stored["created"] < 1e11
     forms["carried"] = isinstance(carried, list) and all(isinstance(one, str) for one in carried)
+    # Earlier releases did not have it.
+    forms[FREE] = isinstance(stored.get(FREE, False), bool)
     forms["state"] = stored.get("state") in [state.value for state in TreeState]
     return {name for name, is_sound in forms.items() if not is_sound}
 

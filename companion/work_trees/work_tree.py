@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 # What an id may be: it names files.
@@ -34,7 +34,8 @@ class WorkTree:
 
     `created` is in seconds since 1970. `beginning` is the commit from which it began, "" until it
     is made. `carried` are the paths of ignored files and folders that were linked or copied into
-    it, relative to its top."""
+    it, relative to its top. `is_free` says that the user lets agents work there without asking,
+    and was told what it shares."""
 
     id: str
     path: str
@@ -48,6 +49,8 @@ class WorkTree:
     admin: str = ""
     carried: tuple[str, ...] = ()
     state: TreeState = TreeState.READY
+    # Nobody has to look at the tree anew for it.
+    is_free: bool = field(default=False, compare=False)
 
     @property
     def own_folder(self) -> str:

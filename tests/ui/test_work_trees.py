@@ -379,6 +379,27 @@ class Modes(TreeCase):
         yield lambda: len(self.service.asked) == 2
         self.assertEqual(len(self.shown), 2)
 
+    def test_what_a_tree_shares_is_said_once_also_after_a_restart(self) -> Steps:
+        tree = yield from self.new_chat()
+        offered = ConfigOptions((option("mode", MODE, "default", "default", "plan", "yolo"),))
+        view = self.window.active_view()
+        yield from self.update(view, workspace=tree.own_folder, options=offered, mode="default")
+        self.run_command("mode", value="yolo")
+        yield lambda: self.shown
+        yield from self.choose(1)
+        yield lambda: self.service.asked
+        # What a restart leaves.
+        self.trees.trees = ()
+        self.begin(self.trees.look_again())
+        yield from self.until_equal(
+            lambda: getattr(self.trees.tree_with(tree.id), "is_free", False), True
+        )
+        other = yield from self.chat()
+        yield from self.update(other, workspace=tree.own_folder, options=offered, mode="default")
+        self.run_command("mode", value="yolo")
+        yield lambda: len(self.service.asked) == 2
+        self.assertEqual(len(self.shown), 1)
+
     def test_one_with_questions_needs_no_words(self) -> Steps:
         tree = yield from self.new_chat()
         offered = ConfigOptions((option("mode", MODE, "default", "default", "plan", "yolo"),))

@@ -54,6 +54,27 @@ class Stores(unittest.TestCase):
         self.store.keep_tree(TREE)
         self.assertEqual(TreeStore(self.folder).list_trees(), (TREE, younger))
 
+    def test_that_agents_may_work_freely_is_kept_and_older_files_do_not_say_it(self) -> None:
+        self.store.keep_tree(TREE)
+        self.store.let_work_freely(TREE.id)
+        found = TreeStore(self.folder).find_tree(TREE.id)
+        self.assertEqual((found, found and found.is_free), (TREE, True))
+        with open(self.path("abc123.json"), encoding="ascii") as file:
+            stored = json.load(file)
+        del stored["is_free"]
+        with open(self.path("abc123.json"), "w", encoding="ascii") as file:
+            json.dump(stored, file)
+        found = self.store.find_tree(TREE.id)
+        self.assertEqual((found, found and found.is_free), (TREE, False))
+        self.change_file(is_free="yes")
+        found = self.store.find_tree(TREE.id)
+        self.assertEqual((found, found and found.is_free), (TREE, False))
+        with self.store.hold_tree(TREE.id), self.assertRaises(TreeInUse):
+            self.store.let_work_freely(TREE.id)
+        self.store.forget_tree(TREE.id)
+        self.store.let_work_freely(TREE.id)
+        self.assertEqual(self.store.list_trees(), ())
+
     def test_without_a_folder_there_is_no_tree(self) -> None:
         self.assertEqual(self.store.list_trees(), ())
         self.assertIsNone(self.store.find_tree("abc123"))
