@@ -140,7 +140,8 @@ def write_content(root: str, path: str, content: TreeContent) -> None:
         with suppress(FileNotFoundError):
             if stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
                 raise IsADirectoryError(errno.EISDIR, "there is a folder", path)
-        unfinished = f"{name}.{secrets.token_hex(8)}.unfinished"
+        # Without the name, which may be as long as one can be.
+        unfinished = os.path.join(os.path.dirname(name), f".{secrets.token_hex(8)}.unfinished")
         try:
             if content.mode == LINK:
                 os.symlink(os.fsdecode(content.data), unfinished, dir_fd=folder)

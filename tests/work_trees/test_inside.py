@@ -72,6 +72,13 @@ class Files(unittest.TestCase):
 
 @unittest.skipIf(sys.platform == "win32", "needs links and modes")
 class Links(Files):
+    def test_a_name_may_be_as_long_as_one_can_be(self) -> None:
+        name = "n" * 255
+        write_content(self.root, f"a/{name}", TreeContent(FILE, b"text"))
+        write_content(self.root, f"a/{name}", TreeContent(FILE, b"other"))
+        self.assertEqual(read_content(self.root, f"a/{name}"), TreeContent(FILE, b"other"))
+        self.assertEqual(os.listdir(self.at("a")), [name])
+
     def test_no_folder_on_the_way_may_be_a_link(self) -> None:
         outside = os.path.join(self.temp, "outside")
         os.mkdir(outside)
