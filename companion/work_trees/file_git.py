@@ -17,6 +17,7 @@ from typing import Iterator, Mapping
 from ..base.private_files import is_running
 from ..base.regular_file import open_regular, read_regular
 from .git import ALWAYS, READING, GitFailure, Watch, run_git, start_git
+from .waiting import PipeSearch
 
 # The beginning of the name of such a folder, in a folder of ours; the process id follows.
 NAME = ".gemini-companion-git-"
@@ -90,7 +91,8 @@ class FileGit:
         variables: Mapping[str, str] | None = None,
     ) -> bytes:
         """The output of a command at the root of the work tree. None knows a ref: a commit is
-        named by its id. Raises GitFailure, and what the watch raises."""
+        named by its id. Raises GitFailure, also where it waits for a pipe in the work tree, and
+        what the watch raises."""
         places = {
             "GIT_DIR": self.folder,
             "GIT_WORK_TREE": self.places.root,
@@ -98,7 +100,9 @@ class FileGit:
             "GIT_OBJECT_DIRECTORY": self.objects,
         }
         given = {**places, **(variables or {})}
-        return start_git(self.places.root, words, SETTINGS, given, told, seconds, watch)
+        root = self.places.root
+        searching = PipeSearch(root).watch_with(watch)
+        return start_git(root, words, SETTINGS, given, told, seconds, searching)
 
 
 @contextmanager

@@ -97,6 +97,10 @@ class GitFailure(Exception):
     """The text is a sentence for the user."""
 
 
+class GitStuck(GitFailure):
+    """git did not end; it would not the next time either."""
+
+
 @dataclass(frozen=True)
 class Watch:
     """What a caller hears while git runs. Each may raise, which ends git and goes on to the caller.
@@ -233,7 +237,7 @@ class _Run:
         left = 2
         while left:
             if end is not None and time.monotonic() > end:
-                raise GitFailure(f"git {self.word} did not end in time, and was stopped.")
+                raise GitStuck(f"git {self.word} did not end in time, and was stopped.")
             try:
                 is_error, piece = heard.get(timeout=PAUSE)
             except queue.Empty:

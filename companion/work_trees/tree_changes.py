@@ -8,6 +8,7 @@ costs little. All functions block.
 from __future__ import annotations
 
 import os
+import stat
 import time
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
@@ -16,7 +17,7 @@ from typing import Iterable, Iterator, Mapping, Sequence
 
 from ..base.log import logger
 from .file_git import FileGit, GitPlaces, open_file_git
-from .git import GitFailure, run_git
+from .git import READING, GitFailure, GitStuck, run_git
 from .inside import (
     ABSENT,
     FILES,
@@ -51,6 +52,11 @@ STATUS = (
     "status", "--porcelain=v2", "-z", "--untracked-files=all", "--no-renames",
     "--ignore-submodules=dirty",
 )  # fmt: skip
+NEW_IN_INDEX = (
+    "diff-index", "--cached", "--no-renames", "--diff-filter=A", "--name-only", "-z",
+)  # fmt: skip
+# Seconds after which no list is waited for any more.
+PATIENCE = 600.0
 # Seconds after which a lock of the index was left by somebody who has died.
 ABANDONED = 60.0
 
@@ -301,7 +307,10 @@ class TreeReader:
                 if not os.path.exists(index):
                     git.run("read-tree", self.tree.beginning)
                 words = [word for setting in SETTINGS for word in ("-c", setting)]
-                return git.run(*words, *STATUS, variables={"GIT_OPTIONAL_LOCKS": "1"})
+                given = {"GIT_OPTIONAL_LOCKS": "1"}
+                return git.run(*words, *STATUS, seconds=PATIENCE, variables=given)
+            except GitStuck:
+                raise
             except GitFailure:
                 if is_last:
                     raise
@@ -330,13 +339,14 @@ class TreeReader:
             status = os.stat(index)
         except OSError:
             return ()
+        if not stat.S_ISREG(status.st_mode):
+            return ()
         mark = status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
         if self._forced[0] != mark and self._git is not None:
-            words = ("diff-index", "--cached", "--no-renames", "--diff-filter=A", "--name-only")
+            words, given = (*NEW_IN_INDEX, self.tree.beginning), {"GIT_INDEX_FILE": index}
             told = b""
             with suppress(GitFailure):
-                given = {"GIT_INDEX_FILE": index}
-                told = self._git.run(*words, "-z", self.tree.beginning, variables=given)
+                told = self._git.run(*words, seconds=READING, variables=given)
             names = [os.fsdecode(name) for name in told.split(b"\0") if name]
             self._forced = mark, tuple(names[:MOST])
         there = (name for name in self._forced[1] if self._look(self.tree.path, name).mark)

@@ -1,0 +1,72 @@
+"""Pipes in the place of files that git opens: nobody waits for them for good."""
+
+from __future__ import annotations
+
+import os
+import sys
+import unittest
+from unittest import mock
+
+from GeminiCompanion.companion.work_trees import waiting
+from GeminiCompanion.companion.work_trees.git import GitStuck, Watch
+from GeminiCompanion.companion.work_trees.loss import what_would_be_lost
+
+from ..support import patched
+from .in_tree import InTree
+from .repositories import NEEDS_GIT
+
+
+@NEEDS_GIT
+@unittest.skipIf(sys.platform == "win32", "needs pipes")
+class Waiting(InTree):
+    def setUp(self) -> None:
+        super().setUp()
+        self.begin_tree({"c.txt": b"x\n", "d/e.txt": b"y\n"})
+        patched(self, mock.patch.object(waiting, "PATIENCE", 0.5))
+
+    def assert_named(self, name: str) -> None:
+        """The list ends with a sentence that names the pipe, and goes on without it."""
+        os.mkfifo(self.in_tree(name))
+        self.write_there("c.txt", b"changed\n")
+        for _ in range(2):
+            with self.assertRaisesRegex(GitStuck, f"waits for {name},"):
+                self.changes()
+        os.remove(self.in_tree(name))
+        self.assertEqual(self.kinds(), {"c.txt": "changed"})
+
+    def test_of_a_pipe_for_what_git_ignores_the_list_says_so(self) -> None:
+        self.assert_named("d/.gitignore")
+
+    def test_of_a_pipe_for_attributes_the_list_says_so(self) -> None:
+        self.assert_named(".gitattributes")
+
+    def test_of_a_pipe_in_a_repository_of_the_agents_the_list_says_so(self) -> None:
+        for name in ("objects", "refs"):
+            os.makedirs(self.in_tree(f"own/.git/{name}"))
+        self.assert_named("own/.git/HEAD")
+
+    def test_of_a_pipe_for_the_agents_index_nothing_is_read(self) -> None:
+        index = os.path.join(self.tree.admin_folder, "index")
+        os.remove(index)
+        os.mkfifo(index)
+        self.write_there("c.txt", b"changed\n")
+        self.assertEqual(self.kinds(), {"c.txt": "changed"})
+
+    def test_that_it_is_not_known_what_would_be_lost_is_said(self) -> None:
+        os.mkfifo(self.in_tree(".gitignore"))
+
+        def list_untaken(_tree: object) -> list[str]:
+            return list(self.changes())
+
+        loss = what_would_be_lost(self.tree, list_untaken, self.scratch)
+        self.assertIn("git waits for .gitignore", " ".join(loss.sentences))
+
+    def test_other_pipes_keep_nothing_from_it(self) -> None:
+        os.mkfifo(self.in_tree("pipe"))
+        os.mkfifo(os.path.join(self.folder, ".git", "pipe"))
+        with mock.patch.object(waiting, "PATIENCE", 0.0):
+            for root in (self.folder, self.tree.path):
+                waiting.PipeSearch(root).watch_with(Watch()).hear_error("")
+            os.mkfifo(self.in_tree("d/.GitIgnore"))
+            with self.assertRaises(GitStuck):
+                waiting.PipeSearch(self.tree.path).watch_with(Watch()).hear_error("")
