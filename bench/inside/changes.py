@@ -96,8 +96,7 @@ def main(report: str) -> None:
     wait_until(lambda: bool(plugin._host.environment_of(window)))
     review = window.new_file()
     source = ManyFiles(review)
-    # Sublime has read its colour scheme before it shows the first text.
-    review.style_for_scope("")
+    read_resources(review)
     review.run_command("append", {"characters": source.texts[1]})
     sheets = ready_package().changes.sheets
     sources, sheets._sources = sheets._sources, (source,)
@@ -161,6 +160,12 @@ def _measure_keystrokes(sheet: ChangeSheet, view: sublime.View) -> List[float]:
     if "x" * KEYSTROKES not in sheet.model.text:
         raise RuntimeError("what was typed is not in the sheet")
     return found
+
+
+def read_resources(view: sublime.View) -> None:
+    """Sublime has read its colour scheme and its syntaxes before it shows the first text."""
+    view.style_for_scope("")
+    sublime.list_syntaxes()
 
 
 def ready_package() -> Running:

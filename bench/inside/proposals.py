@@ -27,7 +27,14 @@ from headless import running
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from changes import CHANGES, REGIONS, changed_text, ready_package, wait_until  # noqa: E402
+from changes import (  # noqa: E402
+    CHANGES,
+    REGIONS,
+    changed_text,
+    read_resources,
+    ready_package,
+    wait_until,
+)
 from load import Costs, collections, time_run, watch_queue  # noqa: E402
 
 CLIENT = "bench.proposals_client"
@@ -43,8 +50,7 @@ def main(report: str) -> None:
         for ending, text in zip(("py", "new"), changed_text()):
             with open(os.path.join(folder, f"{number}.{ending}"), "w") as file:
                 file.write(text)
-    # Sublime has read its colour scheme before it shows the first text.
-    window.new_file().style_for_scope("")
+    read_resources(window.new_file())
     environment = plugin._host.environment_of(window)
     address = [environment[f"GEMINI_CLI_IDE_{name}"] for name in ("SERVER_PORT", "AUTH_TOKEN")]
     found = _measure_proposals(

@@ -24,7 +24,14 @@ from headless import running
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from changes import CHANGES, REGIONS, changed_text, ready_package, wait_until  # noqa: E402
+from changes import (  # noqa: E402
+    CHANGES,
+    REGIONS,
+    changed_text,
+    read_resources,
+    ready_package,
+    wait_until,
+)
 from load import Costs, time_run, watch_queue  # noqa: E402
 
 TREES, FILES, CHANGED, ROUNDS = 3, 5000, 300, 15
@@ -42,6 +49,7 @@ def main(report: str) -> None:
     _make_project(project, old)
     window.set_project_data({"folders": [{"path": project}]})
     package = ready_package()
+    read_resources(window.new_file())
     trees = [_make_tree(project, folder) for _ in range(TREES)]
     for tree in trees:
         package.base.trees.store.keep_tree(tree)
