@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate, groupby, islice
 from operator import is_
-from typing import Iterator, NamedTuple, Sequence, Tuple
+from typing import Any, Iterable, Iterator, NamedTuple, Sequence, Tuple, overload
 
 from .changes import Change, changes_between
 from .comparison import Comparison, Region
@@ -28,7 +28,7 @@ HEADING, NOTE, PLACE, EQUAL, REMOVED, ADDED, NO_END, BLANK = (
 HEAD_ROW, PLACE_ROW = "## {}  {}\n", "@@ line {} @@\n"
 NOT_COMPARED = "not compared"
 # The most code points of the text of one update, so that drawing it takes a moment only.
-SLICE = 128 * 1024
+SLICE = 256 * 1024
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,7 @@ class FileChanges:
         return self.comparison.counts if self.comparison is not None else (0, 0)
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(NamedTuple):
     """The rows `start` to `end` of a section, all of one kind. `row` is the number of the first one
     in the old text for removed rows, else in the new one. `change` is the number of the change they
     belong to. `point` is where added rows begin in the new text; they are open if the last one has
@@ -71,6 +70,29 @@ class Run:
     is_open: bool = False
 
 
+class Runs(Sequence[Run]):
+    """The runs of a section, each made when it is asked for. The garbage collector would walk
+    through all of them, in any thread; plain tuples of numbers it leaves out."""
+
+    def __init__(self, runs: Iterable[Run]) -> None:
+        self._fields: tuple[tuple[Any, ...], ...] = tuple(map(tuple, runs))
+
+    def __len__(self) -> int:
+        return len(self._fields)
+
+    def __iter__(self) -> Iterator[Run]:
+        return map(Run._make, self._fields)
+
+    @overload
+    def __getitem__(self, at: int) -> Run: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Run]: ...
+    def __getitem__(self, at: int | slice) -> Run | list[Run]:
+        if isinstance(at, slice):
+            return [Run._make(fields) for fields in self._fields[at]]
+        return Run._make(self._fields[at])
+
+
 @dataclass(frozen=True)
 class Section:
     """The rows of one file, each with its line end. In a section in which something was typed the
@@ -78,7 +100,7 @@ class Section:
 
     file: FileChanges
     rows: tuple[str, ...]
-    runs: tuple[Run, ...]
+    runs: Runs
     is_typed: bool = False
 
     @cached_property
@@ -134,14 +156,14 @@ class Section:
         run = self.runs[number]
         more = len(rows) - (run.end - run.start)
         all_rows = (*self.rows[: run.start], *rows, *self.rows[run.end :])
-        now = replace(run, end=run.end + more)
+        now = run._replace(end=run.end + more)
         runs = [*self.runs[:number], now]
         shift = len(_text_of(rows, run)) - len(self.text_of(run))
         for each in self.runs[number + 1 :]:
             row = each.row if each.kind == REMOVED else each.row + more
             start, end, point = each.start + more, each.end + more, each.point + shift
-            runs.append(replace(each, start=start, end=end, row=row, point=point))
-        return replace(self, rows=all_rows, runs=tuple(runs), is_typed=True)
+            runs.append(each._replace(start=start, end=end, row=row, point=point))
+        return replace(self, rows=all_rows, runs=Runs(runs), is_typed=True)
 
     def _run_index(self, row: int) -> int:
         """The number of the run that has the row; where some have no rows, the run below them."""
@@ -348,7 +370,7 @@ def plain_section(id: str, rows: Sequence[str]) -> Section:
     return Section(
         FileChanges(id, "", None),
         tuple(f"{row}\n" for row in rows),
-        (Run(NOTE, 0, len(rows)),),
+        Runs([Run(NOTE, 0, len(rows))]),
     )
 
 
@@ -364,7 +386,7 @@ def section_of(file: FileChanges) -> Section:
     if file.comparison is not None:
         _add_changes(found, file.comparison)
     found.add_rows(BLANK, ["\n"], 0)
-    return Section(file, tuple(found.rows), tuple(found.runs))
+    return Section(file, tuple(found.rows), Runs(found.runs))
 
 
 class _Rows:

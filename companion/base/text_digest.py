@@ -4,11 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import zlib
+from typing import Iterable
 
 
 def text_digest(text: str) -> str:
     """The SHA-256 of a text, in hexadecimal digits; half surrogate pairs count as well."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return digest_of_parts([text])
+
+
+def digest_of_parts(parts: Iterable[str]) -> str:
+    """The digest of the text that these parts are, which is not made for it.
+
+    >>> digest_of_parts(["one", "two"]) == text_digest("onetwo")
+    True
+    """
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part.encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
 
 
 def rows_digest(text: str) -> int:

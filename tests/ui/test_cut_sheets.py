@@ -5,12 +5,15 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import Any, Callable, Generator
+from typing import Any, Callable, Generator, Sequence
 from unittest import mock
 
 import sublime
+from GeminiCompanion import plugin
+from GeminiCompanion.companion.base.change_sheet import Section, Sheet, Update
 from GeminiCompanion.companion.edits.edit import Edit, EditState
 from GeminiCompanion.companion.ui.changes.proposal_source import ProposalSource
+from GeminiCompanion.companion.ui.changes.sheet import NAME
 from GeminiCompanion.companion.ui.changes.unasked_edit_source import PREFIX
 from GeminiCompanion.companion.ui.review import open_diffs
 from GeminiCompanion.companion.ui.review.record import is_diff
@@ -97,6 +100,30 @@ class Proposed(CutSheet):
             self.panels_open.answer(0)
             yield lambda: self.undoable(view) == "Undo 2 accepted"
         self.assertEqual([is_diff(right) for right in rights if right.is_valid()][-1:], [True])
+
+    def test_a_sheet_that_is_half_drawn_when_the_package_stops_gives_nothing_back(self) -> Steps:
+        right, *_others = yield from self.propose_files((OLD, NEW), (OLD, NEW), (OLD, NEW))
+        view = yield from self.show()
+        toward, steps = Sheet.update_toward, []
+
+        def stop_at_second(sheet: Sheet, wanted: Sequence[Section]) -> Update | None:
+            steps.append(sheet)
+            if len(steps) == 2:
+                sublime.set_timeout(plugin._host.stop)
+            return toward(sheet, wanted, limit=1)
+
+        plugin._host.stop()
+        self.type(right, "LINE 3", " and more")
+        self.replace(Sheet, "update_toward", stop_at_second)
+        plugin._host.start()
+        yield lambda: len(steps) == 2 and not plugin._host.is_running
+        self.assertIn("0.py", text_of(view))
+        self.assertNotIn("2.py", text_of(view))
+        plugin._host.start()
+        yield lambda: self.running().changes.sheets.sheet_of(view) is not None
+        yield from self.until_in("LINE 3 and more\n", lambda: text_of(view))
+        yield from self.until_drawn(view)
+        self.assertEqual([name for name in self.tabs() if name.startswith(f"{NAME} (")], [])
 
     def test_keeping_and_dropping_all(self) -> Steps:
         def decided(action: str, cut: Cut) -> Steps:

@@ -15,7 +15,7 @@ import sublime
 
 from ...base.change_sheet import Part, Section, Sheet
 from ...base.sheet_typing import typed_edits
-from ...base.text_digest import text_digest
+from ...base.text_digest import digest_of_parts, text_digest
 from .. import texts
 
 # In the settings of the view: the digest of what the package has drawn below the head.
@@ -45,10 +45,17 @@ class EarlierText:
 
     def fits_sections(self, sections: Sequence[Section]) -> bool:
         """Whether these are the changes among which it was typed, whatever their headings say."""
-        rows = [section.rows for section in sections[1:]]
-        if len(rows) == len(self._headings):
-            rows = [(heading, *each[1:]) for heading, each in zip(self._headings, rows)]
-        return _rows_digest(rows) == self._signature
+        if self._signature is None:
+            return False
+        files = sections[1:]
+        drawn = [section.text for section in files]
+        if len(files) == len(self._headings):
+            # With the headings that it had then.
+            drawn = [
+                heading + section.text[len(section.rows[0]) :]
+                for heading, section in zip(self._headings, files)
+            ]
+        return digest_of_parts(drawn) == self._signature
 
     def parts_toward(self, view: sublime.View, sheet: Sheet) -> list[Part] | None:
         """What makes the head and the headings those of the sheet; None if its changes are not the
@@ -90,13 +97,14 @@ class EarlierText:
 
 def write_signature(view: sublime.View, sections: Sequence[Section]) -> None:
     """The view shows these."""
-    files = [section.rows for section in sections[1:]]
-    view.settings().set(SIGNATURE, _rows_digest(files))
-    view.settings().set(HEADINGS, [rows[0] for rows in files])
+    files = sections[1:]
+    view.settings().set(SIGNATURE, digest_of_parts(section.text for section in files))
+    view.settings().set(HEADINGS, [section.rows[0] for section in files])
 
 
-def _rows_digest(files: Sequence[Sequence[str]]) -> str:
-    return text_digest("".join(row for rows in files for row in rows))
+def erase_signature(view: sublime.View) -> None:
+    """What stands in the view is drawn anew: until that is over, nothing there was typed."""
+    view.settings().erase(SIGNATURE)
 
 
 def _below_head(text: str) -> str:

@@ -19,7 +19,7 @@ from .. import queues, texts
 from ..review.record import waiting_record
 from ..review.reviews import FAILED, Reviews
 from ..stories import Stories, run_in_thread, sleep
-from .earlier_text import EarlierText, write_signature
+from .earlier_text import EarlierText, erase_signature, write_signature
 from .marking import Marking
 from .sheet_files import SheetFiles
 from .sheet_text import SheetText
@@ -177,17 +177,21 @@ class ChangeSheet:
             return False
         self._earlier = None
         mine = earlier.typed_text(view)
-        self.model = Sheet(tuple(wanted))
         # The command that replaces the text has what is typed taken first: that is no such text.
         self._text.mark_known(view)
-        self.edits.show_anew(counts)
-        parts = earlier.parts_toward(view, self.model)
+        whole = Sheet(tuple(wanted))
+        parts = earlier.parts_toward(view, whole)
         if parts is not None:
+            self.model = whole
+            self.edits.show_anew(counts)
             # The rest stays as it is, with the carets in it.
             self._text.replace_parts(parts)
             if mine is not None:
                 self._text.mark_known(view, False)
             return True
+        # The files are drawn below the head, some at a time.
+        erase_signature(view)
+        self.model = Sheet(tuple(wanted[:1]))
         self._text.replace_parts([(0, view.size(), self.model.text)])
         texts.select_ranges(view, [(0, 0)])
         if mine is not None:
