@@ -8,6 +8,7 @@ costs little. All functions block.
 from __future__ import annotations
 
 import os
+import re
 import stat
 import time
 from contextlib import ExitStack, suppress
@@ -17,7 +18,7 @@ from typing import Iterable, Iterator, Mapping, Sequence
 
 from ..base.log import logger
 from .file_git import FileGit, GitPlaces, open_file_git
-from .git import READING, GitFailure, GitStuck, run_git
+from .git import READING, GitFailure, GitStuck, Watch, run_git
 from .inside import (
     ABSENT,
     FILES,
@@ -52,6 +53,11 @@ STATUS = (
     "status", "--porcelain=v2", "-z", "--untracked-files=all", "--no-renames",
     "--ignore-submodules=dirty",
 )  # fmt: skip
+# How git says what it could not look at, without which it goes on. A long one has no end.
+UNREAD = re.compile(
+    r"warning: could not open directory '(?P<folder>.+?)/?(?:': [^:]+)?"
+    r"|(?!(?:warning|hint|error|fatal): )(?P<file>.+): [^:]+"
+)
 NEW_IN_INDEX = (
     "diff-index", "--cached", "--no-renames", "--diff-filter=A", "--name-only", "-z",
 )  # fmt: skip
@@ -136,6 +142,8 @@ class TreeReader:
     # The mark of the agent's index, and what is new in it.
     _forced: tuple[Mark, tuple[str, ...]] = (None, ())
     _renames: Renames = field(default_factory=Renames)
+    # What git could not look at, such as a folder that may not be read.
+    _unread: set[str] = field(default_factory=set)
 
     def close(self) -> None:
         """Remove what was needed only meanwhile; it can be used again."""
@@ -262,6 +270,10 @@ class TreeReader:
         for path in self._forced_paths():
             if path not in listed:
                 yield self._change_at(path, Left())
+        for path in sorted(self._unread - listed):
+            found = self._look(self.tree.path, path)
+            right = found if found.mode == OTHER else Found(OTHER, None)
+            yield TreeChange(path, path, Left(), right, _NONE)
 
     def _change_at(self, path: str, left: Left) -> TreeChange:
         if path.endswith("/"):
@@ -308,7 +320,9 @@ class TreeReader:
                     git.run("read-tree", self.tree.beginning)
                 words = [word for setting in SETTINGS for word in ("-c", setting)]
                 given = {"GIT_OPTIONAL_LOCKS": "1"}
-                return git.run(*words, *STATUS, seconds=PATIENCE, variables=given)
+                self._unread.clear()
+                watch = Watch(self._hear_error)
+                return git.run(*words, *STATUS, seconds=PATIENCE, watch=watch, variables=given)
             except GitStuck:
                 raise
             except GitFailure:
@@ -319,6 +333,11 @@ class TreeReader:
                 with suppress(OSError):
                     os.remove(index)
         return b""
+
+    def _hear_error(self, line: str) -> None:
+        match = UNREAD.fullmatch(line)
+        if match:
+            self._unread.add(match["folder"] or match["file"])
 
     def _open_git(self, index: str) -> FileGit:
         _remove_lock(index + ".lock")

@@ -21,6 +21,19 @@ from .repositories import NEEDS_GIT
 ON_POSIX = unittest.skipIf(sys.platform == "win32", "needs links, modes and pipes")
 
 
+def make_deep_folder(path: str) -> None:
+    """A folder with a file that no path is long enough for."""
+    os.mkdir(path)
+    above = os.open(path, os.O_RDONLY)
+    for _ in range(25):
+        os.mkdir("d" * 200, dir_fd=above)
+        below = os.open("d" * 200, os.O_RDONLY, dir_fd=above)
+        os.close(above)
+        above = below
+    os.close(os.open("file", os.O_CREAT | os.O_WRONLY, dir_fd=above))
+    os.close(above)
+
+
 @NEEDS_GIT
 class Listed(InTree):
     def test_nothing_is_listed_of_a_tree_as_it_began(self) -> None:
@@ -233,6 +246,30 @@ class Claims(InTree):
         )
         reader = TreeReader(self.tree, self.data)
         self.assertEqual(reader.read_right(changes["c.txt"]).data, b"")
+
+    def test_what_lies_too_deep_to_be_looked_at_is_a_change(self) -> None:
+        self.begin_tree({"c.txt": b"x\n"})
+        make_deep_folder(self.in_tree("deep"))
+        for _ in range(2):
+            ((path, kind),) = self.kinds().items()
+            self.assertTrue(path.startswith("deep/"))
+            self.assertEqual(kind, "other")
+
+    @unittest.skipIf(os.name != "posix" or os.getuid() == 0, "root reads all")
+    def test_what_may_not_be_looked_at_is_a_change(self) -> None:
+        self.begin_tree({"c/d.txt": b"x\n"})
+        for folder in ("c", "new"):
+            self.write_there(f"{folder}/d.txt", b"changed\n")
+            os.chmod(self.in_tree(folder), 0)
+            self.addCleanup(os.chmod, self.in_tree(folder), 0o700)
+        for _ in range(2):
+            self.assertEqual(self.kinds(), {"c": "other", "c/d.txt": "other", "new": "other"})
+
+    def test_what_git_says_besides_is_no_change(self) -> None:
+        self.begin_tree({"c.txt": b"x\n"})
+        self.write_there(".gitattributes", b"[attr]broken:name text\nc.txt -\n")
+        os.symlink("a.txt", self.in_tree("sub/.gitignore"))
+        self.assertEqual(self.kinds(), {".gitattributes": "new", "sub/.gitignore": "link"})
 
     def test_a_folder_in_the_place_of_a_file_is_both(self) -> None:
         self.begin_tree({"c": b"x\n"})
