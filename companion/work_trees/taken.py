@@ -13,13 +13,14 @@ import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
-from typing import Any, Iterable, Mapping
+from typing import Iterable, Mapping
 
 from ..base import private_files
+from ..base.line_file import LineFile
 from ..base.log import logger
 from ..base.regular_file import read_regular
 
-NAME, TEXTS = "taken.json", "taken"
+NAME, TEXTS = "taken.jsonl", "taken"
 # The most bytes of the list, and of a text.
 LIMIT, TEXT_LIMIT = 32 << 20, 64 << 20
 # Seconds after which a text that nobody needs is removed.
@@ -108,8 +109,7 @@ def load_taken(folder: str) -> Taken:
     OSError if it is not known what there is."""
     path = os.path.join(folder, NAME)
     try:
-        stored = json.loads(read_regular(path, LIMIT))
-        decisions = tuple(_decision_of(each) for each in stored)
+        decisions = tuple(map(_decision_of, _whole_lines(read_regular(path, LIMIT))))
     except FileNotFoundError:
         decisions = ()
     except (ValueError, TypeError, LookupError, RecursionError):
@@ -127,12 +127,55 @@ def save_taken(taken: Taken) -> None:
         raise OSError(errno.EIO, NOT_KNOWN, taken.folder)
     path = os.path.join(taken.folder, NAME)
     private_files.make_parents(path)
-    data = json.dumps([asdict(decision) for decision in taken.decisions]).encode("ascii")
-    private_files.write_file(path, data)
+    private_files.write_file(path, _encode_decisions(taken.decisions))
 
 
-def _decision_of(stored: Any) -> TreeDecision:
-    """Raises ValueError, TypeError, LookupError."""
+class TakenFile:
+    """Saves the decisions on one tree again and again, in one thread: those that came since are
+    appended, so that thousands cost no more than each of them."""
+
+    def __init__(self) -> None:
+        # What the list is known to have; None if it has to be written whole.
+        self._saved: tuple[TreeDecision, ...] | None = None
+
+    def save(self, taken: Taken) -> None:
+        """Raises OSError."""
+        saved, self._saved = self._saved, None
+        is_more = saved is not None and taken.decisions[: len(saved)] == saved
+        if saved is None or not is_more or not taken.is_known:
+            save_taken(taken)
+        else:
+            self._append(taken, taken.decisions[len(saved) :])
+        self._saved = taken.decisions
+
+    @staticmethod
+    def _append(taken: Taken, made: Iterable[TreeDecision]) -> None:
+        lines = LineFile(os.path.join(taken.folder, NAME))
+        try:
+            lines.append_lines(_encode_decisions(made), is_new=False, is_lasting=False)
+        except FileNotFoundError:
+            save_taken(taken)
+
+
+def _encode_decisions(decisions: Iterable[TreeDecision]) -> bytes:
+    """A line for each."""
+    return "".join(f"{json.dumps(vars(decision))}\n" for decision in decisions).encode("ascii")
+
+
+def _whole_lines(data: bytes) -> list[bytes]:
+    """The lines without one that was being written when the editor was killed. Raises
+    ValueError."""
+    whole, line_end, rest = data.rpartition(b"\n")
+    if rest and not line_end:
+        raise ValueError("expected lines")
+    if rest:
+        logger.warning("the last decision on a work tree was not written whole")
+    return whole.split(b"\n") if line_end else []
+
+
+def _decision_of(line: bytes) -> TreeDecision:
+    """Raises ValueError, TypeError, LookupError, RecursionError."""
+    stored = json.loads(line)
     decision = TreeDecision(**{each.name: stored[each.name] for each in fields(TreeDecision)})
     texts = (value for name, value in asdict(decision).items() if name != "is_whole")
     digests = decision.digest, decision.unsaved

@@ -5,18 +5,26 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import threading
 import unittest
 from typing import Any, Generator
 
 import sublime
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.ui.texts import replace_view_text
-from GeminiCompanion.companion.ui.work_trees import tree_owner, tree_reviews, tree_source
+from GeminiCompanion.companion.ui.work_trees import (
+    taken_saving,
+    tree_owner,
+    tree_reviews,
+    tree_source,
+)
 from GeminiCompanion.companion.work_trees import merging
 from GeminiCompanion.companion.work_trees.taken import (
     NAME,
     Taken,
+    TakenFile,
     TreeDecision,
+    load_taken,
     save_taken,
     store_text,
 )
@@ -434,6 +442,28 @@ class Unread(InWorkTrees):
         save_taken(taken)
         found = yield from self.until_listed(tree)
         self.assertEqual((found.changes, found.taken), ((), taken))
+
+
+class Saved(InWorkTrees):
+    def test_of_decisions_that_wait_for_a_slow_disk_the_last_state_is_saved(self) -> Steps:
+        tree = yield from self.grow_tree({"a.txt": OLD})
+        yield from self.until_listed(tree)
+        saved, save, may_go = [], TakenFile.save, threading.Event()
+
+        def note(file: TakenFile, taken: Taken) -> None:
+            saved.append(taken)
+            save(file, taken)
+
+        self.replace(TakenFile, "save", note)
+        self.addCleanup(may_go.set)
+        taken_saving.writer.do_soon(lambda: may_go.wait(60) and None)
+        for number in range(5):
+            self.lists.decide(tree.id, [TreeDecision(f"{number}.txt")])
+        may_go.set()
+        taken_saving.writer.finish()
+        taken = self.lists.with_id(tree.id).taken
+        self.assertEqual((len(saved), len(taken.decisions)), (1, 5))
+        self.assertEqual(load_taken(taken.folder), taken)
 
 
 class Unlisted(InWorkTrees):

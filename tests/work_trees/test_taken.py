@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import unittest
 
 from GeminiCompanion.companion.work_trees.taken import (
     MOST,
     NAME,
     Taken,
+    TakenFile,
     TreeDecision,
     load_taken,
     save_taken,
@@ -50,12 +52,47 @@ class Stored(unittest.TestCase):
 
     def test_a_damaged_list_is_put_aside(self) -> None:
         os.makedirs(self.folder)
-        for data in (b"{", b'["a"]', b'[{"path": 1}]', b"[" * 100_000, b"7"):
+        for data in (b"{", b'["a"]', b'[{"path": 1}]', b"[" * 100_000, b"7", b"7\n", b"{}\n{}\n"):
             with open(os.path.join(self.folder, NAME), "wb") as file:
                 file.write(data)
             with self.assertLogs("GeminiCompanion"):
                 self.assertEqual(load_taken(self.folder).decisions, ())
             self.assertIn(NAME + ".damaged", os.listdir(self.folder))
+
+    def test_decisions_that_come_one_after_the_other_are_appended(self) -> None:
+        file, taken, path = TakenFile(), Taken(self.folder), os.path.join(self.folder, NAME)
+        found = set()
+        for number in range(5):
+            taken = taken.with_decisions([TreeDecision(str(number))])
+            file.save(taken)
+            found.add(os.stat(path).st_ino)
+            self.assertEqual(load_taken(self.folder), taken)
+        self.assertEqual(len(found), 1)
+        for other in (taken.without(taken.decisions[:1]), Taken(self.folder), taken):
+            file.save(other)
+            self.assertEqual(load_taken(self.folder), other)
+
+    def test_a_list_that_was_removed_is_written_whole_again(self) -> None:
+        file, taken = TakenFile(), Taken(self.folder).with_decisions([TreeDecision("a")])
+        file.save(taken)
+        shutil.rmtree(self.folder)
+        file.save(taken.with_decisions([TreeDecision("b")]))
+        found = load_taken(self.folder).decisions
+        self.assertEqual([decision.path for decision in found], ["a", "b"])
+
+    def test_a_decision_that_was_not_written_whole_takes_no_other_one_with_it(self) -> None:
+        taken = Taken(self.folder).with_decisions([TreeDecision("a"), TreeDecision("b")])
+        save_taken(taken)
+        path = os.path.join(self.folder, NAME)
+        os.truncate(path, os.stat(path).st_size - 10)
+        with self.assertLogs("GeminiCompanion"):
+            found = load_taken(self.folder)
+        self.assertEqual([decision.path for decision in found.decisions], ["a"])
+        file = TakenFile()
+        for path in ("c", "d"):
+            found = found.with_decisions([TreeDecision(path)])
+            file.save(found)
+        self.assertEqual(load_taken(self.folder), found)
 
     def test_what_could_not_be_read_is_not_written_over(self) -> None:
         taken = Taken(self.folder).with_decisions([TreeDecision("a")])

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import time
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Callable, Iterable, Mapping, Sequence, Tuple
@@ -16,28 +15,23 @@ from ...base.answer import Answer
 from ...base.background import start_work
 from ...base.log import logger
 from ...base.signal import Signal
-from ...base.write_behind import WriteBehind
 from ...work_trees.git import GitFailure
-from ...work_trees.taken import Taken, TreeDecision, load_taken, save_taken, store_text
+from ...work_trees.taken import Taken, TreeDecision, load_taken
 from ...work_trees.tree_changes import TreeChange, TreeReader
 from ...work_trees.tree_store import TreeStore
 from ...work_trees.variants import Variant, Variants
 from ...work_trees.work_tree import WorkTree
-from .. import queues
 from ..known_trees import KnownTrees
 from ..stories import Stories, run_in_thread
+from .taken_saving import TakenSaving, writer
 
 # Seconds between two lists while somebody looks, and how many times as long as a list takes.
 PAUSE, REST = 1.0, 5.0
 NOT_LISTED = "What has changed in the work tree {} cannot be listed: {}"
 SEE_LOG = 'See "Gemini Companion: Show Log".'
-NOT_SAVED = "What you have decided on in work trees cannot be kept over a restart: {}."
 
 # A decision on a file of the tree with the id.
 _Decision = Tuple[str, TreeDecision]
-# Writes what is decided, one after the other: a companion that starts reads what the one before it
-# wrote last.
-writer = WriteBehind("work trees")
 
 
 @dataclass(frozen=True)
@@ -58,6 +52,7 @@ class TreeList:
 @dataclass
 class _Known:
     reader: TreeReader
+    saving: TakenSaving
     found: TreeList | None = None
 
     @property
@@ -156,7 +151,7 @@ class TreeLists:
         for tree in wanted:
             if tree.id not in self._known or self._known[tree.id].reader.tree != tree:
                 folder = self.trees.store.data_folder(tree.id)
-                self._known[tree.id] = _Known(TreeReader(tree, folder))
+                self._known[tree.id] = _Known(TreeReader(tree, folder), TakenSaving(self.warn))
         work = {tree.id: self._start_list(tree) for tree in wanted}
         before = {id: known.found for id, known in self._known.items()}
         for id, answer in work.items():
@@ -220,7 +215,7 @@ class TreeLists:
             if own is None or found is None:
                 continue
             same = tuple(replace(each, own_mode="", unsaved="") for each in made)
-            writer.do_soon(partial(_copy_texts, own.taken, found.taken, same))
+            self._known[other].saving.copy_texts(own.taken, found.taken.folder, same)
             self._decide(other, same)
             for each, copy in zip(made, same):
                 self._shared.setdefault((id, each), []).append((other, copy))
@@ -244,31 +239,15 @@ class TreeLists:
         if found is None:
             return
         left = tuple(each for each in found.changes if each.path not in paths)
-        self._known[id].found = now = replace(found, taken=change(found.taken), changes=left)
-        writer.do_soon(partial(self._save, now.taken))
+        known = self._known[id]
+        known.found = now = replace(found, taken=change(found.taken), changes=left)
+        known.saving.save_soon(now.taken)
         self.changes.emit()
-
-    def _save(self, taken: Taken) -> None:
-        """Runs on the writer's thread, in the order of the decisions."""
-        try:
-            save_taken(taken)
-        except OSError as error:
-            sentence = NOT_SAVED.format(error.strerror)
-            queues.on_ui_thread(partial(self.warn, sentence))
 
     def stop(self) -> None:
         for known in self._known.values():
             start_work(known.reader.close)
         self._known.clear()
-
-
-def _copy_texts(own: Taken, other: Taken, decisions: Iterable[TreeDecision]) -> None:
-    """Keep for the other tree, too, what its files were. Runs on the writer's thread."""
-    for decision in decisions:
-        data = own.read_text(decision.digest) if decision.digest else None
-        if data is not None:
-            with suppress(OSError):
-                store_text(other.folder, data)
 
 
 def _list_tree(store: TreeStore, reader: TreeReader, taken: Taken | None) -> TreeList:
