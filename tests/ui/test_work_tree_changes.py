@@ -18,6 +18,7 @@ from GeminiCompanion.companion.ui.work_trees import (
     tree_reviews,
     tree_source,
 )
+from GeminiCompanion.companion.ui.work_trees.tree_lists import TreeLists
 from GeminiCompanion.companion.work_trees import merging
 from GeminiCompanion.companion.work_trees.taken import (
     NAME,
@@ -204,6 +205,27 @@ class Decided(InWorkTrees):
         yield from self.until_file("a.txt", OLD.replace("line 20\n", "LINE 20\n"))
         yield from self.until_shown(view, "LINE 29")
         yield from self.until_shown(view, "## a.txt  +1 -1")
+
+    def test_what_the_agent_has_written_since_it_was_shown_is_not_decided_on(self) -> Steps:
+        tree = yield from self.grow_tree({"a.txt": OLD, "b.bin": b"\0\xff"})
+        self.put("a.txt", NEW, tree)
+        self.put("b.bin", b"\0\xff1", tree)
+        view = yield from self.shown(tree)
+        yield from self.until_shown(view, "## b.bin")
+        self.replace(TreeLists, "look_if_due", lambda lists: None)
+        for decision in ("accept_file", "reject_file"):
+            self.put("a.txt", f"{NEW}worse {decision}\n", tree)
+            self.decide(view, decision, self.id_of(tree, "a.txt"))
+            yield from self.until_told(tree_source.NOT_SEEN)
+            yield from self.until_shown(view, f"worse {decision}")
+            self.sentences.clear()
+        for count, decision in ((2, "accept_file"), (3, "reject_file")):
+            self.put("b.bin", b"\0\xff" * count, tree)
+            self.decide(view, decision, self.id_of(tree, "b.bin"))
+            yield from self.until_told(tree_source.NOT_SEEN)
+            yield from self.until_shown(view, f"Binary: {2 * count} bytes")
+            self.sentences.clear()
+        self.assertEqual((self.read("a.txt"), self.read("b.bin")), (OLD.encode(), b"\0\xff"))
 
 
 class Merged(InWorkTrees):

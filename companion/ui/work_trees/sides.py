@@ -3,10 +3,11 @@ No view is touched here."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 from ...base.digest import LARGE
-from ...work_trees.inside import FILES, TreeContent
+from ...work_trees.inside import FILES, OTHER, REPOSITORY, Found, TreeContent, look_at
 from ...work_trees.merging import MergedChange, merge_change
 from ...work_trees.taken import Taken, TreeDecision, content_digest, store_text
 from ...work_trees.tree_changes import TreeChange, TreeReader, read_side
@@ -51,6 +52,17 @@ def read_sides(
     own = read_side(reader.tree.root, change.old_path)
     merged = merge_change(left, right, own, unsaved)
     return Sides(reader.tree, change, left, right, own, merged, unsaved)
+
+
+def is_as_listed(tree: WorkTree, change: TreeChange) -> bool:
+    """Whether nobody has written since what the tree has of it. Blocks."""
+    if change.right.mode == REPOSITORY:
+        # Nothing of it is read.
+        return True
+    found = Found(OTHER, None)
+    with suppress(OSError):
+        found = look_at(tree.path, change.path)
+    return found == change.right
 
 
 def read_again(reader: TreeReader, taken: Taken, change: TreeChange, digest: str) -> Sides | None:

@@ -35,7 +35,7 @@ from ..review.history import EditHistory
 from ..review.record import seen_changes, waiting_record
 from ..review.reviews import Reviews
 from ..stories import run_in_thread
-from .sides import Sides, read_sides
+from .sides import Sides, is_as_listed, read_sides
 from .tree_lists import SEE_LOG, TreeList, TreeLists
 from .tree_owner import TreeOwner
 from .tree_reviews import TreeReviews, label_of
@@ -46,6 +46,7 @@ HAS_ALL = "Your file has all of this."
 TOO_LARGE = "Too large to be shown here: Accept takes it over as it is."
 NO_TEXT = "This is no text that can be edited here: accept the file, or reject it."
 NOT_TAKEN = "{}: nothing was written. {}"
+NOT_SEEN = "It has changed meanwhile. Look at it again."
 CONFLICT = "1 conflict with your file is marked: resolve it before you accept."
 CONFLICTS = "{} conflicts with your file are marked: resolve them before you accept."
 NO_LONGER = "It was decided on again meanwhile."
@@ -219,14 +220,15 @@ class TreeSource:
         return view
 
     async def _read(self, file: TreeFile) -> Sides | None:
-        """Tells the user if it cannot be read."""
+        """Tells the user if it cannot be read, or is not what they have seen."""
         reader = self._lists.reader_of(file.found.tree.id)
         if reader is None:
             return None
         text = texts.text_of(file.unsaved) if file.unsaved is not None else None
-        work = partial(_read_or_say, reader, file.found.taken, file.change, text)
+        work = partial(_read_listed, reader, file.found.taken, file.change, text)
         sides = await run_in_thread(work)
         if isinstance(sides, str):
+            self._lists.look_again()
             self._tell(NOT_TAKEN.format(os.path.basename(file.path), sides))
             return None
         return sides
@@ -413,6 +415,15 @@ def _file_changes(
         notes.append(HAS_ALL)
     note = shown_line(" ".join(filter(None, notes)))
     return replace(shown, comparison=comparison, note=note, can_type=True)
+
+
+def _read_listed(
+    reader: TreeReader, taken: Taken, change: TreeChange, unsaved: str | None
+) -> Sides | str:
+    """The sides as they were listed, or a sentence. Runs in a thread."""
+    found = _read_or_say(reader, taken, change, unsaved)
+    # What is written after this look was not read.
+    return found if isinstance(found, str) or is_as_listed(reader.tree, change) else NOT_SEEN
 
 
 def _read_or_say(
