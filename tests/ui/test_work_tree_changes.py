@@ -7,6 +7,7 @@ import shutil
 import sys
 import threading
 import unittest
+from dataclasses import replace
 from typing import Any, Generator
 
 import sublime
@@ -505,6 +506,26 @@ class Unlisted(InWorkTrees):
         self.assertEqual([change.path for change in found.changes], ["a.txt"])
         found = yield from self.until_listed(broken)
         self.assertIn("Show Log", found.problem)
+
+
+class Recorded(InWorkTrees):
+    def test_of_one_that_is_recorded_anew_the_list_before_is_closed(self) -> Steps:
+        tree = yield from self.grow_tree({"a.txt": OLD})
+        yield from self.until_listed(tree)
+        closed: list[WorkTree] = []
+        close = TreeReader.close
+
+        def note_and_close(reader: TreeReader) -> None:
+            closed.append(reader.tree)
+            close(reader)
+
+        self.replace(TreeReader, "close", note_and_close)
+        new = replace(tree, name="another")
+        self.trees.store.keep_tree(new)
+        self.running().stories.begin(self.trees.look_again())
+        yield lambda: self.trees.trees == (new,)
+        yield from self.until_listed(new)
+        yield from self.until_equal(lambda: closed, [tree])
 
 
 class Restarted(InWorkTrees):

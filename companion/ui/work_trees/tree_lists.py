@@ -145,11 +145,14 @@ class TreeLists:
 
     async def _list_all(self) -> None:
         wanted = self._wanted_trees()
-        for id in self._known.keys() - {tree.id for tree in wanted}:
-            # Its files are removed in a thread.
-            start_work(self._known.pop(id).reader.close)
+        readers = [known.reader for known in self._known.values()]
+        for reader in readers:
+            if reader.tree not in wanted:
+                del self._known[reader.tree.id]
+                # Its files are removed in a thread.
+                start_work(reader.close)
         for tree in wanted:
-            if tree.id not in self._known or self._known[tree.id].reader.tree != tree:
+            if tree.id not in self._known:
                 folder = self.trees.store.data_folder(tree.id)
                 self._known[tree.id] = _Known(TreeReader(tree, folder), TakenSaving(self.warn))
         work = {tree.id: self._start_list(tree) for tree in wanted}
