@@ -273,6 +273,17 @@ class Lists(TreeCase):
         yield from self.choose(2)
         yield lambda: not self.trees.trees
 
+    def test_a_count_of_changes_begins_nothing_and_the_list_of_agents_looks(self) -> Steps:
+        tree = yield from self.new_chat()
+        lists = self.running().tree_changes.lists
+        yield lambda: not lists.is_looking
+        self.replace(lists, "_next_look", 0.0)
+        self.running().work_trees.count_changes(tree.id)
+        self.assertFalse(lists.is_looking)
+        self.run_command("agents")
+        yield from self.answer(())
+        yield lambda: self.shown and lists.with_id(tree.id) is not None
+
     def test_conversations_of_the_window_are_those_of_its_work_trees_too(self) -> Steps:
         tree = yield from self.new_chat()
         found: list[Any] = []

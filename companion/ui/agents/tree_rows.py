@@ -21,8 +21,9 @@ Act = Callable[[sublime.Window, WorkTree], Coroutine[Any, Any, object]]
 
 
 class TreeRows:
-    """`show_changes` shows what was changed in a tree, `remove_tree` removes it. `count_changes`
-    gives how many files wait in the tree with the id; None if that is not known yet."""
+    """`show_changes` shows what was changed in a tree, `remove_tree` removes it. `list_changes`
+    begins to list the changes if that was not done a moment ago, and `count_changes` gives how many
+    files wait in the tree with the id; None if that is not known yet."""
 
     name = "work trees"
 
@@ -31,15 +32,18 @@ class TreeRows:
         trees: KnownTrees,
         show_changes: Act,
         remove_tree: Act,
+        list_changes: Callable[[], None],
         count_changes: Callable[[str], int | None],
     ) -> None:
         self._trees = trees
+        self._list_changes = list_changes
         self._count_changes = count_changes
         self._show_changes = show_changes
         self._remove_tree = remove_tree
 
     async def agent_rows(self, window: sublime.Window) -> Sequence[AgentRow]:
         await self._trees.look_again()
+        self._list_changes()
         return [self._tree_row(tree) for tree in self._trees.in_window(window)]
 
     def _tree_row(self, tree: WorkTree) -> AgentRow:

@@ -30,7 +30,11 @@ class AgentParts:
             ChatRows(chats, progress),
             CliRows(base.companion, diffs.tabs.show, tell),
             TreeRows(
-                base.trees, trees.show_changes, trees.removal.remove_tree, trees.count_changes
+                base.trees,
+                trees.show_changes,
+                trees.removal.remove_tree,
+                trees.list_changes,
+                trees.count_changes,
             ),
             ConversationRows(chats),
         )

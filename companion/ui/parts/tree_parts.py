@@ -76,9 +76,12 @@ class TreeParts:
         else:
             self._tell(UNCHANGED.format(PLACE.format(tree.name)))
 
+    def list_changes(self) -> None:
+        """Begin to list them, unless that was done a moment ago."""
+        self._lists.look_if_due()
+
     def count_changes(self, id: str) -> int | None:
         """How many files wait in the tree, as it was listed last; None if it never was."""
-        self._lists.look_if_due()
         found = self._lists.with_id(id)
         return len(found.changes) if found is not None else None
 
