@@ -51,15 +51,16 @@ def create_work_tree(
     take_changes: bool,
     take_untracked: bool,
     report_progress: ReportProgress,
+    snapshot: str = "",
 ) -> CreatedTree:
     """Make the work tree at the path, where nothing stands yet. It begins with the user's last
-    commit, or with one of their changed files, and then also of the new ones. Raises GitFailure,
-    and what `report_progress` raises."""
+    commit, or with one of their changed files, and then also of the new ones; `snapshot` is that
+    one if it was made before. Raises GitFailure, and what `report_progress` raises."""
     _check(repository, path, id, take_changes, take_changes and take_untracked)
     with ExitStack() as failing:
         failing.callback(remove_remains, repository.root, path, id)
-        beginning = repository.head
-        if take_changes:
+        beginning = snapshot or repository.head
+        if take_changes and not snapshot:
             beginning = make_snapshot(
                 repository,
                 take_untracked,

@@ -47,7 +47,8 @@ class WantedTree:
     """A work tree of the repository for an agent, by its id, that works in the `folder` (a real
     path), which is the root or below it. It is made in `place`, a folder for those of the project
     alone. `trusted` are the folders that the user trusts. Of the ignored files of the root, those
-    of the names in `links` and `copies` are taken into it in that way."""
+    of the names in `links` and `copies` are taken into it in that way. `snapshot` is what another
+    one has begun with, so that both are the same; "" to look at the user's files."""
 
     repository: Repository
     folder: str
@@ -58,6 +59,7 @@ class WantedTree:
     trusted: tuple[str, ...] = ()
     links: tuple[str, ...] = ()
     copies: tuple[str, ...] = ()
+    snapshot: str = ""
 
 
 def make_tree(store: TreeStore, wanted: WantedTree, report_progress: ReportProgress) -> WorkTree:
@@ -75,6 +77,7 @@ def make_tree(store: TreeStore, wanted: WantedTree, report_progress: ReportProgr
             wanted.take_changes,
             wanted.take_untracked,
             report_progress,
+            wanted.snapshot,
         )
         tree = replace(
             tree,

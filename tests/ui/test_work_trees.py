@@ -181,7 +181,7 @@ class Chats(TreeCase):
         real, waits = tree_making.create_work_tree, [True]
 
         def slow(*arguments: Any) -> Any:
-            report = arguments[-1]
+            report = arguments[5]
             while waits:
                 report("Writing the files", 1, 2)
             return real(*arguments)
@@ -355,6 +355,30 @@ class Several(TreeCase):
         folders = [tree.own_folder for tree in self.trees.trees]
         wanted = [each[1:] for each in self.service.wanted[-2:]]
         self.assertEqual(wanted, list(zip(("gemini", "qwen"), folders)))
+        yield lambda: self.unsent(source) == ""
+
+    def test_all_begin_with_the_same_also_if_the_user_saves_meanwhile(self) -> Steps:
+        self.write("project/a.txt", "not committed\n")
+        source = yield from self.chat()
+        self.type(source, "refactor it")
+        make_tree = tree_maker.make_tree
+
+        def make_and_save(*arguments: Any) -> WorkTree:
+            tree = make_tree(*arguments)
+            self.write("project/a.txt", f"saved after {tree.name}\n")
+            return tree
+
+        self.replace(tree_maker, "make_tree", make_and_save)
+        yield from self.choose_agents(2)
+        yield from self.choose(0)
+        yield lambda: self.triggers[:1] == [beginning_choice.LAST]
+        yield from self.choose(1)
+        yield lambda: len(self.trees.trees) == 2
+        texts = []
+        for tree in self.trees.trees:
+            with open(os.path.join(tree.path, "a.txt"), encoding="utf-8") as file:
+                texts.append(file.read())
+        self.assertEqual(texts, ["not committed\n"] * 2)
         yield lambda: self.unsent(source) == ""
 
     def test_one_agent_alone_is_not_several(self) -> Steps:

@@ -82,6 +82,17 @@ class Making(InRepository):
         other = make_tree(self.store, self.wanted(), lambda *progress: None)
         self.assertEqual(other.name, "gemini-2")
 
+    def test_several_that_begin_with_the_same_have_the_same_files(self) -> None:
+        self.write("a.txt", b"not committed\n")
+        self.write("new.txt", b"new\n")
+        wanted = self.wanted(take_changes=True, take_untracked=True)
+        first = make_tree(self.store, wanted, lambda *progress: None)
+        self.write("a.txt", b"saved meanwhile\n")
+        same = replace(wanted, snapshot=first.beginning)
+        other = make_tree(self.store, same, lambda *progress: None)
+        self.assertEqual(other.beginning, first.beginning)
+        self.assertEqual(self.files_in(other.path), self.files_in(first.path))
+
     def test_it_is_recorded_before_anything_is_done(self) -> None:
         states: list[TreeState] = []
 

@@ -3,7 +3,7 @@ can be taken. UI thread only."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Callable, Sequence
 
 import sublime
@@ -64,6 +64,8 @@ class SeveralAgents:
             if tree is None:
                 # The user was told why; what was begun goes on.
                 break
+            # What the user saves meanwhile is in none of them.
+            prepared = replace(prepared, snapshot=tree.beginning)
             self._chats.open_new_chat(
                 window, agent.id, message.words, message.attached, tree.own_folder
             )

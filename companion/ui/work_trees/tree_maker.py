@@ -38,11 +38,13 @@ NOT_MADE = "No work tree can be made: {}."
 @dataclass(frozen=True)
 class PreparedTrees:
     """What the user has chosen for new work trees: the `folder` (a real path) that their agents are
-    to work in, its repository, and what they begin with."""
+    to work in, its repository, and what they begin with. `snapshot` is the commit with that, once
+    the first of them has it."""
 
     folder: str
     repository: Repository
     beginning: Beginning
+    snapshot: str = ""
 
 
 class TreeMaker:
@@ -94,6 +96,7 @@ class TreeMaker:
             place,
             agent,
             trusted=trusted_folders(),
+            snapshot=prepared.snapshot,
             **asdict(prepared.beginning),
         )
         progress = MakingProgress(window)
