@@ -144,13 +144,14 @@ def _is_carried(tree: WorkTree, path: str) -> bool:
 
 
 def _changed_copies(tree: WorkTree) -> Iterator[str]:
-    """A file of each copy that was written after it was made. A copy has the times of the
-    original; what a link leads to is not lost."""
+    """A file of each copy that was written after the tree was made. Programs give files old times;
+    when the file system noted a change says only that itself. What a link leads to is not lost."""
     for name in tree.carried:
         for path in islice(files_below(os.path.join(tree.path, name)), MAX_FILES):
             with suppress(OSError):
                 status = os.lstat(path)
-                if stat.S_ISREG(status.st_mode) and status.st_mtime > tree.created:
+                written = max(status.st_mtime, status.st_ctime)
+                if stat.S_ISREG(status.st_mode) and written > tree.created:
                     yield os.path.relpath(path, tree.path).replace(os.sep, "/")
                     break
 

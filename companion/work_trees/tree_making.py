@@ -85,6 +85,7 @@ def make_tree(store: TreeStore, wanted: WantedTree, report_progress: ReportProgr
             git_folder=made.git_folder,
             admin=made.admin,
             carried=_carry_ignored(wanted, tree.path, report_progress),
+            created=time.time(),
             state=TreeState.READY,
         )
         _record(store, tree)

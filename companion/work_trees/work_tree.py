@@ -32,10 +32,10 @@ class WorkTree:
     one that both trees share, and `admin` the name of what git keeps of this one in its folder
     `worktrees`, "" until it is made.
 
-    `created` is in seconds since 1970. `beginning` is the commit from which it began, "" until it
-    is made. `carried` are the paths of ignored files and folders that were linked or copied into
-    it, relative to its top. `is_free` says that the user lets agents work there without asking,
-    and was told what it shares."""
+    `created` is when all was there that it began with, in seconds since 1970. `beginning` is the
+    commit from which it began, "" until it is made. `carried` are the paths of ignored files and
+    folders that were linked or copied into it, relative to its top. `is_free` says that the user
+    lets agents work there without asking, and was told what it shares."""
 
     id: str
     path: str

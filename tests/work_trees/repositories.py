@@ -13,6 +13,7 @@ from GeminiCompanion.companion.work_trees.creation import create_work_tree
 from GeminiCompanion.companion.work_trees.repository import Repository, inspect_repository
 
 from ..support import temp_folder
+from ..waiting import wait_for
 
 NEEDS_GIT = unittest.skipUnless(shutil.which("git"), "needs git")
 # A second in the past, so that git is sure of its files.
@@ -64,6 +65,17 @@ class InRepository(unittest.TestCase):
         self.git("add", "-A", folder=folder)
         self.git("commit", "-qm", "x", "--allow-empty", folder=folder)
         return self.git("rev-parse", "HEAD", folder=folder)
+
+    def wait_for_clock(self, since: float) -> None:
+        """Until what is written is written after that: files have a clock that may be late."""
+        path = os.path.join(self.temp, "clock")
+
+        def is_after() -> bool:
+            with open(path, "wb") as file:
+                file.write(b"x")
+            return os.stat(path).st_mtime > since
+
+        wait_for(is_after)
 
     def at(self, name: str) -> str:
         return os.path.join(self.folder, name)

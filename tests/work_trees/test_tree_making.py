@@ -13,6 +13,7 @@ from unittest import mock
 from GeminiCompanion.companion.work_trees.git import GitFailure
 from GeminiCompanion.companion.work_trees.loss import what_would_be_lost
 from GeminiCompanion.companion.work_trees.mending import mend_trees
+from GeminiCompanion.companion.work_trees.named import Named
 from GeminiCompanion.companion.work_trees.shared_watch import SharedWatch
 from GeminiCompanion.companion.work_trees.tree_making import (
     COPYING,
@@ -92,6 +93,33 @@ class Making(InRepository):
         other = make_tree(self.store, same, lambda *progress: None)
         self.assertEqual(other.beginning, first.beginning)
         self.assertEqual(self.files_in(other.path), self.files_in(first.path))
+
+    def test_a_copy_that_changed_with_its_time_kept_is_seen_as_a_loss(self) -> None:
+        self.write(".gitignore", b".env\nout\n")
+        self.write(".env", b"one\n")
+        self.write("out/a", b"one\n")
+        self.commit()
+        wanted = self.wanted(copies=(".env", "out/"))
+        tree = make_tree(self.store, wanted, lambda *progress: None)
+
+        def ignored() -> tuple[str, ...]:
+            loss = what_would_be_lost(tree, lambda tree: (), make_scratch(self.store))
+            self.assertEqual(loss.changes, Named())
+            return loss.ignored.first
+
+        self.assertEqual(ignored(), ())
+        self.wait_for_clock(tree.created)
+        path = os.path.join(tree.path, ".env")
+        status = os.stat(path)
+        with open(path, "wb") as file:
+            file.write(b"two\n")
+        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+        # As a program that unpacks does.
+        new = os.path.join(tree.path, "out", "b")
+        with open(new, "wb") as file:
+            file.write(b"two\n")
+        os.utime(new, (1.0, 1.0))
+        self.assertEqual(ignored(), (".env", "out/b"))
 
     def test_it_is_recorded_before_anything_is_done(self) -> None:
         states: list[TreeState] = []
