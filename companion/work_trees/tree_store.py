@@ -7,6 +7,7 @@ was taken over from it. All functions block.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -89,14 +90,21 @@ class TreeStore:
         for end in (DAMAGED, END):
             with suppress(FileNotFoundError):
                 os.remove(self._path_of(id, end))
+        # Whoever saw that file a moment ago may have made the folder again.
+        _remove_folder(self._path_of(id))
         # Windows removes no file that is open, and whoever calls this has it locked.
         with suppress(OSError):
             os.remove(self._path_of(id, LOCK))
 
     def make_data_folder(self, id: str) -> str:
-        """The folder for what belongs to the tree, created where it is missing. Raises OSError."""
+        """The folder for what belongs to the tree, created where it is missing. Raises OSError, and
+        leaves nothing, if the tree is not kept any more."""
         folder = self.data_folder(id)
         private_files.make_parents(os.path.join(folder, ""))
+        if not os.path.exists(self._path_of(id, END)):
+            with suppress(OSError):
+                os.rmdir(folder)
+            raise FileNotFoundError(errno.ENOENT, "it was removed", folder)
         return folder
 
     def data_folder(self, id: str) -> str:

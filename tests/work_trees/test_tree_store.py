@@ -12,6 +12,7 @@ from typing import Any
 from unittest import mock
 
 from GeminiCompanion.companion.base import private_files
+from GeminiCompanion.companion.work_trees import tree_store
 from GeminiCompanion.companion.work_trees.tree_store import TreeInUse, TreeStore
 from GeminiCompanion.companion.work_trees.work_tree import TreeState, WorkTree, new_id
 
@@ -157,6 +158,24 @@ class Stores(unittest.TestCase):
             self.store.forget_tree(TREE.id)
         self.assertEqual(os.listdir(self.folder), [])
         self.store.forget_tree(TREE.id)
+
+    def test_whoever_is_late_makes_no_folder_of_what_is_forgotten(self) -> None:
+        remove, late = tree_store._remove_folder, OSError()
+
+        def make_late(path: str) -> None:
+            nonlocal late
+            remove(path)
+            try:
+                self.store.make_data_folder(TREE.id)
+            except OSError as error:
+                late = error
+
+        for _ in range(2):
+            self.store.keep_tree(TREE)
+            with mock.patch.object(tree_store, "_remove_folder", make_late):
+                self.store.forget_tree(TREE.id)
+            self.assertEqual(os.listdir(self.folder), [])
+            self.assertIsInstance(late, FileNotFoundError)
 
     def test_one_editor_at_a_time_is_at_work_on_a_tree(self) -> None:
         other = TreeStore(self.folder)

@@ -3,7 +3,6 @@ has decided on. UI thread only; git and the disk have threads of their own."""
 
 from __future__ import annotations
 
-import os
 import time
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -257,9 +256,7 @@ def _list_tree(store: TreeStore, reader: TreeReader, taken: Taken | None) -> Tre
     """Runs in a thread. The boundary of lists."""
     tree = reader.tree
     try:
-        if os.path.isdir(tree.path):
-            # Else it may have been removed, and nothing of it is to be there again.
-            store.make_data_folder(tree.id)
+        store.make_data_folder(tree.id)
         if taken is None:
             writer.finish()
             taken = load_taken(reader.folder)
