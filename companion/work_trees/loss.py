@@ -13,6 +13,7 @@ from .file_git import GitPlaces, open_file_git
 from .git import GitFailure, git_or_nothing, run_git
 from .ignored import files_below
 from .named import Named, shown_name
+from .untaken import Untaken
 from .whereabouts import Whereabouts, find_place
 from .work_tree import WorkTree
 
@@ -39,12 +40,14 @@ NOT_KNOWN = "It is not known what would be lost: {}"
 
 @dataclass(frozen=True)
 class Loss:
-    """`changes` are paths that differ from the beginning and were not taken over, `commits` are
+    """`changes` are paths that differ from the beginning and were not taken over, `left` those that
+    were decided on, and of which something was to stay in the tree. `commits` are
     those in no branch and no tag, and `ignored` the files that git ignores and that were not there,
     or not like that, at the beginning. `stashed` are stash entries that were made from it: these
     stay. `more` are sentences about all else."""
 
     changes: Named = Named()
+    left: Named = Named()
     commits: Named = Named()
     ignored: Named = Named()
     stashed: Named = Named()
@@ -63,6 +66,11 @@ class Loss:
                 "1 changed file was not taken over",
                 "{} changed files were not taken over",
             ),
+            (
+                self.left,
+                "1 file was decided on, and not all of it taken over",
+                "{} files were decided on, and not all of them taken over",
+            ),
             (self.commits, "1 commit is in no branch or tag", "{} commits are in no branch or tag"),
             (self.ignored, "1 thing that git ignores is new", "{} things that git ignores are new"),
             (
@@ -75,11 +83,10 @@ class Loss:
 
 
 def what_would_be_lost(
-    tree: WorkTree, list_untaken: Callable[[WorkTree], Sequence[str]], scratch: str
+    tree: WorkTree, find_untaken: Callable[[WorkTree], Untaken], scratch: str
 ) -> Loss:
-    """What would be lost with the tree. `list_untaken` gives the paths that differ from the
-    beginning and were not taken over; `scratch` is a folder of ours. What cannot be found out is a
-    sentence, too."""
+    """What would be lost with the tree. `find_untaken` gives what was not taken over of
+    it; `scratch` is a folder of ours. What cannot be found out is a sentence, too."""
     place = find_place(tree)
     if place.kind is Whereabouts.REMOVED:
         return Loss()
@@ -96,7 +103,7 @@ def what_would_be_lost(
     if place.kind is Whereabouts.MISSING:
         loss = _with_sentence(loss, MISSING.format(shown))
     else:
-        loss = _with_files(loss, replace(tree, path=place.path), list_untaken, scratch)
+        loss = _with_files(loss, replace(tree, path=place.path), find_untaken, scratch)
     if place.kind is Whereabouts.MOVED:
         loss = _with_sentence(loss, MOVED.format(shown))
     if place.lock is not None:
@@ -110,14 +117,14 @@ def _with_sentence(loss: Loss, sentence: str) -> Loss:
 
 
 def _with_files(
-    loss: Loss, tree: WorkTree, list_untaken: Callable[[WorkTree], Sequence[str]], scratch: str
+    loss: Loss, tree: WorkTree, find_untaken: Callable[[WorkTree], Untaken], scratch: str
 ) -> Loss:
     try:
-        return replace(
-            loss, changes=Named.of(list_untaken(tree)), ignored=_new_ignored(tree, scratch)
-        )
+        untaken, ignored = find_untaken(tree), _new_ignored(tree, scratch)
     except (GitFailure, OSError) as error:
         return _with_sentence(loss, NOT_KNOWN.format(error))
+    waiting, left = map(Named.of, untaken)
+    return replace(loss, changes=waiting, left=left, ignored=ignored)
 
 
 def _new_ignored(tree: WorkTree, scratch: str) -> Named:

@@ -16,7 +16,7 @@ import errno
 import os
 from contextlib import suppress
 from dataclasses import replace
-from typing import Callable, Sequence
+from typing import Callable
 
 from ..base.log import logger
 from .creation import BEGINNING, read_beginning
@@ -25,6 +25,7 @@ from .git import GitFailure, run_git
 from .loss import Loss, what_would_be_lost
 from .named import shown_name
 from .tree_store import TreeStore
+from .untaken import Untaken
 from .whereabouts import Whereabouts, find_place, has_more, is_same_path, read_known_path, read_mark
 from .work_tree import TreeFailure, TreeState, WorkTree
 
@@ -49,10 +50,10 @@ def remove_agreed_tree(
     store: TreeStore,
     id: str,
     agreed: Loss,
-    list_untaken: Callable[[WorkTree], Sequence[str]],
+    find_untaken: Callable[[WorkTree], Untaken],
     scratch: str,
 ) -> Loss:
-    """Remove the tree if nothing is lost with it but what the user `agreed` to; `list_untaken` and
+    """Remove the tree if nothing is lost with it but what the user `agreed` to; `find_untaken` and
     `scratch` are those of `what_would_be_lost`. Gives what more would be lost: then nothing was
     removed. Raises TreeFailure, and OSError."""
     with store.hold_tree(id):
@@ -60,7 +61,7 @@ def remove_agreed_tree(
         if tree is None:
             store.forget_tree(id)
             raise TreeFailure(GONE)
-        loss = what_would_be_lost(tree, list_untaken, scratch)
+        loss = what_would_be_lost(tree, find_untaken, scratch)
         if not loss.is_nothing and loss != agreed:
             return loss
         remove_work_tree(store, tree)

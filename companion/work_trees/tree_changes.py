@@ -271,7 +271,7 @@ class TreeReader:
             if path not in listed:
                 yield self._change_at(path, Left())
         for path in sorted(self._unread - listed):
-            found = self._look(self.tree.path, path)
+            found = self.look(self.tree.path, path)
             right = found if found.mode == OTHER else Found(OTHER, None)
             yield TreeChange(path, path, Left(), right, _NONE)
 
@@ -279,13 +279,14 @@ class TreeReader:
         if path.endswith("/"):
             # A repository in the tree, of which git lists no files.
             return TreeChange(path[:-1], path[:-1], left, Found(REPOSITORY, None), _NONE)
-        right = self._look(self.tree.path, path)
+        right = self.look(self.tree.path, path)
         if left.mode == REPOSITORY and right.mode == OTHER:
             right = Found(REPOSITORY, right.mark)
-        own = self._look(self.tree.root, path)
+        own = self.look(self.tree.root, path)
         return TreeChange(path, path, left, right, own)
 
-    def _look(self, root: str, path: str) -> Found:
+    def look(self, root: str, path: str) -> Found:
+        """What stands there."""
         try:
             return look_at(root, path)
         except OSError:
@@ -368,7 +369,7 @@ class TreeReader:
                 told = self._git.run(*words, seconds=READING, variables=given)
             names = [os.fsdecode(name) for name in told.split(b"\0") if name]
             self._forced = mark, tuple(names[:MOST])
-        there = (name for name in self._forced[1] if self._look(self.tree.path, name).mark)
+        there = (name for name in self._forced[1] if self.look(self.tree.path, name).mark)
         return tuple(there)
 
     def _forget_others(self, changes: Sequence[TreeChange], taken: Taken) -> None:
@@ -380,16 +381,6 @@ class TreeReader:
 
 
 _NONE = Found(ABSENT, None)
-
-
-def list_changes(tree: WorkTree, folder: str, taken: Taken) -> tuple[TreeChange, ...]:
-    """The changes of the tree that nobody has decided on; for whoever needs them once. Raises
-    GitFailure."""
-    reader = TreeReader(tree, folder)
-    try:
-        return reader.list_changes(taken)
-    finally:
-        reader.close()
 
 
 def read_side(root: str, path: str) -> TreeContent:

@@ -508,6 +508,33 @@ class Unlisted(InWorkTrees):
         self.assertIn("Show Log", found.problem)
 
 
+class Removed(InWorkTrees):
+    def test_what_was_rejected_a_moment_ago_is_told_before_its_tree_goes(self) -> Steps:
+        tree = yield from self.grow_tree({"a.txt": OLD})
+        self.put("a.txt", NEW, tree)
+        view = yield from self.shown(tree)
+        writer, is_waited_for = taken_saving.writer, threading.Event()
+        self.addCleanup(is_waited_for.set)
+        finish = writer.finish
+
+        def write_late() -> None:
+            is_waited_for.wait()
+
+        def note_and_finish() -> None:
+            is_waited_for.set()
+            finish()
+
+        writer.do_soon(write_late)
+        self.replace(writer, "finish", note_and_finish)
+        self.decide(view, "reject_file", self.id_of(tree, "a.txt"))
+        yield lambda: self.lists.with_id(tree.id).taken.decisions
+        self.run_command("remove_work_tree", tree=tree.id)
+        yield lambda: self.asked
+        details = self.asked[0]["items"][1].details
+        yield from self.answer_first()
+        self.assertEqual(details, ["1 file was decided on, and not all of it taken over: a.txt."])
+
+
 class Recorded(InWorkTrees):
     def test_of_one_that_is_recorded_anew_the_list_before_is_closed(self) -> Steps:
         tree = yield from self.grow_tree({"a.txt": OLD})

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import os
-from typing import Mapping
+from typing import Mapping, Sequence
 
 from GeminiCompanion.companion.work_trees.taken import Taken
-from GeminiCompanion.companion.work_trees.tree_changes import TreeChange, list_changes
+from GeminiCompanion.companion.work_trees.tree_changes import TreeChange, TreeReader
 from GeminiCompanion.companion.work_trees.work_tree import WorkTree
 
 from .repositories import THEN, InRepository
+
+
+def list_changes(tree: WorkTree, folder: str, taken: Taken) -> Sequence[TreeChange]:
+    """Those that nobody has decided on, for whoever needs them once."""
+    reader = TreeReader(tree, folder)
+    try:
+        return reader.list_changes(taken)
+    finally:
+        reader.close()
 
 
 class InTree(InRepository):

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from typing import Callable, Sequence
+from typing import Callable
 
 from GeminiCompanion.companion.work_trees.loss import Loss, what_would_be_lost
 from GeminiCompanion.companion.work_trees.tree_store import TreeStore
+from GeminiCompanion.companion.work_trees.untaken import Untaken
 from GeminiCompanion.companion.work_trees.work_tree import WorkTree
 
 from .repositories import InRepository
 
-Listing = Callable[[WorkTree], Sequence[str]]
+Untakes = Callable[[WorkTree], Untaken]
 
 
 class WithStore(InRepository):
@@ -46,7 +47,7 @@ class WithStore(InRepository):
             file.write(text)
         return path
 
-    def loss(self, tree: WorkTree, untaken: Listing = lambda tree: ()) -> Loss:
+    def loss(self, tree: WorkTree, untaken: Untakes = lambda tree: Untaken()) -> Loss:
         return what_would_be_lost(tree, untaken, self.scratch)
 
     def known_to_git(self) -> list[str]:

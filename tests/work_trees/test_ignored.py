@@ -10,11 +10,11 @@ from GeminiCompanion.companion.work_trees.ignored import (
     measure_ignored,
 )
 from GeminiCompanion.companion.work_trees.taken import Taken
-from GeminiCompanion.companion.work_trees.tree_changes import list_changes
 from GeminiCompanion.companion.work_trees.tree_making import WantedTree, make_tree
 from GeminiCompanion.companion.work_trees.tree_store import TreeStore
 from GeminiCompanion.companion.work_trees.work_tree import TreeFailure
 
+from .in_tree import list_changes
 from .repositories import NEEDS_GIT, InRepository
 
 NAMES = (".env", "node_modules/", "sub/x.log")

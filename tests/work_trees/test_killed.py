@@ -13,6 +13,7 @@ from GeminiCompanion.companion.work_trees.loss import what_would_be_lost
 from GeminiCompanion.companion.work_trees.mending import mend_trees
 from GeminiCompanion.companion.work_trees.tree_making import WantedTree, make_tree
 from GeminiCompanion.companion.work_trees.tree_store import TreeStore
+from GeminiCompanion.companion.work_trees.untaken import Untaken
 from GeminiCompanion.companion.work_trees.work_tree import TreeState, WorkTree
 
 from ..waiting import wait_for
@@ -76,7 +77,7 @@ class Kills(InRepository):
         return tree
 
     def loss_of(self, tree: WorkTree) -> tuple[str, ...]:
-        lost = ["work"] if os.path.exists(os.path.join(tree.path, "work")) else []
+        lost = Untaken(("work",) * os.path.exists(os.path.join(tree.path, "work")))
         return what_would_be_lost(tree, lambda tree: lost, self.scratch).sentences
 
     def mend(self) -> None:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from GeminiCompanion.companion.work_trees.git import GitFailure
 from GeminiCompanion.companion.work_trees.loss import Loss
 from GeminiCompanion.companion.work_trees.named import Named
+from GeminiCompanion.companion.work_trees.untaken import Untaken
 
 from .recorded_trees import WithStore
 from .repositories import NEEDS_GIT
@@ -35,11 +36,17 @@ class Losses(WithStore):
     def test_changes_that_were_not_taken_over(self) -> None:
         tree = self.tree()
         self.assert_said(
-            self.loss(tree, lambda tree: ["a.txt"]), "1 changed file was not taken over: a.txt."
+            self.loss(tree, lambda tree: Untaken(("a.txt",))),
+            "1 changed file was not taken over: a.txt.",
         )
-        many = self.loss(tree, lambda tree: [f"{number}.txt" for number in range(300)])
+        names = [f"{number}.txt" for number in range(300)]
+        many = self.loss(tree, lambda tree: Untaken(tuple(names)))
         self.assert_said(many, "300 changed files were not taken over: 0.txt, 1.txt")
         self.assertLess(len(many.sentences[0]), 1000)
+
+    def test_what_was_decided_and_not_taken_over(self) -> None:
+        loss = self.loss(self.tree(), lambda tree: Untaken((), ("a.txt", "b.txt")))
+        self.assert_said(loss, "2 files were decided on, and not all of them taken over: a.txt, b")
 
     def test_commits_that_no_branch_has(self) -> None:
         tree = self.tree()
@@ -186,7 +193,7 @@ class Losses(WithStore):
         )
 
     def test_what_cannot_be_found_out_is_said(self) -> None:
-        def fail(tree: object) -> list[str]:
+        def fail(tree: object) -> Untaken:
             raise GitFailure("git diff failed: broken.")
 
         self.assert_said(self.loss(self.tree(), fail), "It is not known what would be lost: git")
@@ -198,7 +205,8 @@ class Losses(WithStore):
         self.assertFalse(self.loss(tree).is_nothing)
 
     def test_names_of_strangers_are_shown_and_bounded(self) -> None:
-        loss = self.loss(self.tree(), lambda tree: ["a\nb", "\u202egpj", "x" * 9000, "\udcff"])
+        names = "a\nb", "\u202egpj", "x" * 9000, "\udcff"
+        loss = self.loss(self.tree(), lambda tree: Untaken(names))
         (sentence,) = loss.sentences
         self.assertIn("a<U+000A>b, <U+202E>gpj, xxx", sentence)
         self.assertLess(len(sentence), 300)

@@ -17,10 +17,11 @@ from GeminiCompanion.companion.work_trees.loss import Loss
 from GeminiCompanion.companion.work_trees.mending import mend_trees
 from GeminiCompanion.companion.work_trees.removal import remove_agreed_tree, remove_work_tree
 from GeminiCompanion.companion.work_trees.tree_store import TreeInUse
+from GeminiCompanion.companion.work_trees.untaken import Untaken
 from GeminiCompanion.companion.work_trees.whereabouts import mark_tree
 from GeminiCompanion.companion.work_trees.work_tree import TreeFailure, TreeState, WorkTree
 
-from .recorded_trees import Listing, WithStore
+from .recorded_trees import Untakes, WithStore
 from .repositories import NEEDS_GIT
 
 NOTHING = Loss()
@@ -38,7 +39,7 @@ class Removals(WithStore):
             remove_work_tree(self.store, tree)
 
     def remove_agreed(
-        self, tree: WorkTree, agreed: Loss = NOTHING, untaken: Listing = lambda tree: ()
+        self, tree: WorkTree, agreed: Loss = NOTHING, untaken: Untakes = lambda tree: Untaken()
     ) -> Loss:
         return remove_agreed_tree(self.store, tree.id, agreed, untaken, self.scratch)
 
@@ -190,14 +191,16 @@ class Removals(WithStore):
 
     def test_it_stays_if_more_would_be_lost_than_was_agreed_to(self) -> None:
         tree = self.tree()
-        first = self.remove_agreed(tree, untaken=lambda tree: ["a.txt"])
+        first = self.remove_agreed(tree, untaken=lambda tree: Untaken(("a.txt",)))
         self.assertIn("a.txt", first.sentences[0])
         self.write_in(tree, "b.txt")
         self.commit(tree.path)
-        second = self.remove_agreed(tree, first, lambda tree: ["a.txt"])
+        second = self.remove_agreed(tree, first, lambda tree: Untaken(("a.txt",)))
         self.assertEqual(len(second.sentences), 2)
         self.assertEqual(self.store.list_trees(), (tree,))
-        self.assertTrue(self.remove_agreed(tree, second, lambda tree: ["a.txt"]).is_nothing)
+        self.assertTrue(
+            self.remove_agreed(tree, second, lambda tree: Untaken(("a.txt",))).is_nothing
+        )
         self.assert_removed()
 
     def test_while_another_editor_is_at_work_on_it_it_stays(self) -> None:

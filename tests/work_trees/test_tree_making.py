@@ -22,6 +22,7 @@ from GeminiCompanion.companion.work_trees.tree_making import (
     make_tree,
 )
 from GeminiCompanion.companion.work_trees.tree_store import TreeStore
+from GeminiCompanion.companion.work_trees.untaken import Untaken
 from GeminiCompanion.companion.work_trees.work_tree import TreeState, WorkTree
 
 from .repositories import NEEDS_GIT, InRepository
@@ -103,7 +104,7 @@ class Making(InRepository):
         tree = make_tree(self.store, wanted, lambda *progress: None)
 
         def ignored() -> tuple[str, ...]:
-            loss = what_would_be_lost(tree, lambda tree: (), make_scratch(self.store))
+            loss = what_would_be_lost(tree, lambda tree: Untaken(), make_scratch(self.store))
             self.assertEqual(loss.changes, Named())
             return loss.ignored.first
 
@@ -191,7 +192,7 @@ class Making(InRepository):
         self.assertEqual(sorted(os.listdir(os.path.join(tree.path, "build"))), ["a", "b"])
         self.assertFalse(os.path.lexists(os.path.join(tree.path, "other")))
         self.assertIn((COPYING, 2, 0), steps)
-        loss = what_would_be_lost(tree, lambda tree: (), make_scratch(self.store))
+        loss = what_would_be_lost(tree, lambda tree: Untaken(), make_scratch(self.store))
         self.assertEqual(loss.sentences, ())
 
     def test_ignored_files_that_cannot_be_taken_along_end_it(self) -> None:

@@ -7,12 +7,12 @@ from unittest import mock
 
 from GeminiCompanion.companion.work_trees import variants
 from GeminiCompanion.companion.work_trees.taken import Taken
-from GeminiCompanion.companion.work_trees.tree_changes import list_changes
 from GeminiCompanion.companion.work_trees.tree_making import WantedTree, make_tree
 from GeminiCompanion.companion.work_trees.tree_store import TreeStore
 from GeminiCompanion.companion.work_trees.variants import Variants
 from GeminiCompanion.companion.work_trees.work_tree import WorkTree
 
+from .in_tree import list_changes
 from .repositories import NEEDS_GIT, InRepository
 
 

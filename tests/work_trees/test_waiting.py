@@ -10,6 +10,7 @@ from unittest import mock
 from GeminiCompanion.companion.work_trees import waiting
 from GeminiCompanion.companion.work_trees.git import GitStuck, Watch
 from GeminiCompanion.companion.work_trees.loss import what_would_be_lost
+from GeminiCompanion.companion.work_trees.untaken import Untaken
 
 from ..support import patched
 from .in_tree import InTree
@@ -55,10 +56,10 @@ class Waiting(InTree):
     def test_that_it_is_not_known_what_would_be_lost_is_said(self) -> None:
         os.mkfifo(self.in_tree(".gitignore"))
 
-        def list_untaken(_tree: object) -> list[str]:
-            return list(self.changes())
+        def look(_tree: object) -> Untaken:
+            return Untaken(tuple(self.changes()))
 
-        loss = what_would_be_lost(self.tree, list_untaken, self.scratch)
+        loss = what_would_be_lost(self.tree, look, self.scratch)
         self.assertIn("git waits for .gitignore", " ".join(loss.sentences))
 
     def test_other_pipes_keep_nothing_from_it(self) -> None:

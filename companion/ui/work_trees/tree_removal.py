@@ -6,7 +6,7 @@ from __future__ import annotations
 import time
 from datetime import timedelta
 from functools import partial
-from typing import Callable, Sequence
+from typing import Callable
 
 import sublime
 
@@ -17,15 +17,15 @@ from ...chat.chat_update import WORKING
 from ...work_trees.git import GitFailure
 from ...work_trees.loss import Loss, what_would_be_lost
 from ...work_trees.removal import remove_agreed_tree
-from ...work_trees.taken import load_taken
-from ...work_trees.tree_changes import list_changes
 from ...work_trees.tree_making import make_scratch
 from ...work_trees.tree_store import TreeStore
+from ...work_trees.untaken import Untaken, find_untaken
 from ...work_trees.work_tree import TreeFailure, WorkTree
 from .. import panels
 from ..chat.chat_actions import ChatActions
 from ..chat.chat_view import ChatView
 from ..known_trees import KnownTrees
+from .taken_saving import writer
 
 NONE = "The folders of this window have no work tree."
 WHICH = "Remove which work tree?"
@@ -121,17 +121,18 @@ def _tree_item(tree: WorkTree) -> sublime.QuickPanelItem:
 
 def _find_loss(store: TreeStore, tree: WorkTree) -> Loss:
     """Runs in a thread. Raises GitFailure, TreeFailure, OSError."""
-    return what_would_be_lost(tree, partial(list_untaken, store), make_scratch(store))
+    return what_would_be_lost(tree, partial(_find_untaken, store), make_scratch(store))
 
 
 def _remove(store: TreeStore, tree: WorkTree, agreed: Loss) -> Loss:
     """Runs in a thread. Raises GitFailure, TreeFailure, OSError."""
     scratch = make_scratch(store)
-    return remove_agreed_tree(store, tree.id, agreed, partial(list_untaken, store), scratch)
+    return remove_agreed_tree(store, tree.id, agreed, partial(_find_untaken, store), scratch)
 
 
-def list_untaken(store: TreeStore, tree: WorkTree) -> Sequence[str]:
-    """The paths that differ from the beginning and that nobody has decided on. Blocks. Raises
-    GitFailure, OSError."""
+def _find_untaken(store: TreeStore, tree: WorkTree) -> Untaken:
+    """Runs in a thread. Raises GitFailure, OSError."""
     folder = store.make_data_folder(tree.id)
-    return [change.path for change in list_changes(tree, folder, load_taken(folder))]
+    # What the user has decided, or taken back, a moment ago.
+    writer.finish()
+    return find_untaken(tree, folder)

@@ -1,0 +1,43 @@
+"""What the user has not taken over of a work tree: the changes that wait for them, and those that
+they rejected or dropped, which nobody else has. Blocks."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from .inside import FILES, LINK
+from .taken import Taken, load_taken
+from .tree_changes import TreeReader
+from .work_tree import WorkTree
+
+
+class Untaken(NamedTuple):
+    """Paths from the top of the tree: `waiting` are files that nobody has decided on, and `left`
+    others of which something was decided to stay in the tree."""
+
+    waiting: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+
+
+def find_untaken(tree: WorkTree, folder: str) -> Untaken:
+    """`folder` is ours, for what belongs to the tree. Raises GitFailure, OSError."""
+    taken, reader = load_taken(folder), TreeReader(tree, folder)
+    try:
+        waiting = tuple(change.path for change in reader.list_changes(taken))
+        left = (path for path in _partly_decided(taken) if _is_left(reader, path))
+        return Untaken(waiting, tuple(path for path in left if path not in waiting))
+    finally:
+        reader.close()
+
+
+def _partly_decided(taken: Taken) -> list[str]:
+    return sorted({decision.path for decision in taken.decisions if not decision.is_whole})
+
+
+def _is_left(reader: TreeReader, path: str) -> bool:
+    """Whether there is something at the path that the user does not have."""
+    right, own = (reader.look(root, path) for root in (reader.tree.path, reader.tree.root))
+    if right.mode not in (*FILES, LINK):
+        return False
+    mine = reader.digest_of(reader.tree.root, path, own)
+    return right.mode != own.mode or reader.digest_of(reader.tree.path, path, right) != mine
