@@ -23,6 +23,7 @@ ROW = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 
 RUNS, RUNS_NOT = "It can be run as a program now.", "It cannot be run as a program any more."
 GOES = "Accept removes the file."
+EMPTY = "A new file without a line."
 LINE_ENDS = "Its line ends or its encoding change, and no line."
 BINARY = "Binary: {} bytes, and {} bytes before."
 IS_LINK = "A link to {}."
@@ -77,6 +78,8 @@ def merge_change(
         exact = right.data if mine.traits == old.traits or not mine.exists else None
         if not right.is_file:
             note = GOES
+        elif not (mine.exists or new.text):
+            note = f"{EMPTY} {note}".rstrip()
         elif exact is not None and new.text == mine.text and new.digest != mine.digest:
             note = " ".join(filter(None, [note, LINE_ENDS if mine.exists else ""]))
         return MergedChange(

@@ -50,6 +50,11 @@ class Texts(unittest.TestCase):
             (merged.exact, merged.mode, merged.note), (b"a\r\n", PROGRAM, merging.RUNS)
         )
 
+    def test_of_a_new_file_without_a_line_it_is_said_that_there_is_one(self) -> None:
+        merged = merge_change(NOTHING, file(b""), NOTHING)
+        self.assertFalse(merged.is_nothing)
+        self.assertEqual((merged.exact, merged.note), (b"", merging.EMPTY))
+
     def test_a_new_file_in_the_place_of_another_new_one_is_a_conflict(self) -> None:
         merged = merge_change(NOTHING, file(b"a\n"), file(b"b\n"))
         self.assertEqual(merged.conflicts, 1)
