@@ -438,5 +438,6 @@ def _set_head(folder: str, commit: str) -> None:
 def _remove_lock(path: str) -> None:
     """Remove the lock of an index that somebody has left who was killed."""
     with suppress(OSError):
-        if time.time() - os.stat(path).st_mtime > ABANDONED:
+        # Its time may be in the future, if the clock was set back.
+        if abs(time.time() - os.stat(path).st_mtime) > ABANDONED:
             os.remove(path)
