@@ -11,7 +11,7 @@ import json
 import os
 import time
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Iterable, Mapping
 
@@ -37,7 +37,8 @@ class TreeDecision:
 
     `edit` is the id of the user's edit that took it over, empty if nothing was taken. All of it was
     if `is_whole`; else something was left in the tree. `own_mode` is the mode of the user's file
-    before, and `unsaved` the digest of the unsaved text that its tab had."""
+    before, and `unsaved` the digest of the unsaved text that its tab had. Where it `is_shown_again`
+    the user wants to decide anew: it counts only for the undoing of that edit."""
 
     path: str
     mode: str = ""
@@ -46,6 +47,7 @@ class TreeDecision:
     is_whole: bool = True
     own_mode: str = ""
     unsaved: str = ""
+    is_shown_again: bool = False
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,20 @@ class Taken:
     @cached_property
     def decided(self) -> Mapping[str, TreeDecision]:
         """The last decision on each file."""
-        return {decision.path: decision for decision in self.decisions}
+        return {each.path: each for each in self.decisions if not each.is_shown_again}
+
+    @cached_property
+    def left(self) -> frozenset[str]:
+        """The files of which something was to stay in the tree."""
+        own = (each for each in self.decisions if not (each.is_whole or each.is_shown_again))
+        return frozenset(decision.path for decision in own)
+
+    def with_left_shown(self) -> Taken:
+        """What was left in the tree is shown again, against what the user has."""
+        shown = (replace(each, is_shown_again=True) for each in self.decisions)
+        pairs = zip(self.decisions, shown)
+        found = tuple(new if old.path in self.left else old for old, new in pairs)
+        return replace(self, decisions=found)
 
     def with_decisions(self, made: Iterable[TreeDecision]) -> Taken:
         found = [*self.decisions, *made]
@@ -72,9 +87,9 @@ class Taken:
 
     def without(self, undone: Iterable[TreeDecision]) -> Taken:
         """Without decisions that were taken back."""
-        gone = set(undone)
-        left = tuple(decision for decision in self.decisions if decision not in gone)
-        return replace(self, decisions=left)
+        gone = {replace(each, is_shown_again=False) for each in undone}
+        left = (each for each in self.decisions if replace(each, is_shown_again=False) not in gone)
+        return replace(self, decisions=tuple(left))
 
     def of_edit(self, id: str) -> tuple[TreeDecision, ...]:
         """Those of one edit of the user."""
@@ -177,10 +192,11 @@ def _decision_of(line: bytes) -> TreeDecision:
     """Raises ValueError, TypeError, LookupError, RecursionError."""
     stored = json.loads(line)
     decision = TreeDecision(**{each.name: stored[each.name] for each in fields(TreeDecision)})
-    texts = (value for name, value in asdict(decision).items() if name != "is_whole")
+    flags = decision.is_whole, decision.is_shown_again
+    texts = (value for value in vars(decision).values() if not isinstance(value, bool))
     digests = decision.digest, decision.unsaved
     are_sound = all(isinstance(text, str) for text in texts) and all(map(_is_digest, digests))
-    if not are_sound or not isinstance(decision.is_whole, bool):
+    if not are_sound or not all(isinstance(flag, bool) for flag in flags):
         raise ValueError("expected a decision")
     return decision
 

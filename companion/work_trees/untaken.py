@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from .inside import FILES, LINK
-from .taken import Taken, load_taken
+from .taken import load_taken
 from .tree_changes import TreeReader
 from .work_tree import WorkTree
 
@@ -24,14 +24,10 @@ def find_untaken(tree: WorkTree, folder: str) -> Untaken:
     taken, reader = load_taken(folder), TreeReader(tree, folder)
     try:
         waiting = tuple(change.path for change in reader.list_changes(taken))
-        left = (path for path in _partly_decided(taken) if _is_left(reader, path))
+        left = (path for path in sorted(taken.left) if _is_left(reader, path))
         return Untaken(waiting, tuple(path for path in left if path not in waiting))
     finally:
         reader.close()
-
-
-def _partly_decided(taken: Taken) -> list[str]:
-    return sorted({decision.path for decision in taken.decisions if not decision.is_whole})
 
 
 def _is_left(reader: TreeReader, path: str) -> bool:

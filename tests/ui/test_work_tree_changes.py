@@ -508,6 +508,55 @@ class Unlisted(InWorkTrees):
         self.assertIn("Show Log", found.problem)
 
 
+class ShownAgain(InWorkTrees):
+    def test_what_was_rejected_or_dropped_can_be_taken_later(self) -> Steps:
+        tree = yield from self.grow_tree({"a.txt": OLD, "b.txt": OLD})
+        self.put("a.txt", NEW, tree)
+        self.put("b.txt", NEW, tree)
+        self.put("c.txt", "whole\n", tree)
+        view = yield from self.shown(tree)
+        self.decide(view, "reject_file", self.id_of(tree, "b.txt"))
+        yield from self.until_not_shown(view, "## b.txt")
+        file = self.sheet(view).find_section(self.id_of(tree, "a.txt")).file
+        self.decide(view, "drop_change", file.id, file.comparison.keys[0])
+        yield from self.until_not_shown(view, "LINE 3\n")
+        yield from self.accept_all(view)
+        half = OLD.replace("line 20\n", "LINE 20\n")
+        yield from self.until_file("a.txt", half)
+        yield from self.until_file("c.txt", "whole\n")
+        yield from self.until_not_shown(view, "##")
+        self.put("a.txt", "mine\n" + half)
+        self.put("c.txt", "whole\nmine\n")
+        work_trees = self.running().work_trees
+        self.running().stories.begin(work_trees.show_left(self.window, tree))
+        yield from self.until_shown(view, "## a.txt  +1 -1")
+        yield from self.until_shown(view, "## b.txt  +2 -2")
+        self.assertNotIn("c.txt", text_of(view))
+        yield from self.accept_all(view)
+        yield from self.until_file("a.txt", "mine\n" + NEW)
+        yield from self.until_file("b.txt", NEW)
+        yield from self.until_not_shown(view, "##")
+        self.running().stories.begin(work_trees.show_left(self.window, tree))
+        yield from self.until_told("Nothing waits for you")
+
+    def test_an_acceptance_of_before_can_be_undone_all_the_same(self) -> Steps:
+        tree = yield from self.grow_tree({"a.txt": OLD})
+        self.put("a.txt", NEW, tree)
+        view = yield from self.shown(tree)
+        file = self.sheet(view).find_section(self.id_of(tree, "a.txt")).file
+        self.decide(view, "drop_change", file.id, file.comparison.keys[0])
+        yield from self.until_not_shown(view, "LINE 3\n")
+        self.decide(view, "accept_file", file.id)
+        yield from self.until_not_shown(view, "## a.txt")
+        self.running().stories.begin(self.running().work_trees.show_left(self.window, tree))
+        yield from self.until_shown(view, "## a.txt  +1 -1")
+        self.decide(view, "undo_last")
+        yield from self.answer_first()
+        yield from self.until_file("a.txt", OLD)
+        yield from self.until_shown(view, "## a.txt  +2 -2")
+        yield lambda: not self.lists.with_id(tree.id).taken.decisions
+
+
 class Removed(InWorkTrees):
     def test_what_was_rejected_a_moment_ago_is_told_before_its_tree_goes(self) -> Steps:
         tree = yield from self.grow_tree({"a.txt": OLD})

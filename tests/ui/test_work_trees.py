@@ -270,7 +270,7 @@ class Lists(TreeCase):
         os.remove(os.path.join(tree.path, "new.txt"))
         yield from self.choose(at)
         yield lambda: list(tree_rows.ACTIONS) == self.triggers
-        yield from self.choose(2)
+        yield from self.choose(3)
         yield lambda: not self.trees.trees
 
     def test_a_count_of_changes_begins_nothing_and_the_list_of_agents_looks(self) -> Steps:

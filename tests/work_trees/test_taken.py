@@ -43,6 +43,22 @@ class Stored(unittest.TestCase):
         self.assertEqual(taken.without(taken.of_edit("2")).decided["a"], one)
         self.assertEqual(taken.of_edit(""), ())
 
+    def test_what_was_left_can_be_shown_again_and_its_edit_undone(self) -> None:
+        part = TreeDecision("a", "100644", edit="1", is_whole=False, unsaved="0" * 64)
+        more = TreeDecision("a", "100644", edit="2")
+        whole = TreeDecision("b", "100644", edit="3")
+        taken = Taken(self.folder).with_decisions([part, more, whole])
+        shown = taken.with_left_shown()
+        self.assertEqual((taken.left, shown.left), ({"a"}, frozenset()))
+        self.assertEqual(shown.decided, {"b": whole})
+        save_taken(shown)
+        self.assertEqual(load_taken(self.folder), shown)
+        self.assertEqual([each.unsaved for each in shown.of_edit("1")], ["0" * 64])
+        for undone in (shown.of_edit("1"), [part]):
+            self.assertEqual(shown.without(undone).of_edit("1"), ())
+        again = shown.with_decisions([more])
+        self.assertEqual((again.decided["a"], again.left), (more, frozenset()))
+
     def test_of_one_file_only_the_last_decisions_are_known(self) -> None:
         taken = Taken(self.folder)
         for number in range(MOST + 5):

@@ -14,14 +14,20 @@ from .. import panels
 from ..known_trees import PLACE, KnownTrees
 from .agent_row import AgentRow, RowState
 
-ACTIONS = ("Show what was changed in it", "Open a new window on it", "Remove it …")
+ACTIONS = (
+    "Show what was changed in it",
+    "Show again what you rejected or dropped",
+    "Open a new window on it",
+    "Remove it …",
+)
 OF_PROJECT = "of {}"
 
 Act = Callable[[sublime.Window, WorkTree], Coroutine[Any, Any, object]]
 
 
 class TreeRows:
-    """`show_changes` shows what was changed in a tree, `remove_tree` removes it. `list_changes`
+    """`show_changes` shows what was changed in a tree, `show_left` also what was decided to stay
+    there, `remove_tree` removes it. `list_changes`
     begins to list the changes if that was not done a moment ago, and `count_changes` gives how many
     files wait in the tree with the id; None if that is not known yet."""
 
@@ -31,6 +37,7 @@ class TreeRows:
         self,
         trees: KnownTrees,
         show_changes: Act,
+        show_left: Act,
         remove_tree: Act,
         list_changes: Callable[[], None],
         count_changes: Callable[[str], int | None],
@@ -39,6 +46,7 @@ class TreeRows:
         self._list_changes = list_changes
         self._count_changes = count_changes
         self._show_changes = show_changes
+        self._show_left = show_left
         self._remove_tree = remove_tree
 
     async def agent_rows(self, window: sublime.Window) -> Sequence[AgentRow]:
@@ -60,8 +68,10 @@ class TreeRows:
         if number == 0:
             await self._show_changes(window, tree)
         elif number == 1:
-            _open_window(tree.own_folder)
+            await self._show_left(window, tree)
         elif number == 2:
+            _open_window(tree.own_folder)
+        elif number == 3:
             await self._remove_tree(window, tree)
         return number < 0
 

@@ -32,6 +32,7 @@ class AgentParts:
             TreeRows(
                 base.trees,
                 trees.show_changes,
+                trees.show_left,
                 trees.removal.remove_tree,
                 trees.list_changes,
                 trees.count_changes,

@@ -76,6 +76,13 @@ class TreeParts:
         else:
             self._tell(UNCHANGED.format(PLACE.format(tree.name)))
 
+    async def show_left(self, window: sublime.Window, tree: WorkTree) -> None:
+        """Show again what the user has rejected or dropped of it, among all changes."""
+        if self._lists.with_id(tree.id) is None:
+            await self._lists.look_again()
+        await self._lists.show_left(tree.id)
+        await self.show_changes(window, tree)
+
     def list_changes(self) -> None:
         """Begin to list them, unless that was done a moment ago."""
         self._lists.look_if_due()

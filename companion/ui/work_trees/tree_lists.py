@@ -234,6 +234,11 @@ class TreeLists:
         self._change_taken(id, partial(Taken.without, undone=gone))
         self.look_again()
 
+    def show_left(self, id: str) -> Answer[None]:
+        """Show what was rejected or dropped of the tree again; answered when that is listed."""
+        self._change_taken(id, Taken.with_left_shown)
+        return self.look_again()
+
     def _change_taken(
         self, id: str, change: Callable[[Taken], Taken], paths: Iterable[str] = ()
     ) -> None:
