@@ -81,6 +81,12 @@ class Engine:
         if run is not None:
             run.thread.post(lambda bell: call())
 
+    def look_at_agent(self, look: Callable[[Agent], object]) -> bool:
+        """Call it soon with the agent, on the engine's loop. False if there is none: then it is
+        never called."""
+        run = self._run
+        return run is not None and run.look_at_agent(look)
+
     def offer_launches(self, launches: Sequence[Launch]) -> None:
         """Offer these, too, the usual one first, if it runs; else its next start has `options`."""
         run = self._run
@@ -153,6 +159,13 @@ class _Run:
         """The process ids of the CLIs."""
         agent = self._agent
         return [] if agent is None else [each.pid for each in agent.backends.processes]
+
+    def look_at_agent(self, look: Callable[[Agent], object]) -> bool:
+        agent = self._agent
+        if agent is None:
+            return False
+        self.thread.post(lambda bell: look(agent))
+        return True
 
     def offer_launches(self, launches: Sequence[Launch]) -> None:
         if self._agent is not None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Iterator
+from typing import Iterator, Mapping
 
-from ..agent.agent import Conversation, SessionInfo
+from ..agent.agent import Agent, Conversation, SessionInfo
 from ..agent.session_state import Cost
 from ..agent.turn_events import Elicitation, ToolConfirmation, TurnEvent
 from .amounts import one_line, shorten_text
@@ -52,13 +52,18 @@ class LookAtWork(ChatRequest["tuple[WorkFacts, ...]"]):
         )
 
 
+def busy_conversations(agent: Agent) -> Mapping[str, bool]:
+    """The ids of those whose agents ask or work, and whether they ask."""
+    return {each.id: bool(_questions_of(each)) for each in agent.conversations if each.is_busy}
+
+
 def _work_facts(conversation: Conversation) -> WorkFacts:
     turn, log = conversation.turn, conversation.log
     info, usage = conversation.session_info, conversation.session.state.usage
     cost = usage.cost if usage is not None else None
     if turn is None or log is None:
         return WorkFacts(info, conversation.cli.name, cost=cost)
-    questions = (*turn.confirmations, *turn.elicitations.waiting_events)
+    questions = _questions_of(conversation)
     progress, call = log.progress, log.progress.newest_call
     about = call.description or next(iter(map(str, call.args.values())), "") if call else ""
     words = (call.display_name or call.name, about) if call else ()
@@ -73,6 +78,13 @@ def _work_facts(conversation: Conversation) -> WorkFacts:
         len(progress.changed),
         cost,
     )
+
+
+def _questions_of(conversation: Conversation) -> tuple[TurnEvent, ...]:
+    turn = conversation.turn
+    if turn is None or conversation.log is None:
+        return ()
+    return (*turn.confirmations, *turn.elicitations.waiting_events)
 
 
 def _names_of(questions: tuple[TurnEvent, ...]) -> Iterator[str]:

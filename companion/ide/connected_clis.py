@@ -1,4 +1,4 @@
-"""The CLIs that are connected to a window, as they are shown to the user. Holds no secret."""
+"""Finds the CLIs of a window, as they are shown to the user. Holds no secret."""
 
 from __future__ import annotations
 
@@ -6,69 +6,60 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .clis import by_id
-from .decisions import OPEN
+from .decisions import OPEN, Book
+from .hooks.hook_desk import HookDesk
 from .live_clis import LiveCli
+from .status import ConnectedCli
 
 if TYPE_CHECKING:
     from .session import Session
-    from .workspace import Workspace
+    from .sessions import Sessions
 
 # The version that CLIs send if they do not tell their own (docs/protocol.md 7).
 NO_VERSION = "1.0.0"
 
 
 @dataclass(frozen=True)
-class ConnectedCli:
-    """A CLI with a live stream. `command` is what users type to start it. `name` has a number if
-    several CLIs of its kind are connected to the window. `version` is empty if the CLI does not
-    tell it. `folders` are those of the window. `since` is in seconds since the epoch. `waiting`
-    counts its diffs without a decision. `live` is what its hooks say of it, None if they say
-    nothing.
-    """
+class CliFinder:
+    """Finds those of one window, whose parts these are."""
 
     window_id: int
-    session_id: str
-    command: str
-    name: str
-    version: str
-    folders: tuple[str, ...]
-    since: float
-    waiting: int
-    live: LiveCli | None = None
+    sessions: Sessions
+    hooks: HookDesk
+    book: Book
 
+    def find_clis(self, folders: tuple[str, ...]) -> tuple[ConnectedCli, ...]:
+        """The oldest connection first; then those that are known by their hooks alone, with an
+        empty `session_id`. `folders` are those of the window."""
+        live = self.hooks.live.all()
+        by_session = {each.mcp_session: each for each in live}
+        connected = [session for session in self.sessions if session.stream is not None]
+        known = {session.id for session in connected}
+        return tuple(
+            [self._connected_cli(each, folders, by_session.get(each.id)) for each in connected]
+            + [self._live_cli(cli, folders) for cli in live if cli.mcp_session not in known]
+        )
 
-def connected_clis(workspace: Workspace) -> tuple[ConnectedCli, ...]:
-    """The CLIs of a window, the oldest connection first; then those that are known by their hooks
-    alone, with an empty `session_id`."""
-    live = workspace.hooks.live.all()
-    by_session = {each.mcp_session: each for each in live}
-    connected = [session for session in workspace.sessions if session.stream is not None]
-    known = {session.id for session in connected}
-    return tuple(
-        [_connected_cli(workspace, session, by_session.get(session.id)) for session in connected]
-        + [_live_cli(workspace, cli) for cli in live if cli.mcp_session not in known]
-    )
+    def _connected_cli(
+        self, session: Session, folders: tuple[str, ...], live: LiveCli | None
+    ) -> ConnectedCli:
+        return ConnectedCli(
+            self.window_id,
+            session.id,
+            session.cli.command,
+            self.sessions.session_label(session),
+            _client_version(session),
+            folders,
+            session.since,
+            len(self.book.numbers_in(OPEN, session.id)),
+            live,
+        )
 
-
-def _connected_cli(workspace: Workspace, session: Session, live: LiveCli | None) -> ConnectedCli:
-    return ConnectedCli(
-        workspace.window_id,
-        session.id,
-        session.cli.command,
-        workspace.sessions.session_label(session),
-        _client_version(session),
-        workspace.advertisement.folders,
-        session.since,
-        len(workspace.book.numbers_in(OPEN, session.id)),
-        live,
-    )
-
-
-def _live_cli(workspace: Workspace, live: LiveCli) -> ConnectedCli:
-    cli, folders = by_id(live.cli_id), workspace.advertisement.folders
-    return ConnectedCli(
-        workspace.window_id, "", cli.command, live.name, "", folders, live.started, 0, live
-    )
+    def _live_cli(self, live: LiveCli, folders: tuple[str, ...]) -> ConnectedCli:
+        command = by_id(live.cli_id).command
+        return ConnectedCli(
+            self.window_id, "", command, live.name, "", folders, live.started, 0, live
+        )
 
 
 def _client_version(session: Session) -> str:

@@ -17,12 +17,11 @@ from ..base.background import in_thread
 from ..base.file_content import PATIENCE, Original, Stamp
 from . import discovery
 from .clis import Cli
-from .connected_clis import ConnectedCli as ConnectedCli
-from .connected_clis import connected_clis
 from .context import MAX_FILES as MAX_FILES
 from .context import OLDER as OLDER
 from .context import SharedContext as SharedContext
 from .decisions import UnwrittenText
+from .status import ConnectedCli as ConnectedCli
 from .status import Status
 
 if TYPE_CHECKING:
@@ -79,7 +78,7 @@ class ConnectedClis(Question["tuple[ConnectedCli, ...]"]):
     """The connected CLIs of all windows."""
 
     def find_answer(self, windows: Windows) -> tuple[ConnectedCli, ...]:
-        return tuple(each for workspace in windows for each in connected_clis(workspace))
+        return tuple(each for workspace in windows for each in workspace.connected_clis())
 
 
 @dataclass(frozen=True)

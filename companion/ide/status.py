@@ -21,6 +21,26 @@ class ConnectedClient(NamedTuple):
 
 
 @dataclass(frozen=True)
+class ConnectedCli:
+    """A CLI with a live stream. `command` is what users type to start it. `name` has a number if
+    several CLIs of its kind are connected to the window. `version` is empty if the CLI does not
+    tell it. `folders` are those of the window. `since` is in seconds since the epoch. `waiting`
+    counts its diffs without a decision. `live` is what its hooks say of it, None if they say
+    nothing.
+    """
+
+    window_id: int
+    session_id: str
+    command: str
+    name: str
+    version: str
+    folders: tuple[str, ...]
+    since: float
+    waiting: int
+    live: LiveCli | None = None
+
+
+@dataclass(frozen=True)
 class Status:
     """One window. `connected` counts the CLIs with a live stream; `waiting` the diffs without a
     decision. `unwritten` are the accepted texts that are not in their files. `port` is 0 if no
@@ -29,7 +49,8 @@ class Status:
     `away` names CLIs that were connected a moment ago, or before a restart, and were not back in
     time. `unsaved` says why the present state would be lost at a restart; empty if it would not.
     `outdated` names CLIs whose extension is that of an earlier version. `claude_locks` are the
-    files by which Claude Code finds the editor; empty if it may not connect to the window.
+    files by which Claude Code finds the editor; empty if it may not connect to the window. `clis`
+    are all that are known, as they are listed.
     """
 
     window_id: int
@@ -45,6 +66,7 @@ class Status:
     live: tuple[LiveCli, ...] = ()
     outdated: tuple[str, ...] = ()
     claude_locks: tuple[str, ...] = ()
+    clis: tuple[ConnectedCli, ...] = ()
 
     def text(self) -> str:
         """Some lines for a panel, with the next step if something is missing."""

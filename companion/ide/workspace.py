@@ -13,6 +13,7 @@ from typing import Callable, Iterable
 from ..base.path_maps import PathMaps
 from .accepted_texts import AcceptedTexts
 from .clis import Cli
+from .connected_clis import CliFinder
 from .context import ContextStore, ContextUpdates
 from .decisions import DECIDED, OPEN, TOLD, Book, Entry, UnwrittenText
 from .delivery import Delivery
@@ -31,7 +32,7 @@ from .restored_diffs import RestoredDiffs
 from .saved_state import SavedSession, SavedWorkspace
 from .session import Session, Stream
 from .sessions import Sessions
-from .status import ConnectedClient, Status
+from .status import ConnectedCli, ConnectedClient, Status
 from .transport import Endpoint
 from .window_server import WindowServer
 from .window_settings import DEFAULTS, WindowSettings
@@ -89,6 +90,7 @@ class Workspace:
         self.hooks = HookDesk(
             sessions, lambda: self.advertisement.port, partial(_proposing_sessions, self)
         )
+        self._clis = CliFinder(window_id, sessions, self.hooks, book)
         self.words = WordsForModel(window_id, editor, self.hooks, on_change)
         self.diffs = Diffs(window_id, editor, book, sessions, self.delivery, disk, on_change)
         self.diffs.offers_diffs = settings.diffs
@@ -218,7 +220,12 @@ class Workspace:
                 for cli in self.hooks.live.all()
             ),
             outdated=tuple(sorted(cli.name for cli in self.hooks.outdated)),
+            clis=self.connected_clis(),
         )
+
+    def connected_clis(self) -> tuple[ConnectedCli, ...]:
+        """Its CLIs, as they are listed."""
+        return self._clis.find_clis(self.advertisement.folders)
 
     def unwritten_texts(self) -> tuple[UnwrittenText, ...]:
         """The accepted texts that are not in their files."""

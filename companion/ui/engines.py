@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Callable, Mapping
 
 from ..base.answer import Answer
 from ..ide.clis import CLAUDE_CODE, by_command
@@ -18,7 +18,7 @@ from .known_trees import KnownTrees
 
 if TYPE_CHECKING:
     # Imported with the first engine, because many editors never have one.
-    from ..agent.agent import Options
+    from ..agent.agent import Agent, Options
     from ..agent.engine import Engine
     from ..agent.launches import Chosen
 
@@ -53,6 +53,12 @@ class Engines:
         self._engine.offer_launches([each.launch for each in self._chosen])
         self._engine.trust_folders(self._trusted)
         return self._engine
+
+    def look_at_work(self, tell: Callable[[Mapping[str, bool]], None]) -> None:
+        """Have told which conversations' agents ask or work, by their ids, and whether they ask. An
+        engine that has ended is not begun for it."""
+        if self._engine is None or not self._engine.look_at_agent(partial(_tell_work, tell)):
+            tell({})
 
     def _trusted_folders(self) -> tuple[str, ...]:
         setting = settings.current_settings().worktree_folder
@@ -104,6 +110,13 @@ def chosen_agents() -> tuple[Chosen, ...]:
 def trusted_folders() -> tuple[str, ...]:
     """The trusted folders of the settings, as absolute paths."""
     return tuple(map(os.path.expanduser, settings.current_settings().trusted_folders))
+
+
+def _tell_work(tell: Callable[[Mapping[str, bool]], None], agent: Agent) -> None:
+    """Runs on the engine's thread."""
+    from ..chat.work_requests import busy_conversations
+
+    queues.on_ui_thread(partial(tell, busy_conversations(agent)))
 
 
 def _import_engine(imported: Answer[None]) -> None:

@@ -13,7 +13,7 @@ from ..ide import live_words
 from ..ide.clis import short_label
 from ..ide.editor import ConnectedClient, Status
 from . import settings
-from .agents.agent_row import RowState, StateCounts, count_states
+from .agents.agent_row import StateCounts
 from .status_texts import set_status, show_status
 
 KEY = "gemini_companion"
@@ -24,13 +24,6 @@ UNWRITTEN, UNSAVED = "{} edit{} not written", "not saved"
 UNSEEN = "{} edit{} to look at"
 LOST = "type /ide enable in {}"
 SUMMED_UP = "{} (Agents)"
-# What CLIs do, as the list of all agents counts them.
-STATES = {
-    live_words.Activity.ASKS: RowState.ASKS,
-    live_words.Activity.DONE: RowState.DONE,
-    live_words.Activity.WORKING: RowState.WORKS,
-    live_words.Activity.IDLE: RowState.IDLE,
-}
 
 
 class StatusBar:
@@ -40,9 +33,9 @@ class StatusBar:
     `mention` shows a sentence of less importance. `is_running` says whether the companion runs.
     `is_paused` says whether sharing is paused in a window. `lost` names the CLIs that wait for
     `/ide enable`. `counts` says how many edits of a window, by its id, wait for the user in some
-    way. `asked` says what waits for an answer in the chats of a window, or is empty. `chats` counts
-    those of all windows by what they do: several agents that ask or work are summed up, a single
-    one is named.
+    way. `asked` says what waits for an answer in the chats of a window, or is empty. `agents`
+    counts all that the list of all agents has by what they do: several that ask or work are summed
+    up, a single one is named.
     """
 
     def __init__(
@@ -53,7 +46,7 @@ class StatusBar:
         lost: Callable[[sublime.Window], tuple[str, ...]],
         counts: Callable[[int], EditCounts],
         asked: Callable[[sublime.Window], str],
-        chats: Callable[[], StateCounts],
+        agents: Callable[[], StateCounts],
     ) -> None:
         self._mention = mention
         self._is_running = is_running
@@ -61,7 +54,7 @@ class StatusBar:
         self._lost = lost
         self._counts = counts
         self._asked = asked
-        self._chats = chats
+        self._agents = agents
         # By window id; None before the first report.
         self._statuses: Mapping[int, Status] | None = None
         # The text of each window, by its id.
@@ -86,7 +79,7 @@ class StatusBar:
 
     def refresh_texts(self) -> None:
         """Show the text of each window again if it has changed."""
-        counts = self._count_agents()
+        counts = self._agents()
         for window in sublime.windows():
             text = self._window_text(window, counts)
             if self._shown.get(window.id(), "") != text:
@@ -106,18 +99,11 @@ class StatusBar:
                 view.erase_status(KEY)
         self._shown.clear()
 
-    def _count_agents(self) -> StateCounts:
-        """Those of all windows."""
-        now, statuses = time.time(), (self._statuses or {}).values()
-        live = [cli for status in statuses for cli in status.live]
-        clis = count_states(STATES[live_words.shown_activity(cli, now)] for cli in live)
-        return StateCounts(*map(sum, zip(clis, self._chats())))
-
     def _window_text(self, window: sublime.Window, agents: StateCounts) -> str:
         if not settings.current_settings(window).status_bar:
             return ""
         counts, status = self._counts(window.id()), (self._statuses or {}).get(window.id())
-        summary = self._summary_words(window, agents)
+        summary = self._summary_words(window, agents, counts.asked)
         name, state = self._window_state(window, counts.asked, bool(summary))
         lost = ", ".join(dict.fromkeys(self._lost(window)))
         more = [LOST.format(lost)] if lost else []
@@ -136,9 +122,10 @@ class StatusBar:
             name = "" if asked else PACKAGE
         return ": ".join(filter(None, (name, ", ".join(filter(None, (asked, state, *more))))))
 
-    def _summary_words(self, window: sublime.Window, agents: StateCounts) -> str:
+    def _summary_words(self, window: sublime.Window, agents: StateCounts, waiting: int) -> str:
         """Empty if none asks or works, and if it is one that the window names."""
-        if sum(agents) == 1 and (self._asked(window) or self._live_state(window) is not None):
+        is_named = self._asked(window) or self._live_state(window) is not None
+        if sum(agents) == 1 and (is_named or (agents.asks and waiting)):
             return ""
         return SUMMED_UP.format(agents.words) if sum(agents) else ""
 

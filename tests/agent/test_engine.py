@@ -88,6 +88,20 @@ class EngineTest(unittest.TestCase):
     def until_over(self, guest: Guest) -> None:
         wait_for(lambda: guest.problems)
 
+    def test_a_look_at_the_agent_does_not_begin_one(self) -> None:
+        engine = self.make()
+        seen: list[Agent] = []
+        self.assertFalse(engine.look_at_agent(seen.append))
+        self.assertEqual(self.starts, 0)
+        [guest] = self.served(engine)
+        self.assertTrue(engine.look_at_agent(seen.append))
+        wait_for(lambda: seen)
+        self.assertEqual(seen, guest.agents)
+        guest.leave()
+        wait_for(lambda: not self.threads())
+        self.assertFalse(engine.look_at_agent(seen.append))
+        self.assertEqual((len(seen), self.starts), (1, 1))
+
     def threads(self) -> Sequence[str]:
         return [thread.name for thread in threading.enumerate() if thread.name == NAME]
 

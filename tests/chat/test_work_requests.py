@@ -19,7 +19,12 @@ from GeminiCompanion.companion.agent.turn_events import (
     TurnEvent,
 )
 from GeminiCompanion.companion.chat.question import MAX_TITLE
-from GeminiCompanion.companion.chat.work_requests import MAX_SUBJECT, LookAtWork, WorkFacts
+from GeminiCompanion.companion.chat.work_requests import (
+    MAX_SUBJECT,
+    LookAtWork,
+    WorkFacts,
+    busy_conversations,
+)
 
 from .events import BEGIN
 
@@ -72,6 +77,19 @@ class Work(unittest.IsolatedAsyncioTestCase):
         found = await self.look("named", "unknown")
         self.assertEqual([each.info.id for each in found], ["works", "named"])
         self.assertEqual((found[1].began, found[1].doing, found[1].changed), (None, "", 0))
+
+    async def test_whether_busy_ones_ask_is_told_of_all(self) -> None:
+        options = (Option(CANCEL, "No"),)
+        self.add("asks", asked=(ToolConfirmation("1", "shell", "", "", "make", {}, options),))
+        self.add("fills a form", asked=(Elicitation("e", "form", "Which?"),))
+        self.add("works")
+        self.add("starts", turn=None, log=None)
+        self.add("rests", is_busy=False)
+        agent: Any = SimpleNamespace(conversations=self.conversations)
+        self.assertEqual(
+            busy_conversations(agent),
+            {"asks": True, "fills a form": True, "works": False, "starts": False},
+        )
 
     async def test_a_turn_tells_the_call_that_began_last_of_those_that_run(self) -> None:
         log = self.add("c", call("1", "npm test"), call("2", "", path="/a.py"), call("3", "ls"))

@@ -170,6 +170,10 @@ class InTheList(AskedCase):
         made = self.served.ask("POST", "/sessions", {"workspacePath": self.folder})
         body = {"message": "api"}
         self.served.ask("POST", f"/sessions/{made['sessionId']}/queue", body)
+        until(
+            lambda: self.editor.do("status_bar_says", "1 asks"),
+            lambda: self.editor.do("status_bar"),
+        )
         at = self.until_listed("asks since")
         self.assertIn("API", " ".join(self.editor.do("panel_rows")[at]))
         self.editor.do("choose", at)

@@ -6,7 +6,6 @@ import unittest
 from typing import Any
 
 from GeminiCompanion.companion.ide.clis import QWEN_CODE
-from GeminiCompanion.companion.ide.connected_clis import connected_clis
 from GeminiCompanion.companion.ide.decisions import UnwrittenText
 from GeminiCompanion.companion.ide.session import Session
 from GeminiCompanion.companion.ide.status import ConnectedClient, Status
@@ -100,7 +99,7 @@ class Connected(InLoop):
     async def test_each_cli_is_told_with_its_window_and_what_waits(self) -> None:
         session = self.connect("streamable-http-client 0.61.0")
         self.workspace.book.open(session.id, "/project/a", "new")
-        (cli,) = connected_clis(self.workspace)
+        (cli,) = self.workspace.connected_clis()
         self.assertEqual((cli.window_id, cli.session_id, cli.waiting), (7, session.id, 1))
         self.assertEqual((cli.name, cli.version), ("Gemini CLI", "0.61.0"))
         self.assertEqual((cli.folders, cli.since), (("/project",), session.since))
@@ -108,8 +107,8 @@ class Connected(InLoop):
     async def test_a_version_that_says_nothing_is_left_out(self) -> None:
         for client in ("streamable-http-client 1.0.0", "test", ""):
             self.connect(client, cli=QWEN_CODE)
-        self.assertEqual([cli.version for cli in connected_clis(self.workspace)], ["", "", ""])
+        self.assertEqual([cli.version for cli in self.workspace.connected_clis()], ["", "", ""])
 
     async def test_one_without_a_stream_is_not_connected(self) -> None:
         self.workspace.sessions.open_session("2025-06-18")
-        self.assertEqual(connected_clis(self.workspace), ())
+        self.assertEqual(self.workspace.connected_clis(), ())

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import os
 from datetime import datetime, timezone
-from typing import Any, Sequence
+from types import SimpleNamespace
+from typing import Any, Mapping, Sequence
 
 import sublime
 from GeminiCompanion.companion.agent.conversations.conversation import SessionInfo
@@ -178,6 +179,79 @@ class InTheStatusBar(AgentsCase):
         self.assertEqual(self.status(second), "1 asks, 1 done (Agents)")
         first.close()
         yield lambda: "asks about Shell in a chat" in self.status(second)
+
+    def test_conversations_without_a_tab_are_counted_as_the_list_has_them(self) -> Steps:
+        view = yield from self.chat()
+        yield from self.update(view, state=WORKING, title="open")
+        self.work = [
+            self.facts("ab" * 16, "asks", in_chat=False, asked=("Shell",)),
+            self.facts("cd" * 16, "closed"),
+        ]
+        look = self.chats.engines.look_at_work
+        engine = LookedAt({"ab" * 16: True, "cd" * 16: False, self.id_of(view): False})
+        self.replace(self.chats.engines, "_engine", engine)
+        yield from self.until_equal(lambda: self.status(view), "1 asks, 2 work (Agents)")
+        yield from self.list_them()
+        self.assertEqual(self.shown[-1]["placeholder"], "Agents (1 asks, 2 work)")
+        engine.busy = {}
+        look(self.running().agents.progress.note_busy)
+        yield from self.until_equal(lambda: self.status(view), "1 works (Agents)")
+
+    def test_a_question_whose_answer_is_on_its_way_is_none_any_more(self) -> Steps:
+        first, second = (yield from self.chat()), (yield from self.chat())
+        yield from self.asks(first)
+        yield from self.asks(second, "d")
+        of_first = self.id_of(first)
+        self.replace(
+            self.chats.short_questions, "is_answered", lambda asked: asked.key[0] == of_first
+        )
+        yield from self.until_equal(lambda: self.status(second), "1 asks, 1 works (Agents)")
+
+
+class AfterRestart(AgentsCase):
+    def test_the_end_of_a_turn_that_nobody_saw_is_still_news(self) -> Steps:
+        view = yield from self.chat()
+        yield from self.open("a.py", "x\n")
+        yield from self.update(view, state=WORKING, title="T")
+        yield from self.update(view, title="T")
+        yield from self.list_them()
+        self.assertEqual(self.rows, [("T", "done")])
+        since = self.details("T")[0]
+        self.restart()
+        yield from self.list_them()
+        self.assertEqual(self.rows, [("T", "done")])
+        self.assertEqual(self.details("T")[0], since)
+        yield from self.update(view, title="T")
+        self.assertEqual(self.running().agents.count_agents().done, 1)
+        self.window.focus_view(view)
+        yield lambda: self.running().agents.count_agents().done == 0
+        self.restart()
+        self.assertEqual(self.running().agents.count_agents().done, 0)
+
+    def restart(self) -> None:
+        """The tabs are all that is left of the chats."""
+        self.chats.tabs.stop()
+        self.running().agents.progress._known.clear()
+        self.chats.tabs.start()
+
+
+class LookedAt:
+    """An engine whose conversations are these."""
+
+    def __init__(self, busy: Mapping[str, bool]) -> None:
+        self.busy = busy
+
+    def look_at_agent(self, look: Any) -> bool:
+        turn = SimpleNamespace(elicitations=SimpleNamespace(waiting_events=()))
+        made = [
+            SimpleNamespace(
+                id=id, is_busy=True, log=(), turn=SimpleNamespace(**vars(turn), confirmations=each)
+            )
+            for id, asks in self.busy.items()
+            for each in [(None,) if asks else ()]
+        ]
+        look(SimpleNamespace(conversations=made))
+        return True
 
 
 class WhatIsSaid(AgentsCase):

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
+from unittest import mock
 
 import sublime
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.ide.clis import QWEN_CODE
+from GeminiCompanion.companion.ide.live_words import DONE_SHOWN
 from GeminiCompanion.companion.ui.agents import agent_list, cli_rows
+from GeminiCompanion.companion.ui.agents.agent_row import StateCounts
 from GeminiCompanion.companion.ui.terminals import cli_terminals
 
 from ..fake_cli import FakeCli
@@ -69,6 +73,7 @@ class ConnectedClis(ReviewCase):
         self.assertIn("in a terminal", self.items[0].details[1])
         self.assertIn("1 waiting", self.items[0].details[1])
         self.assertEqual(self.shown[-1]["placeholder"], "Agents (1 asks)")
+        yield from self.until_equal(self.running().agents.count_agents, StateCounts(asks=1))
         self.assertEqual(self.shown[-1]["selected_index"], FIRST)
 
     def test_choosing_one_shows_its_next_diff(self) -> Steps:
@@ -129,6 +134,30 @@ class ConnectedClis(ReviewCase):
         yield from self.list_them()
         self.assertEqual(self.items[0].annotation, "")
         # Else it would be known by its hooks.
+        yield self.cli.hook("SessionEnd").done
+
+    def test_the_end_of_a_turn_counts_until_it_was_seen_or_for_a_while_if_nobody_can_tell(
+        self,
+    ) -> Steps:
+        self.cli = yield from self.connect()
+        yield from self.until_connected(1)
+        agents = self.running().agents
+        for is_shown in (False, True):
+            if is_shown:
+                view = self.terminal("gemini")
+                other = yield from self.open("a.py", "x\n")
+                self.window.focus_view(other)
+            yield self.cli.hook("BeforeAgent", prompt="run the tests").done
+            yield from self.until_equal(agents.count_agents, StateCounts(works=1))
+            yield self.cli.hook("AfterAgent").done
+            yield from self.until_equal(agents.count_agents, StateCounts(done=1))
+            later = mock.patch.object(agents.clis, "_clock", lambda: time.time() + DONE_SHOWN)
+            with later:
+                yield from self.list_them()
+                self.assertEqual(self.items[0].annotation, "done" if is_shown else "")
+                self.assertEqual(agents.count_agents(), StateCounts(done=int(is_shown)))
+        self.window.focus_view(view)
+        yield from self.until_equal(agents.count_agents, StateCounts())
         yield self.cli.hook("SessionEnd").done
 
     def test_keys_for_the_lists_of_before_open_this_one(self) -> Steps:

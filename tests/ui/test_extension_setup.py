@@ -114,7 +114,7 @@ class Live(ReviewCase):
         self.cli = yield from self.connect()
         self.cli.hook("BeforeAgent", prompt="run the tests")
         yield lambda: self.status() == "Gemini: working"
-        yield from self.propose("old\n", "new\n")
+        yield from self.diff(self.cli, self.write("file.txt", "old\n"), "new\n")
         yield lambda: self.status() == "Gemini: 1 waiting"
         yield from self.ask()
         yield lambda: self.status() == "Gemini: 1 waiting"

@@ -163,7 +163,7 @@ class WhatItSays(AdapterTestCase):
         self.addCleanup(vars(self.bar).update, vars(self.bar).copy())
         self.lost: tuple[str, ...] = ()
         self.unseen, self.unwritten, self.asked = 0, 0, ""
-        self.chats = StateCounts()
+        self.agents = StateCounts()
         made_up = StatusBar(
             self.told.append,
             lambda: self.runs,
@@ -171,7 +171,7 @@ class WhatItSays(AdapterTestCase):
             lambda window: self.lost,
             self.counts,
             lambda window: self.asked,
-            lambda: self.chats,
+            lambda: self.agents,
         )
         vars(self.bar).update(vars(made_up))
         self.view = self.window.new_file()
@@ -254,27 +254,40 @@ class WhatItSays(AdapterTestCase):
         qwen = replace(status(self.window, "Qwen Code"), live=(asking("Qwen Code"),))
         works = LiveCli("", "Qwen Code", "b", 1, activity=Activity.WORKING)
         both = replace(qwen, live=(asking("Qwen Code"), works))
-        elsewhere = replace(qwen, window_id=-1)
         idle = status(self.window, "Gemini CLI")
-        for chats, asked, statuses, words in (
-            (StateCounts(), "", (both,), "1 asks, 1 works (Agents)"),
-            (StateCounts(asks=1), "Codex: asks", (qwen,), "2 ask (Agents)"),
+        for agents, asked, statuses, words in (
+            (StateCounts(1, 0, 1), "", (both,), "1 asks, 1 works (Agents)"),
+            (StateCounts(asks=2), "Codex: asks", (qwen,), "2 ask (Agents)"),
             (StateCounts(asks=1), "Codex: asks", (idle,), "Codex: asks"),
             (StateCounts(1, 1, 2), "Codex: asks", (idle,), "1 asks, 1 done, 2 work (Agents)"),
             (StateCounts(works=1), "", (idle,), "1 works (Agents)"),
             (StateCounts(works=1), "", (), "1 works (Agents), Gemini off"),
-            (StateCounts(), "", (idle, elsewhere), "1 asks (Agents)"),
+            (StateCounts(asks=1), "", (qwen,), "Qwen: asks"),
+            (StateCounts(asks=1), "", (idle,), "1 asks (Agents)"),
         ):
-            self.chats, self.asked = chats, asked
+            self.agents, self.asked = agents, asked
             self.bar.update_statuses(statuses)
             with self.subTest(words):
                 self.assertEqual(self.said(), words)
 
     def test_what_waits_stands_beside_the_sum(self) -> None:
-        self.chats, self.unseen = StateCounts(2, 0, 1), 3
+        self.agents, self.unseen = StateCounts(2, 0, 1), 3
         with mock.patch.object(self.bar, "_counts", lambda window_id: EditCounts(asked=2)):
             self.bar.update_statuses((status(self.window, "Qwen Code"),))
         self.assertEqual(self.said(), "2 ask, 1 works (Agents), Qwen 2 waiting")
+
+    def test_an_edit_of_a_single_agent_that_waits_here_is_not_summed_up(self) -> None:
+        for asks, here, words in (
+            (1, 1, "Qwen: 1 waiting"),
+            (1, 0, "1 asks (Agents)"),
+            (2, 1, "2 ask (Agents), Qwen 1 waiting"),
+        ):
+            self.agents = StateCounts(asks)
+            counts = EditCounts(asked=here)
+            with mock.patch.object(self.bar, "_counts", lambda window_id, counts=counts: counts):
+                self.bar.update_statuses((status(self.window, "Qwen Code"),))
+            with self.subTest(words):
+                self.assertEqual(self.said(), words)
 
     def test_edits_to_look_at_stand_beside_each_state(self) -> None:
         for count, clients, words in (

@@ -47,6 +47,9 @@ class ChatRows:
 
     async def agent_rows(self, window: sublime.Window) -> Sequence[AgentRow]:
         facts = await self._look_at_work()
+        if facts:
+            busy = (each for each in facts.values() if each.info.is_busy)
+            self._progress.note_busy({each.info.id: bool(each.asked) for each in busy})
         chats = {chat.conversation: chat for chat in self._chats.tabs.chats}
         self._progress.note_seen()
         rows = [self._chat_row(chat, facts.get(id)) for id, chat in chats.items()]
@@ -80,10 +83,7 @@ class ChatRows:
         state, since = self._progress.state_of(chat)
         told, waiting = chat.told, chat.waiting_questions
         doing = facts.doing if facts is not None and state is RowState.WORKS else ""
-        if waiting and self._is_answered(chat):
-            # The agent is about to hear it.
-            state = RowState.WORKS
-        elif waiting:
+        if waiting and state is RowState.ASKS:
             doing = _question_words(waiting)
             since = waiting[0].asked.timestamp() if waiting[0].asked is not None else since
         elif told is not None and told.state == FAILED:
@@ -102,11 +102,6 @@ class ChatRows:
         title = (told.title if told is not None else "") or chat.views[0].name()
         act = partial(self._go_to_chat, chat)
         return AgentRow(state, title, act, doing, since, words, key=chat.conversation)
-
-    def _is_answered(self, chat: ChatView) -> bool:
-        """Whether all its questions have answers that are on their way."""
-        asked = (WaitingQuestion(chat, each) for each in chat.waiting_questions)
-        return all(map(self._chats.short_questions.is_answered, asked))
 
     def _other_row(self, facts: WorkFacts) -> AgentRow:
         info = facts.info

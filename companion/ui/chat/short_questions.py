@@ -17,6 +17,7 @@ from ...base.shown_text import shown_line
 from ...chat.question import PERMISSION
 from ..panels import SpelledText
 from ..wrapping import cell_width
+from .chat_view import ChatView
 from .question_sight import MOMENT
 from .replies import Replies
 from .waiting_questions import WaitingQuestion
@@ -68,6 +69,11 @@ class ShortQuestions:
     def is_answered(self, asked: WaitingQuestion) -> bool:
         """Whether an answer is on its way."""
         return self._replies.is_answered(asked)
+
+    def are_answered(self, chat: ChatView) -> bool:
+        """Whether answers to all that its agent asks are on their way."""
+        asked = (WaitingQuestion(chat, each) for each in chat.waiting_questions)
+        return all(map(self.is_answered, asked))
 
     async def ask_user(self, asked: WaitingQuestion, window: sublime.Window) -> PanelOutcome:
         """Show the question with its answers, and send the one that is chosen."""

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from ..agents.agent_list import AgentList
+from ..agents.agent_row import StateCounts, count_states
 from ..agents.chat_progress import ChatProgress
 from ..agents.chat_rows import ChatRows
+from ..agents.cli_progress import CliProgress
 from ..agents.cli_rows import CliRows
 from ..agents.conversation_rows import ConversationRows
 from ..agents.tree_rows import TreeRows
@@ -21,14 +25,17 @@ class AgentParts:
         self, base: Foundation, diffs: DiffParts, chat: ChatParts, trees: TreeParts
     ) -> None:
         chats, tell = chat.actions, base.messages.tell_user
-        progress = self.progress = ChatProgress(lambda: chats.tabs.chats)
+        progress = self.progress = ChatProgress(
+            lambda: chats.tabs.chats, chats.short_questions.are_answered
+        )
+        clis = self.clis = CliProgress()
         chats.updates_drawn.subscribe(progress.follow_update)
         chats.tabs.closings.subscribe(progress.forget_chat)
         self.conversations = ConversationList(chats, tell)
         # Of several rows about one agent the first counts.
         providers = (
             ChatRows(chats, progress),
-            CliRows(base.companion, diffs.tabs.show, tell),
+            CliRows(base.companion, diffs.tabs.show, tell, clis),
             TreeRows(
                 base.trees,
                 trees.show_changes,
@@ -41,4 +48,12 @@ class AgentParts:
         )
         taking_over = TakingOver(chats, tell)
         self.list = AgentList(providers, self.conversations, taking_over, base.stories, tell)
-        self.polls = (progress.note_seen,)
+        self.polls = (
+            progress.note_seen,
+            partial(chats.engines.look_at_work, progress.note_busy),
+            clis.look_at_terminals,
+        )
+
+    def count_agents(self) -> StateCounts:
+        """Those that the list has, of all windows."""
+        return count_states([*self.progress.all_states(), *self.clis.all_states()])

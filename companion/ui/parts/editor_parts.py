@@ -68,7 +68,6 @@ class EditorParts:
 
     def _show_status(self, statuses: tuple[Status, ...]) -> None:
         self._ledger.set_unwritten({each.window_id: each.unwritten for each in statuses})
-        self._status.bar.update_statuses(statuses)
-        self._status.lost_clis.update_statuses(statuses)
+        self._status.show_statuses(statuses)
         self._base.notices.show_questions(statuses)
         self._pages.look_again()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...ide.editor import Status
 from ..chat.drafts import DRAFTS
 from ..lost_clis import LostClis
 from ..review.accepting import about_diff
@@ -18,7 +19,7 @@ class StatusParts:
         self, base: Foundation, review: ReviewParts, chat: ChatParts, agents: AgentParts
     ) -> None:
         companion, questions = base.companion, chat.actions.questions
-        self._unseen = base.messages.unseen
+        self._unseen, self._clis = base.messages.unseen, agents.clis
         self.lost_clis = LostClis(companion, base.stories, base.messages.tell_user)
         self.bar = StatusBar(
             base.messages.mention_state,
@@ -27,12 +28,18 @@ class StatusParts:
             self.lost_clis.lost_names,
             review.ledger.counts,
             questions.status_words,
-            agents.progress.count_chats,
+            agents.count_agents,
         )
         self.lost_clis.changes.subscribe(self.bar.refresh_texts)
         questions.changes.subscribe(self.bar.refresh_texts)
         agents.progress.changes.subscribe(self.bar.refresh_texts)
         self.polls = (self.lost_clis.check_lost, self.bar.refresh_texts, self._unseen.refresh_text)
+
+    def show_statuses(self, statuses: tuple[Status, ...]) -> None:
+        """This is the state of all windows now."""
+        self._clis.update_clis([cli for status in statuses for cli in status.clis])
+        self.bar.update_statuses(statuses)
+        self.lost_clis.update_statuses(statuses)
 
     def start(self) -> None:
         self._unseen.start()

@@ -13,7 +13,7 @@ from typing import Any, Callable
 
 import sublime
 
-from ...ide.clis import CONNECTING_CLIS, by_command, program_name
+from ...ide.clis import CLIS, CONNECTING_CLIS, by_command, program_name
 from .. import application, panels, settings
 from ..stories import sleep
 
@@ -76,18 +76,29 @@ def is_cli_in_sight(window: sublime.Window) -> bool:
     return any(runs_cli(window, view) for view in _in_sight(window, open_terminals(window)))
 
 
-def is_in_sight(terminal: sublime.View) -> bool:
-    """Whether it is in front in its group, or in the panel that is shown."""
-    window = terminal.window()
-    return window is not None and bool(_in_sight(window, [terminal]))
+def is_one_in_sight(window: sublime.Window, command: str) -> bool:
+    """Whether a terminal is in sight that names the CLI with that command, or runs one and names
+    none."""
+    terminals = (each for each in _views_in_sight(window) if each.settings().get(TERMINUS_VIEW))
+    return any(
+        runs_cli(window, each)
+        and (names_cli(each, command) or not any(names_cli(each, cli.command) for cli in CLIS))
+        for each in terminals
+    )
 
 
 def _in_sight(window: sublime.Window, views: list[sublime.View]) -> list[sublime.View]:
+    shown = _views_in_sight(window)
+    return [view for view in views if view in shown]
+
+
+def _views_in_sight(window: sublime.Window) -> list[sublime.View]:
+    """Those in front in their groups, and that of the panel that is shown."""
     shown = [window.active_view_in_group(group) for group in range(window.num_groups())]
     panel = window.active_panel() or ""
     if panel.startswith("output."):
         shown.append(window.find_output_panel(panel[len("output.") :]))
-    return [view for view in views if view in shown]
+    return [view for view in shown if view is not None]
 
 
 def runs_cli(window: sublime.Window, view: sublime.View) -> bool:
