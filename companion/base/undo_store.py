@@ -71,6 +71,8 @@ class UndoStore:
         self._list = LineFile(os.path.join(folder, LIST))
         # Damaged lines that the log has.
         self._logged = 0
+        # The bytes of all texts, if they were counted.
+        self._size: int | None = None
         self._working = threading.Lock()
 
     def add_edit(
@@ -93,8 +95,11 @@ class UndoStore:
                     and self._read_text(digest) is None
                 ):
                     private_files.write_file(self._path_of(digest), text, lasting=True)
+                    self._size = None if self._size is None else self._size + len(text)
             self._list.append_lines(_encode_edit(edit), is_new=True, is_lasting=True)
-            if sum(self._file_sizes().values()) > self._limit:
+            if self._size is None:
+                self._size = sum(self._file_sizes().values())
+            if self._size > self._limit:
                 self._make_room(self._read_edits())
 
     def add_without_texts(self, group: str, path: str) -> None:
@@ -172,6 +177,7 @@ class UndoStore:
             has_room = sum(self._file_sizes().values()) + sum(map(len, new.values())) <= self._limit
             for digest, text in new.items() if has_room else ():
                 private_files.write_file(self._path_of(digest), text, lasting=True)
+            self._size = None
             return has_room
 
     def _make_folders(self) -> None:
@@ -182,6 +188,7 @@ class UndoStore:
     def _make_room(self, edits: Sequence[StoredEdit]) -> None:
         """Keep the texts of these edits, newest first, up to the limit; remove all other files. On
         Windows a file that another program has open stays until the next time."""
+        self._size = None
         sizes = self._file_sizes()
         unkept = set(sizes) - set(_newest_texts(edits, sizes, self._limit))
         wanted = {name for edit in edits for name in (edit.before, edit.after)}

@@ -291,11 +291,50 @@ class Saving(HistoryCase):
             found.edits.made.add(
                 Edit(1, str(number), Original("", exists=True), "", "", time.time())
             )
-            edit_store.writer.finish()
+            yield lambda number=number: len(tries) > number
         yield lambda: self.told_of
         yield from self.until_turn()
         self.assertEqual(self.told_of, [edit_store.SAVE_FAILED])
         self.assertEqual([len(attempt) for attempt in tries], [1, 2])
+
+    def test_what_is_accepted_while_others_are_saved_is_saved_together(self) -> Steps:
+        found, saves, may_go_on = self.history(), [], threading.Event()
+        self.addCleanup(may_go_on.set)
+        self.begin(found.load_edits())
+        yield lambda: found._may_save and not found._is_saving
+
+        def slow(folder: str, edits: Any) -> str:
+            saves.append([edit.path for edit in edits])
+            may_go_on.wait()
+            return ""
+
+        self.replace(edit_store, "save_edits", slow)
+        for number in range(5):
+            found.edits.made.add(
+                Edit(1, str(number), Original("", exists=True), "", "", time.time())
+            )
+        yield lambda: saves
+        may_go_on.set()
+        yield lambda: not found._is_saving and not found._is_due
+        self.assertEqual(saves, [["0"], ["0", "1", "2", "3", "4"]])
+
+    def test_what_waits_while_the_saving_rests_is_saved_when_the_package_stops(self) -> Steps:
+        found = self.history()
+        self.begin(found.load_edits())
+        yield lambda: found._may_save and not found._is_saving
+        self.replace(history, "REST", 1e9)
+        self.replace(history, "MOST_REST", 1e6)
+        for number in range(2):
+            found.edits.made.add(
+                Edit(1, str(number), Original("", exists=True), "", "", time.time())
+            )
+            edit_store.writer.finish()
+            yield from self.until_turn()
+        saves: list[Any] = []
+        self.replace(edit_store, "save_edits", lambda folder, edits: saves.append(edits) or "")
+        found.stop()
+        edit_store.writer.finish()
+        self.assertEqual([len(edits) for edits in saves], [2])
 
     def test_a_window_that_is_opened_again_has_the_edits_of_the_one_that_was_closed(self) -> None:
         found, panels = self.history(), self.panels()

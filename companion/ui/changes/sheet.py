@@ -6,6 +6,7 @@ back when its changes are computed. Everything else that is typed is put back.
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from functools import partial
 from typing import Callable, Sequence
@@ -28,8 +29,9 @@ from .typed_edits import YOURS, TypedEdits
 
 # The id of the section that is the head of the sheet.
 HEAD = ""
-# Milliseconds between two looks at all files, if they change meanwhile.
-PAUSE = 100
+# Milliseconds between two looks at all files, if they change meanwhile, and how many times as long
+# as a look takes.
+PAUSE, REST = 100, 2.0
 NOT_HERE = "Only added lines can be changed here. Enter on another line goes to its own review."
 TYPED_BEFORE = "What you typed in the sheet while it was restored is in a tab of its own."
 # Names the sheet's tab.
@@ -136,13 +138,14 @@ class ChangeSheet:
                 window = self.window
                 if window is None:
                     return
-                self._is_old = False
+                self._is_old, began = False, time.monotonic()
                 # What is typed from here on may not be in what is found.
                 self.edits.begin_round()
                 await self._show_entries(await self._files.collect_entries(window))
                 if self._is_old:
                     # Hundreds are decided one after the other.
-                    await sleep(PAUSE)
+                    lasted = time.monotonic() - began
+                    await sleep(max(PAUSE, round(REST * lasted * 1000)))
         finally:
             self._refreshing = None
             answer.give(None)

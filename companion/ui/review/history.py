@@ -30,6 +30,8 @@ from .ending import ClaimedDiff
 
 # The most edits that are listed. More are known, because hundreds can be accepted together.
 MAX_EDITS = 50
+# How many times as long as a save lasts the next one waits, and the most seconds.
+REST, MOST_REST = 3.0, 2.0
 NOTHING = "No accepted edits in this window so far."
 NOT_WRITTEN = "The file is as it was before the edit: there is nothing to undo."
 NOT_SHOWN = 'The difference could not be made; "Gemini Companion: Show Log" shows more.'
@@ -66,6 +68,8 @@ class EditHistory:
         # begun.
         self._may_save = False
         self._is_stopped = False
+        # Whether edits are being saved, or were a moment ago; and whether there are others since.
+        self._is_saving = self._is_due = False
         self._problem = ""
         # The file is as it was before the edit.
         self.undone = ValueSignal[Edit]()
@@ -92,6 +96,8 @@ class EditHistory:
 
     def stop(self) -> None:
         """End the saving: from now on only the next companion saves."""
+        if self._is_due:
+            self._begin_save()
         self._is_stopped = True
 
     def _read_edits(self, read: Answer[list[Edit] | None]) -> None:
@@ -104,21 +110,36 @@ class EditHistory:
 
     def _save_edits(self) -> None:
         if self._may_save and not self._is_stopped:
-            self._picture = _with_rules(self.edits.made.all)
-            edit_store.writer.do_soon(self._write_edits)
+            self._is_due = True
+            if not self._is_saving:
+                self._begin_save()
+
+    def _begin_save(self) -> None:
+        self._is_due, self._is_saving = False, True
+        self._picture = _with_rules(self.edits.made.all)
+        edit_store.writer.do_soon(self._write_edits)
 
     def _write_edits(self) -> None:
         """Runs on the writer's thread."""
-        problem = edit_store.SAVE_FAILED
+        problem, began = edit_store.SAVE_FAILED, time.monotonic()
         try:
             problem = edit_store.save_edits(self._folder, self._picture)
         finally:
+            lasted = time.monotonic() - began
             queues.on_ui_thread(partial(self._note_saved, problem))
+            # Each save looks at all edits, and hundreds are accepted one after the other.
+            rest = min(REST * lasted, MOST_REST)
+            queues.on_ui_thread(self._save_others, round(rest * 1000))
 
     def _note_saved(self, problem: str) -> None:
         if problem and problem != self._problem:
             self._warn(problem)
         self._problem = problem
+
+    def _save_others(self) -> None:
+        self._is_saving = False
+        if self._is_due and not self._is_stopped:
+            self._begin_save()
 
     async def edit_rows(self, window: sublime.Window) -> list[EditRow]:
         """The edits that the user accepted in the window, the newest first; choosing one asks what
