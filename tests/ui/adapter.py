@@ -21,7 +21,7 @@ from GeminiCompanion.companion.ide.questions import (
 )
 from GeminiCompanion.companion.ide.status import Status
 from GeminiCompanion.companion.ui import settings, sharing_settings
-from GeminiCompanion.companion.ui.review import open_diffs
+from GeminiCompanion.companion.ui.review import open_diffs, pace
 from GeminiCompanion.companion.ui.stories import Stories, Story
 from unittesting import AWAIT_WORKER, DeferrableTestCase
 
@@ -66,6 +66,8 @@ class AdapterTestCase(DeferrableTestCase):  # type: ignore[misc]
         self.addCleanup(shutil.rmtree, self.folder)
         self.before = {view.id() for view in self.window.views()}
         self.clis: list[FakeCli] = []
+        # A test presses faster than a person.
+        patched(self, mock.patch.object(pace, "MOMENT", 0))
 
     def tearDown(self) -> Generator[Any, Any, None]:
         # A question that is still open would have the keyboard in the next test.

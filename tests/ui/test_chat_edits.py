@@ -226,10 +226,10 @@ class Deciding(EditCase):
     def test_an_edit_whose_end_was_not_in_sight_in_the_sheet_was_not_seen(self) -> Steps:
         lines = "".join(f"line {number}\n" for number in range(500))
         long = self.write("b.txt", "b\n")
-        # The review of the second one is in front, in another group; the third one has no tabs.
-        second = Diff(self.write("c.txt", "c\n"), "c\n", "d\n")
+        # The review of the first one is in front, in another group; the third one has no tabs.
+        first = Diff(self.write("c.txt", "c\n"), "c\n", "d\n")
         unseen = yield from self.unseen_after_sheet(
-            Diff(long, "b\n", lines), second, Diff(self.path, "one\n", NEW)
+            first, Diff(long, "b\n", lines), Diff(self.path, "one\n", NEW)
         )
         yield lambda: unseen() == [long]
         sheet = self.window.active_view()

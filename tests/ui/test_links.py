@@ -42,6 +42,7 @@ class Links(AdapterTestCase):
         cli = yield from self.connect()
         a = yield from self.diff(cli, self.write("a.py", "old\n"), "new a\n")
         b = yield from self.diff(cli, self.write("b.py", "old\n"), "new b\n")
+        self.window.focus_view(b)
         self.window.focus_view(open_diffs.partner_view(a))
         self.assertEqual(open_diffs.current_diff(self.window), a)
         self.assertTrue(open_diffs.is_on_top(self.window, b))

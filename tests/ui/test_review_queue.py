@@ -13,6 +13,7 @@ from GeminiCompanion.companion.ui.review import (
     marks,
     next_edit,
     open_diffs,
+    pace,
     queue,
     record,
 )
@@ -113,7 +114,8 @@ class QueueCase(DeskCase):
         | the first row tells the change, the folder, the CLI and since when
         | the other window is closed
     a highlighted one is shown and leaving the list brings back what was there
-        typing.py is open; three proposals wait; typing.py has the keyboard | +b is in sight: yes
+        typing.py is open; three proposals wait; +b has the keyboard; typing.py has the keyboard
+        | +b is in sight: yes
         | run show_diffs; row 0 is highlighted | +a is in sight: yes
         | the answer is none | +b is in sight: yes; the keyboard is in typing.py
     one of another window is shown as text in a tab that goes again
@@ -141,6 +143,14 @@ class Going(QueueCase):
         two wait and typing.py is typed in; +b is covered; +a is covered by a file | run reject_diff
         | the user was told: a was out of sight; +a is in sight: yes; what waits is +a, +b
         | run reject_diff | what waits is +b
+    one that comes opens behind the one that is read
+        two wait and typing.py is typed in; +a has the keyboard; typing.py has the keyboard
+        | b is proposed once more | +a is in sight: yes; the keyboard is in typing.py
+        | run reject_diff | what waits is +b
+    a press that may have been meant for the one before decides nothing
+        two wait and typing.py is typed in | run reject_diff | what waits is +a
+        | a moment is long; run reject_diff | the user was told: a came just now; what waits is +a
+        | a moment is short; run reject_diff | what waits is nothing
     nothing is said to who looks at it
         two wait and typing.py is typed in; +a has the keyboard; all that was told is forgotten
         | run next_change | sentences: 0
@@ -159,12 +169,21 @@ class FromTheCode(QueueCase):
         yield from self.is_open("typing.py")
         for name in ("a", "b"):
             yield from self.another_diff(name)
+        self.show_second()
+
+    def show_second(self) -> None:
+        self.focus("+b")
         self.focus("typing.py")
 
     def another_diff(self, name: str) -> Steps:
         self.write(name, "1\n2\n3\n4\n5\n")
         yield from self.proposes("c", f"{name}/2/{name}/4/{name}", None, name)
         yield from self.until_computed(self.view("+" + name))
+
+    @word("b is proposed once more")
+    def again(self) -> Steps:
+        """It takes the place of the older one."""
+        yield from self.another_diff("b")
 
     def cover(self, name: str) -> None:
         """Another tab is put over the diffs."""
@@ -204,7 +223,11 @@ class FromTheCode(QueueCase):
         listener, view = plugin.GeminiCompanionListener(), self.view("typing.py")
         return [listener.on_query_context(view, key, *each, False) for each in asked]
 
-    words = {r"\+b is covered": lambda t: t.cover("+b")}
+    words = {
+        r"\+b is covered": lambda t: t.cover("+b"),
+        "a moment is long": lambda t: t.replace(pace, "MOMENT", 1000),
+        "a moment is short": lambda t: t.replace(pace, "MOMENT", 0),
+    }
     seen = {
         r"the caret of (\S+) is in row": lambda t, name: caret_row(t.view(name)),
         r"(gemini_companion_\w+) is": answers,
@@ -218,12 +241,14 @@ class FromTheCode(QueueCase):
         yield lambda: self.cli.received("ide/diffRejected")
         for name in ("accept_diff", "accept_diff_and_next"):
             yield from self.another_diff("b")
+            self.show_second()
             right = self.view("+b")
             yield from self.run_on(name, "b")
             yield lambda right=right: not right.is_valid()
         self.assertEqual(self.window.active_view(), self.view("typing.py"))
         yield lambda: len(self.cli.received("ide/diffAccepted")) == 2
         yield from self.another_diff("b")
+        self.show_second()
         yield from self.run_on("release_diff", "b")
         yield from self.until_rejected(2)
 

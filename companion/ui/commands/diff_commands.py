@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 NO_DIFF = "That diff is decided already."
 OUT_OF_SIGHT = " was out of sight, and is shown now. Run the command again to decide."
+TOO_SOON = "{} came just now, in the place of another diff. Run the command again to decide."
 # Words of a command's caption that are not capitalised.
 SMALL = ("and", "on", "with")
 
@@ -26,9 +27,10 @@ class GeminiCompanionDiffCommand(sublime_plugin.WindowCommand):
     """Base of the commands on one diff. With an `id` it is that diff, wherever it is. Without one,
     it is the diff that has the keyboard on either side, else the one that is visible in the window,
     else the one of the window that has waited longest, which is then shown. A command that
-    `decides` does nothing more than show it in that case: nobody decides on a diff unseen. If a
-    sheet of changes has the keyboard, it is the file at its caret and no other, and `in_sheet` the
-    link of the sheet that does the same."""
+    `decides` does nothing more than show it in that case, and nothing where it came only just now,
+    in the place of another: nobody decides on a diff unseen. If a sheet of changes has the
+    keyboard, it is the file at its caret and no other, and `in_sheet` the link of the sheet that
+    does the same."""
 
     decides = False
     in_sheet = ""
@@ -58,8 +60,21 @@ class GeminiCompanionDiffCommand(sublime_plugin.WindowCommand):
             running.messages.tell_user(NO_DIFF)
         elif id is None and open_diffs.is_unopened(view):
             running.stories.begin(self._open_tabs(running, view, self.decides), self.window)
-        elif id is not None or self._show_diff(running, view) or not self.decides:
+        elif id is not None or self._is_seen(running, view):
             self.run_on_diff(running, view)
+
+    def _is_seen(self, running: Running, view: sublime.View) -> bool:
+        """Show the diff. If the command decides on it: whether the user has seen it, else they are
+        told."""
+        was_in_sight = self._show_diff(running, view)
+        if not (self.decides and was_in_sight):
+            return not self.decides
+        is_new = running.review.pace.is_too_soon(self.window, view)
+        if is_new:
+            from ..review.open_diffs import name_of
+
+            running.messages.tell_user(TOO_SOON.format(name_of(view)))
+        return not is_new
 
     def _act_in_sheet(self, running: Running) -> None:
         commands = running.changes.commands

@@ -16,6 +16,7 @@ from ..review.history import EditHistory, open_windows
 from ..review.notes import Notes
 from ..review.open_diffs import asked_edits
 from ..review.owners import CliSessions, Owner, WordsToClis
+from ..review.pace import Pace
 from ..review.queue import ReviewQueue
 from ..review.record import DiffRecord
 from ..review.returned import Returned
@@ -88,6 +89,8 @@ class ReviewParts:
         self._unopened = diffs.unopened
         for follow in (self.typed_texts, diffs.resting, diffs.unopened):
             diffs.unopened.unnoticed.subscribe(follow.note_modified)
+        self.pace = Pace()
+        reviews.ends.subscribe(self.pace.note_end)
         reviews.ends.subscribe(lambda id: messages.withdraw_warning(about_diff(id)))
         self.polls = (self.conflicts.look_for_changes,)
 

@@ -13,7 +13,7 @@ from .. import texts
 from . import comments, ending, head, large, pair, sight
 from .diff_kinds import SESSION, kind_of
 from .layout import take_room_back
-from .open_diffs import set_listed, tabbed_diffs, undecided_diffs
+from .open_diffs import is_on_top, set_listed, tabbed_diffs, undecided_diffs
 from .record import OF_SESSION, DiffRecord, Origin, stamp_view, update_record, waiting_record
 
 # The most proposals of a window that take tabs as they come.
@@ -40,8 +40,9 @@ def open_diff(
     head. With another `origin` than a CLI's session, nothing is replaced. `keyboard` is the view in
     which the user types, and continues to type unless `take_focus`. With a digest, both texts are
     only the changed parts. It waits without tabs where others have them already, if its text has at
-    most `room` characters."""
+    most `room` characters. One that the user reads stays in front, unless it makes way."""
     others = list(undecided_diffs(window))
+    in_sight = [view for view, _record in others if is_on_top(window, view)]
     older = [
         view for view, record in others if origin == OF_SESSION and _makes_way(record, proposal)
     ]
@@ -70,6 +71,8 @@ def open_diff(
             ending.put_away(claimed, None, OLDER)
     if has_tabs:
         _show_tabs(window, right, original.text, keyboard, take_focus)
+        if not take_focus:
+            _keep_in_front(in_sight, keyboard)
     elif older and keyboard is not None and keyboard.is_valid():
         # The texts of older ones may have opened as tabs.
         window.focus_view(keyboard)
@@ -129,6 +132,14 @@ def _show_tabs(
     record = waiting_record(right)
     if record is not None and record.is_compared:
         sight.show_first_difference(right, original, texts.text_of(right))
+
+
+def _keep_in_front(in_sight: Sequence[sublime.View], keyboard: sublime.View | None) -> None:
+    """What is pressed next is meant for the diff that was in sight."""
+    for view in in_sight:
+        if waiting_record(view) is not None:
+            pair.bring_into_sight(view, keyboard)
+            return
 
 
 def _fits_hidden(proposal: Proposal, original: Original) -> bool:

@@ -215,8 +215,9 @@ def bring_into_sight(right: sublime.View, keyboard: sublime.View | None) -> None
         return
     show_pair(window, right)
     if keyboard is not None and keyboard.is_valid() and keyboard.window() == window:
-        groups = [window.get_view_index(view)[0] for view in (left, right) if view.is_valid()]
-        if window.get_view_index(keyboard)[0] not in groups:
+        sides = [view for view in (left, right) if view.is_valid()]
+        groups = [window.get_view_index(view)[0] for view in sides]
+        if keyboard in sides or window.get_view_index(keyboard)[0] not in groups:
             window.focus_view(keyboard)
 
 
