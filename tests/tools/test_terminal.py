@@ -35,6 +35,7 @@ from GeminiCompanion.tools.terminal import (
     proposals,
     questions,
     review_keys,
+    shown_editor,
     sides,
     tabs,
     terminal,
@@ -407,6 +408,26 @@ class Saying(unittest.TestCase):
         self.assertTrue(lines[-1].startswith("> 3  No - x"))
         self.assertEqual(questions.line_of_bar(question, 40), len(lines) - 1)
 
+    def test_of_an_item_with_several_details_nothing_is_lost_in_the_middle(self) -> None:
+        rows = [["Rename it  asks", "since 02:57: make test", "Gemini CLI · chat"], ["Other"]]
+        question = mock.Mock(caption="", highlighted=1)
+        question.count.return_value, question.rows.side_effect = 2, rows.__getitem__
+        lines = questions.question_lines(question, 50)
+        self.assertEqual(lines[0], "  1  Rename it  asks - since 02:57: make test")
+        self.assertEqual(lines[1:], ["     Gemini CLI · chat", "> 2  Other"])
+        self.assertEqual(questions.line_of_bar(question, 50), 2)
+
+    def test_the_sheet_has_keys_of_its_own_and_is_saved_by_its_package(self) -> None:
+        few = hints.key_lines(hints.Bar.FEW, is_review=True, is_sheet=True)
+        self.assertEqual(few, [hints.SHEET_KEYS, hints.FEW_KEYS])
+        sheet = mock.Mock(settings={proposals.SHEET: True})
+        sheet.buffer.file_name = None
+        editor = mock.Mock(clipboard="", windows=[])
+        editor.active_window.active_view.return_value = sheet
+        front = terminal.Front(editor, mock.Mock())
+        front._files.save_tab(mock.Mock())
+        editor.ui.assert_called_once_with(editor.commands.run_text, sheet, "save")
+
     def test_a_key_answers_only_what_is_drawn_when_it_is_pressed(self) -> None:
         question = mock.Mock(items=[["Accept anyway"]], highlighted=0)
         question.count.return_value, question.rows.return_value = 1, ["Accept anyway"]
@@ -533,15 +554,59 @@ class InView(EngineTestCase):
         tab = self.editor.ui(tabs.read_tab, self.state, is_wanted=True)
         self.assertEqual(tab.notes, ((0, "One · [take] · [send]"), (0, "Two")))
 
-    def test_links_in_a_chats_text_are_found_from_below_and_clicked_in_place(self) -> None:
+    def test_links_in_a_chats_text_are_found_from_below_and_pressed_where_they_are_by_then(
+        self,
+    ) -> None:
         self.insert(self.view, "some words here\n", 0)
         for key, begin in (("1_link", 0), ("2_button", 5), ("2_added", 10)):
             regions = [self.sublime.Region(begin, begin + 4)]
             self.view.add_regions(f"gemini_companion_chat_{key}", regions)
         links = self.editor.ui(text_links.of_view, self.state)
         self.assertEqual([link.text for link in links], ["word", "some"])
-        self.editor.ui(clicks.follow, self.editor, links[0].href, links[0].on_navigate)
-        self.assertEqual([(region.a, region.b) for region in self.view.sel()], [(5, 5)])
+        pressed: list[Any] = []
+        self.insert(self.view, "more above\n", 0)
+        self.at(len(self.state.text))
+
+        run_text = self.editor.commands.run_text
+
+        def press(view: Any, name: str, _arguments: Any) -> None:
+            pressed.append((name, *view.selection))
+            # Following it changes the text.
+            self.editor.select(view, [(0, 0)])
+            run_text(view, "insert", {"characters": "it is allowed\n"})
+
+        with mock.patch.object(self.editor.commands, "run_text", press):
+            follow = text_links.press_link
+            self.assertTrue(self.editor.ui(follow, self.editor, self.state, links[0]))
+            self.assertEqual(pressed, [("insert", (16, 16))])
+            # The caret is where it was, below all that.
+            end = len(self.state.text)
+            wait_until(lambda: self.state.selection == [(end, end)])
+            self.view.erase_regions("gemini_companion_chat_2_button")
+            self.assertFalse(self.editor.ui(follow, self.editor, self.state, links[0]))
+        self.assertEqual(len(pressed), 1)
+
+    def test_the_diff_that_is_shown_is_the_one_in_front(self) -> None:
+        shown = shown_editor.ShownEditor(self.editor, mock.Mock())
+        diffs = []
+        for _ in range(2):
+            view = self.window.new_file()
+            view.set_scratch(True)
+            view.settings().set(proposals.STAMP, True)
+            diffs.append(view.id())
+        self.assertEqual(shown.ask_state().proposal.view, diffs[1])
+        # Another one takes its place, and the keyboard is elsewhere.
+        self.window.set_layout(
+            {"cols": [0, 0.5, 1], "rows": [0, 1], "cells": [[0, 0, 1, 1], [1, 0, 2, 1]]}
+        )
+        self.window.set_view_index(self.view, 1, 0)
+        self.window.focus_view(self.sublime.View(diffs[0]))
+        self.window.focus_view(self.view)
+        state = shown.ask_state()
+        self.assertEqual((state.proposal.view, state.active), (diffs[0], None))
+        panel = self.window.create_output_panel("toy", unlisted=True)
+        panel.settings().set(proposals.STAMP, True)
+        self.assertEqual(shown.ask_state().without_tabs, 1)
 
 
 class TextsOfThePackage(unittest.TestCase):
@@ -899,7 +964,7 @@ class Front(Terminal):
         self.propose("newer\n", cli)
         self.see("+ newer")
         cli.call("closeDiff", filePath=self.path).result(PATIENCE)
-        self.see(f"Decided elsewhere, or taken back by its agent: {self.path}")
+        self.see(f"Decided in its chat or terminal, or taken back by its agent: {self.path}")
 
     def test_a_note_goes_with_the_rejection(self) -> None:
         cli = self.propose("new\n")

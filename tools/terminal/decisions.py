@@ -9,7 +9,7 @@ from .messages import Messages
 
 # By the keys that decide.
 DECISIONS = {"a": "Accepted", "A": "Accepted", "r": "Rejected", "R": "Rejected", "l": "Released"}
-ELSEWHERE = "Decided elsewhere, or taken back by its agent"
+ELSEWHERE = "Decided in its chat or terminal, or taken back by its agent"
 
 
 class Decisions:

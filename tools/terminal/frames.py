@@ -52,12 +52,14 @@ class Frames:
             lines, top = self._tabs.lines_of(state.tab, self._screen.columns)
             if top is not None:
                 self.panel.go_to(top)
-            panel, caret = lines.lines, lines.caret if self._writing.is_on else None
+            panel = lines.lines
+            # In a sheet, keys are about what is at the caret.
+            caret = lines.caret if self._writing.is_on or state.tab.is_sheet else None
         keys_shown = self._keys.lines(state)
         panel = self.panel.shown(
             panel,
             self._screen.panel_room(keys_shown, state.proposal is not None),
-            self._line_of_bar(state, caret),
+            self._line_of_bar(state, caret if self._writing.is_on else None),
             self._keys.moving(state),
             self._messages.is_listed or (state.tab is not None and state.tab.is_at_end),
             self._name_of_panel(state),
@@ -114,7 +116,8 @@ class Frames:
     ) -> List[str]:
         if state.proposal is None:
             return []
-        room, others = self._screen.room(panel, keys_shown), len(state.waiting) - 1
+        room = self._screen.room(panel, keys_shown)
+        others = len(state.waiting) - 1 + state.without_tabs
         width, colour = self._screen.columns, self._screen.colour
         return self.reviewing.lines(state.proposal, others, width, room, colour)
 
@@ -190,7 +193,9 @@ class KeyLines:
 
     def _command_keys(self, state: State) -> List[str]:
         here = "  ".join(filter(None, (state.escape, hints.LINKS if state.has_links else "")))
-        return [*([here] if here else []), *hints.key_lines(self._bar, state.proposal is not None)]
+        is_sheet = state.tab is not None and state.tab.is_sheet
+        keys = hints.key_lines(self._bar, state.proposal is not None, is_sheet)
+        return [*([here] if here else []), *keys]
 
     def _offered_words(self, tab: Tab) -> List[str]:
         """What completes the word at the caret, and the keys that were pressed of several."""

@@ -10,6 +10,9 @@ REVIEW_KEYS = (
     "[n]ext [p]revious change  [k]eep  [d]rop  [u]ndo  [c]omment  [e]dit first  [space] [b]ack",
     "[a]ccept  [A]ccept, next  [r]eject  [R]eject with note  re[l]ease  ] [ other diffs",
 )
+SHEET_KEYS = (
+    "[n]ext [p]revious change  [k]eep [d]rop it  [a]ccept [r]eject its file  [Ctrl+S] accept all"
+)
 KEYS = (
     "[w]aiting  [h]istory  [o]pen a file  [g]o to a tab  [Ctrl+S] save  [f]older to add  [t]ype"
     "  [s]tatus  [m]essages  [:] commands  [i]ntroduction  [q]uit"
@@ -40,12 +43,14 @@ class Bar(IntEnum):
         return Bar((self + 1) % len(Bar))
 
 
-def key_lines(bar: Bar, is_review: bool) -> List[str]:
-    """The lines of keys, of any width."""
+def key_lines(bar: Bar, is_review: bool, is_sheet: bool = False) -> List[str]:
+    """The lines of keys, of any width. In the sheet of all changes they are about what is at its
+    caret, also where a review is shown beside it."""
     if bar == Bar.NONE:
         return [NO_KEYS]
     others = KEYS + "  [?] no keys" if bar == Bar.ALL else FEW_KEYS
-    return [*(REVIEW_KEYS if is_review else ()), others]
+    deciding = (SHEET_KEYS,) if is_sheet else REVIEW_KEYS if is_review else ()
+    return [*deciding, others]
 
 
 def place_line(folders: Sequence[str], is_first: bool) -> str:

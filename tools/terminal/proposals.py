@@ -55,6 +55,18 @@ def waiting_views(editor: Any) -> List[Any]:
     return [view for view in editor.all_views() if view.settings.get(STAMP) is True]
 
 
+def count_hidden(editor: Any) -> int:
+    """How many diffs wait without tabs; on the UI thread."""
+    stamped = [view for view in editor.views.values() if view.settings.get(STAMP) is True]
+    return len(stamped) - len(waiting_views(editor))
+
+
+def views_on_top(window: Any) -> List[int]:
+    """The views that the groups of the window show, by their ids; on the UI thread."""
+    shown = [group.active for group in window.groups]
+    return [sheet.view.id for sheet in shown if sheet is not None and sheet.view is not None]
+
+
 def shown_only(view: Any) -> Optional[Tuple[str, str]]:
     """Name and text of a tab that is no file and not to be saved, such as a difference; None for
     every other one."""

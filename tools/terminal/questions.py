@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Optional
+from typing import Any, List, Optional, Sequence, Tuple
 
 from headless.keys import LineKeys
 
@@ -13,6 +13,8 @@ from .sides import make_printable, shorten_text, wrap_text
 
 # Before each line of a question that a panel shows.
 QUESTION = "▏ "
+# Between the label of an item and its details.
+BETWEEN = " - "
 
 
 def question_lines(question: Any, width: int) -> List[str]:
@@ -37,15 +39,30 @@ def _caption_lines(question: Any, width: int) -> List[str]:
 
 
 def _item_lines(question: Any, number: int, width: int) -> List[str]:
-    """One line; of an item with lines of an agent's question, all of it."""
+    """One line, or two of an item with several details; of an item with lines of an agent's
+    question, all of it."""
     bar = ">" if number == question.highlighted else " "
     rows = [make_printable(row) for row in question.rows(number)]
-    line = "%s %d  %s" % (bar, number + 1, " - ".join(rows))
-    if len(line) <= width or not any(row.startswith(QUESTION) for row in rows):
-        return [shorten_text(line, width)]
     head = "%s %d  " % (bar, number + 1)
-    parts = [part for row in rows for part in wrap_text(row, width - len(head))]
+    line = head + BETWEEN.join(rows)
+    if len(line) <= width:
+        return [line]
+    if any(row.startswith(QUESTION) for row in rows):
+        parts = [part for row in rows for part in wrap_text(row, width - len(head))]
+    elif len(rows) > 2:
+        first, rest = _divide_rows(rows, width - len(head))
+        parts = [first, shorten_text(rest, width - len(head))]
+    else:
+        return [shorten_text(line, width)]
     return [head + parts[0], *(" " * len(head) + part for part in parts[1:])]
+
+
+def _divide_rows(rows: Sequence[str], width: int) -> Tuple[str, str]:
+    """As many of the rows as fit, and the others; the first one in any case."""
+    count = 1
+    while count < len(rows) - 1 and len(BETWEEN.join(rows[: count + 1])) <= width:
+        count += 1
+    return shorten_text(BETWEEN.join(rows[:count]), width), BETWEEN.join(rows[count:])
 
 
 def move_bar(question: Any, key: str) -> Optional[int]:

@@ -13,14 +13,16 @@ from .tabs import Tab
 
 
 class State(NamedTuple):
-    """`waiting` are the paths of the diffs that wait, by the ids of their views. `active` is the
-    diff with the keyboard, if it is one; `question` a quick panel or an input panel; `page` the id
+    """`waiting` are the paths of the diffs that wait in tabs, by the ids of their views, and
+    `without_tabs` counts the others. `active` is the diff with the keyboard, if it is one;
+    `question` a quick panel or an input panel; `page` the id
     of the tab with HTML in front; `view` that of the tab with the keyboard, and `tab` what is shown
     of it, where it is; it may have `links`. `escape` is what Escape does to what is shown;
     `message` what the status bar said last, and `status` what stands there; `clipboard` what was
     copied; `folders` are those of all windows, `open_tabs` the names of what `g` lists."""
 
     waiting: Dict[int, str]
+    without_tabs: int
     active: Optional[int]
     proposal: Optional[Proposal]
     question: Optional[Any]
@@ -111,7 +113,8 @@ class ShownEditor:
         views = {view.id: view for view in proposals.waiting_views(self._editor)}
         window, view = self._editor.active_window, self._front_view()
         active = view.id if view is not None and view.id in views else None
-        self._follow_front(list(views), active)
+        on_top = proposals.views_on_top(window) if window is not None else []
+        self._follow_front(list(views), active, [id for id in on_top if id in views])
         shown = views.get(self.current) if self.current is not None else None
         name = window.active_panel if window is not None else None
         panel = window.panel_named(name) if name else None
@@ -119,6 +122,7 @@ class ShownEditor:
         tab = tabs.read_tab(view, is_wanted=self.is_wanted(view))
         return State(
             {id: str(each.settings.get(proposals.PATH)) for id, each in views.items()},
+            proposals.count_hidden(self._editor),
             active,
             proposals.read_proposal(self._editor, shown) if shown is not None else None,
             self.find_question(),
@@ -145,13 +149,16 @@ class ShownEditor:
             return hints.CLOSES
         return hints.HIDES if self.is_wanted(view) else ""
 
-    def _follow_front(self, waiting: List[int], active: Optional[int]) -> None:
-        """The diff that was last brought to the front is shown."""
+    def _follow_front(self, waiting: List[int], active: Optional[int], on_top: List[int]) -> None:
+        """The diff that was last brought to the front is shown; `on_top` are those that are in
+        front in their groups."""
         before = self.current
         if active is not None and active != self._active:
             self.current = active
+        elif on_top and self.current not in on_top:
+            self.current = on_top[0]
         elif self.current not in waiting:
-            self.current = active if active is not None else (waiting[0] if waiting else None)
+            self.current = waiting[0] if waiting else None
         self._active = active
         if self.current != before:
             self._wanted = None

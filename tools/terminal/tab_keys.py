@@ -9,7 +9,7 @@ from headless import clicks
 from headless.keyboard import Keyboard
 from headless.keys import END_OF_PASTE, PASTED, LineKeys, bound
 
-from . import link_lists, proposals, tabs
+from . import link_lists, proposals, tabs, text_links
 from .line_prompt import LinePrompt
 from .messages import Messages
 from .shown_editor import ShownEditor
@@ -93,16 +93,20 @@ class TabLists:
 
         def chosen(index: int) -> None:
             if index >= 0:
-                link = links[index].link
                 # What it asks would be closed with the list.
-                work = lambda: clicks.follow(self._editor, link.href, link.on_navigate)  # noqa: E731
-                self._editor.queues.ui.post(work)
+                self._editor.queues.ui.post(lambda: self._follow(view, links[index].link))
 
         if links:
             rows = link_lists.list_rows(links)
             window.ask(rows, "command_palette:input", {"on_select": chosen})
         else:
             self._messages.say("Nothing here has a link.")
+
+    def _follow(self, view: Any, link: clicks.Link) -> None:
+        if link.where != text_links.TEXT:
+            clicks.follow(self._editor, link.href, link.on_navigate)
+        elif not text_links.press_link(self._editor, view, link):
+            self._messages.say("%s is not there any more: nothing was done." % link.text)
 
 
 class TabFiles:
@@ -120,10 +124,13 @@ class TabFiles:
         """The tab that is shown, or else the one with the keyboard."""
         window = self._editor.active_window
         view = window.active_view() if window is not None else None
-        if view is None or proposals.shown_only(view) is not None:
+        is_of_package = view is not None and any(
+            view.settings.get(key) for key in (proposals.RECORD, proposals.SHEET)
+        )
+        if view is None or (proposals.shown_only(view) is not None and not is_of_package):
             self._messages.say("No tab that can be saved is in front; g lists them.")
             return
-        if view.buffer.file_name or view.settings.get(proposals.RECORD):
+        if view.buffer.file_name or is_of_package:
             # Packages may do something else when this is saved.
             self._editor.ui(self._editor.commands.run_text, view, "save")
         elif not self._save_as(view, next_key):

@@ -28,7 +28,8 @@ class Tab(NamedTuple):
     a phantom stands, and what that says. `caret` is a point of `text`, None where there is none;
     `is_at_end` whether that is its end; `top` the row to which it was scrolled, and `scrolled` how
     often; `folds` what FOLD stands for. `links` are those of the phantoms; `offers` what completes
-    the word at the caret; `signs` the rows that are coloured as added or as deleted."""
+    the word at the caret; `signs` the rows that are coloured as added or as deleted. It `is_sheet`
+    if it has the changes of several files."""
 
     title: str
     text: str
@@ -41,6 +42,7 @@ class Tab(NamedTuple):
     links: Tuple[clicks.Link, ...]
     offers: Tuple[str, ...]
     signs: Mapping[int, str]
+    is_sheet: bool = False
 
 
 class Lines(NamedTuple):
@@ -106,6 +108,7 @@ def read_tab(view: Any, is_wanted: bool) -> Optional[Tab]:
         tuple(link for link in clicks.links(view) if link.where == "phantom"),
         tuple(offer.trigger for offer in offers[:MOST_OFFERS]),
         _row_signs(view, folded, folds),
+        bool(view.settings.get(proposals.SHEET)),
     )
 
 
