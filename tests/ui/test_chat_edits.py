@@ -510,9 +510,12 @@ class Kept(EditCase):
         if running is not None:
             drawn = " ".join(phantoms(right, head.PHANTOM)).replace("<br>", " ")
             self.assertIn(diff_kinds.CUT_OFF.format("Agent"), drawn)
+        unseen = self.running().messages.unseen._unseen
+        self.assertIn(KEPT.format("Agent", "a.txt"), unseen)
         yield from self.command(right, "accept_diff")
         yield lambda: self.on_disk() == NEW
         self.assertEqual(self.service.asked, [])
+        yield lambda: KEPT.format("Agent", "a.txt") not in unseen
         yield lambda: not self.rights()
 
     def test_have_what_was_typed_last(self) -> Steps:

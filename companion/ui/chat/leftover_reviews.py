@@ -8,6 +8,7 @@ import os
 import sublime
 
 from .. import texts
+from ..review.accepting import about_diff
 from ..review.record import DiffRecord
 from ..review.restoring import show_newer
 from ..review.reviews import Reviews
@@ -64,7 +65,8 @@ class LeftoverReviews:
         name = os.path.basename(record.path)
         if record.is_whole:
             keep_review(view, record)
-            self._messages.warn_user(KEPT.format(record.proposer, name))
+            sentence = KEPT.format(record.proposer, name)
+            self._messages.warn_user(sentence, about_diff(record.id))
         else:
             self._edits.put_away(view)
             self._messages.warn_user(LOST.format(name))
