@@ -120,6 +120,19 @@ class Chats(TreeCase):
                 self.assertEqual(file.read(), text)
         self.assertEqual(len(self.shown), 1)
 
+    def test_what_a_tab_has_not_saved_is_named_where_that_is_asked(self) -> Steps:
+        view = yield from self.open("project/a.txt", "two\n")
+        view.run_command("append", {"characters": "mine\n"})
+        self.run_command("new_chat_in_work_tree")
+        yield lambda: self.shown
+        said = beginning_choice.UNSAVED.format("a.txt")
+        details = [item.details for item in self.shown[-1]["items"]]
+        self.assertEqual([said in each for each in details], [True, True])
+        view.set_scratch(True)
+        view.close()
+        yield from self.choose(0)
+        yield from self.made()
+
     def test_what_git_ignores_is_named_and_linked_or_copied_by_choice(self) -> Steps:
         self.write("project/.gitignore", "*.log\n.env\nbuilt/\n")
         self.git("add", "-A")

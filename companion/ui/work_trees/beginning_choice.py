@@ -3,6 +3,7 @@ what a work tree of the repository lacks."""
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Iterator, Mapping, NamedTuple, Sequence
@@ -12,6 +13,7 @@ import sublime
 from ...base.shown_text import shown_line
 from ...chat.amounts import count_text, duration_text
 from ...work_trees.repository import NamedFiles, Repository, TreeCost, expected_cost
+from ...work_trees.tree_places import is_below
 from .. import panels
 
 # From so many files or bytes on, the user is asked before a copy is made in any case.
@@ -35,6 +37,7 @@ IN_PROGRESS = "You are in the middle of {}, which the work tree does not go on w
 SUBMODULES = "Submodules are empty in it: {}."
 NESTED = "Repositories in the project that git does not know are not in it: {}."
 SPARSE = "Of the commit only the files that you have chosen are in it, as in your own folder."
+UNSAVED = "What you have not saved is not in it: {}."
 FILTERS = "Filters that only the repository names do not run: {}."
 
 
@@ -70,7 +73,8 @@ async def choose_beginning(window: sublime.Window, repository: Repository) -> Be
         return offered[0].beginning
     ways: dict[str, str] = {}
     while True:
-        items = [each.panel_item(repository, remarks) for each in offered]
+        said = [*remarks, *_unsaved_words(repository)]
+        items = [each.panel_item(repository, said) for each in offered]
         if repository.ignored:
             items.append(sublime.QuickPanelItem(IGNORED, _ways_words(repository.ignored, ways)))
         number = await panels.ask_choice(window, items, WITH_WHAT)
@@ -151,6 +155,15 @@ def _remarks(repository: Repository) -> Iterator[str]:
         yield FILTERS.format(_names_text(repository.filters, len(repository.filters)))
     if repository.is_sparse:
         yield SPARSE
+
+
+def _unsaved_words(repository: Repository) -> Iterator[str]:
+    """For this alone nobody is asked: what is on disk is what they have chosen to save."""
+    views = [view for window in sublime.windows() for view in window.views() if view.is_dirty()]
+    paths = dict.fromkeys(view.file_name() or "" for view in views)
+    mine = [os.path.basename(path) for path in paths if is_below(path, repository.root)]
+    if mine:
+        yield UNSAVED.format(_names_text(mine, len(mine)))
 
 
 def named_files(files: NamedFiles, one: str) -> str:
