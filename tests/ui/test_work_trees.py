@@ -493,6 +493,20 @@ class Removal(TreeCase):
         yield lambda: self.shown
         self.assertEqual(self.triggers, ["gemini-1", "gemini-2"])
 
+    def test_after_one_is_removed_another_one_can_be_chosen(self) -> Steps:
+        yield from self.new_chat()
+        yield from self.new_chat()
+        self.run_command("remove_work_tree")
+        yield lambda: self.shown
+        self.assertEqual(self.triggers, ["gemini-2", "gemini-1"])
+        yield from self.choose(0)
+        yield lambda: len(self.shown) == 2
+        self.assertEqual(self.triggers, ["gemini-1"])
+        yield from self.choose(0)
+        yield lambda: not self.trees.trees
+        yield from self.until_turn()
+        self.assertEqual(len(self.shown), 2)
+
     def test_an_agent_that_works_in_it_is_stopped_after_a_question(self) -> Steps:
         tree = yield from self.new_chat()
         view = self.window.active_view()

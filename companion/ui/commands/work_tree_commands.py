@@ -33,10 +33,9 @@ class GeminiCompanionRemoveWorkTreeCommand(GeminiCompanionRunningCommand):
     def run_with_companion(self, running: Running, tree: str = "") -> None:
         removal, known = running.work_trees.removal, running.base.trees.tree_with(tree)
         if known is not None:
-            story = removal.remove_tree(self.window, known)
+            running.stories.begin(removal.remove_tree(self.window, known), self.window)
         else:
-            story = removal.choose_tree(self.window)
-        running.stories.begin(story, self.window)
+            running.stories.begin(removal.choose_tree(self.window), self.window)
 
 
 class GeminiCompanionRunCliInWorkTreeCommand(GeminiCompanionRunningCommand):

@@ -45,15 +45,20 @@ class TreeRemoval:
         self._tell = tell
 
     async def choose_tree(self, window: sublime.Window) -> None:
-        """Let the user choose one of the window's, and remove it."""
+        """Let the user choose one of the window's, and remove it; then another one of those that
+        are left."""
         await self._trees.look_again()
-        tree = await self._chosen_tree(window)
-        if tree is not None:
-            await self.remove_tree(window, tree)
+        is_removed = True
+        while is_removed:
+            tree = await self._chosen_tree(window)
+            is_removed = tree is not None and await self.remove_tree(window, tree)
+            if not self._trees.in_window(window):
+                return
 
-    async def remove_tree(self, window: sublime.Window, tree: WorkTree) -> None:
+    async def remove_tree(self, window: sublime.Window, tree: WorkTree) -> bool:
         """Remove it; if something would be lost, or an agent works in it, only if the user says
-        so."""
+        so. Whether it was removed."""
+        is_removed = False
         try:
             is_removed = await self._remove_agreed(window, tree)
         except (TreeFailure, GitFailure) as error:
@@ -64,6 +69,7 @@ class TreeRemoval:
             if is_removed:
                 self._tell(REMOVED.format(tree.name))
         await self._trees.look_again()
+        return is_removed
 
     async def _remove_agreed(self, window: sublime.Window, tree: WorkTree) -> bool:
         """Whether it was removed. Raises GitFailure, TreeFailure, OSError."""
