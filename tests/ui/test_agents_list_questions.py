@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import html
+import os
 from typing import Any, Mapping
 
+import sublime
 from GeminiCompanion.companion.agent.elicitation import FORM
 from GeminiCompanion.companion.agent.turn_events import (
     ALWAYS,
@@ -19,10 +21,11 @@ from GeminiCompanion.companion.agent.turn_events import (
 )
 from GeminiCompanion.companion.chat.requests import Decide
 from GeminiCompanion.companion.ui.chat import short_questions
+from GeminiCompanion.companion.ui.review import open_diffs
 
 from .adapter import text_of
 from .reviewing import Steps
-from .test_agents_list import AgentsCase
+from .test_agents_list import FIRST, AgentsCase
 
 LABELS = {ONCE: "Yes", ALWAYS: "Always, for `make` in this conversation", CANCEL: "No"}
 
@@ -95,6 +98,14 @@ class QuestionInPanel(QuestionListCase):
             ],
         )
         self.assertEqual([row[0] for row in self.panel[1:]], ["Yes", LABELS[ALWAYS], "No"])
+
+    def test_its_heading_says_in_which_work_tree_that_is(self) -> Steps:
+        yield from self.ask_in_chat()
+        chat = self.chats.tabs.chat_of(self.view)
+        self.replace(chat, "_place_of", lambda workspace: "work tree gemini-1")
+        yield from self.open_question()
+        headings = [each["placeholder"] for each in self.shown[-2:]]
+        self.assertEqual(headings, ["Agents (1 asks)", "Answer Gemini CLI in work tree gemini-1"])
 
     def test_the_answer_is_sent_for_what_was_shown_and_the_keyboard_stays(self) -> Steps:
         yield from self.ask_in_chat()
@@ -230,6 +241,33 @@ class QuestionInChat(QuestionListCase):
         yield from self.ask_again(f"edit {path}", {}, "c", Diff(path, "old\n", "new\n"))
         self.other = yield from self.open("a.py", "x\n")
         yield from self.goes_to_chat()
+
+    def diffs(self) -> dict[str, sublime.View]:
+        found = open_diffs.undecided_diffs(self.window)
+        return {os.path.basename(record.path): view for view, record in found}
+
+    def diff_in_sight(self) -> str:
+        seen = (n for n, view in self.diffs().items() if open_diffs.is_on_top(self.window, view))
+        return next(seen, "")
+
+    def test_the_review_of_its_edit_takes_the_place_of_another_one(self) -> Steps:
+        views = []
+        for name in ("b.py", "c.py"):
+            path = self.write(name, "old\n")
+            self.view = yield from self.chat()
+            views.append(self.view)
+            yield from self.ask_again("", {}, name, Diff(path, "old\n", "new\n"))
+            yield lambda name=name: name in self.diffs()
+        self.assertEqual(self.diff_in_sight(), "b.py")
+        self.other = yield from self.open("a.py", "x\n")
+        yield from self.list_them()
+        # The file is named, where the agent says nothing of it.
+        details = [item.details[0] for item in self.items[:2]]
+        self.assertRegex(" ".join(details), r"^since \S+ Shell: b\.py since \S+ Shell: c\.py$")
+        self.shown[-1]["on_select"](FIRST + 1)
+        yield lambda: self.window.active_view() == views[1]
+        yield lambda: self.diff_in_sight() == "c.py"
+        self.assertEqual(self.window.active_view(), views[1])
 
     def test_a_form_is_filled_there(self) -> Steps:
         self.view = yield from self.chat()

@@ -280,6 +280,8 @@ class Lists(TreeCase):
         details = str(self.shown[-1]["items"][at].details)
         self.assertIn(tree.path, details)
         self.assertIn("of project · 1 file changed", details)
+        # It is a place, which does nothing.
+        self.assertRegex(self.shown[-1]["items"][at].details[0], r"^since \d\d:\d\d$")
         os.remove(os.path.join(tree.path, "new.txt"))
         yield from self.choose(at)
         yield lambda: list(tree_rows.ACTIONS) == self.triggers

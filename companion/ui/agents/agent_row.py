@@ -75,7 +75,8 @@ class AgentRow:
     its state in seconds since the epoch; empty and 0 if that is not known. `facts` are a few words
     each: who it is, where, what it changed, what it cost. `about` are further lines. Texts may have
     any characters. `act` is what choosing the row in a window does; it gives whether the list is
-    shown again. Of several rows with one `key` the first provider's is shown."""
+    shown again. Of several rows with one `key` the first provider's is shown. It `is_place` if it
+    is no agent."""
 
     state: RowState
     title: str
@@ -85,6 +86,7 @@ class AgentRow:
     facts: tuple[str, ...] = ()
     about: tuple[str, ...] = ()
     key: str = ""
+    is_place: bool = False
 
     @property
     def order(self) -> tuple[int, float]:
@@ -106,8 +108,9 @@ class AgentRows(Protocol):
 def row_item(row: AgentRow) -> sublime.QuickPanelItem:
     """The row in the panel."""
     mark, is_idle = MARKS[row.state], row.state is RowState.IDLE
-    # Another state stands beside the title.
-    doing = " ".join(filter(None, (mark.word if is_idle else "", _since_words(row.since))))
+    # Another state stands beside the title, and a place has none.
+    state = mark.word if is_idle and not row.is_place else ""
+    doing = " ".join(filter(None, (state, _since_words(row.since))))
     lines = (": ".join(filter(None, (doing, row.doing))), BETWEEN.join(row.facts), *row.about)
     details = [_short_line(line, MAX_LINE) for line in lines if line]
     annotation = "" if is_idle else mark.word

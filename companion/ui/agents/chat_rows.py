@@ -7,6 +7,7 @@ answer soon, the rows say what is known.
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from typing import TYPE_CHECKING, Mapping, Sequence
 
@@ -138,7 +139,7 @@ class ChatRows:
         await self._open_conversation(chat.conversation, workspace, window)
         home = chat.views[0].window() if chat.views else None
         if asked is not None and home is not None:
-            self._chats.questions.show_question(asked, home)
+            await self._chats.show_question(asked, home)
         return False
 
     async def _open_conversation(
@@ -154,10 +155,17 @@ def _is_listed(chat: ChatView, window: sublime.Window) -> bool:
     return is_here and chat.told is not None and bool(chat.told.title)
 
 
+def _names_of_files(question: ChatQuestion) -> str:
+    """Of those that it would edit."""
+    first, *others = dict.fromkeys(diff.path for diff in question.diffs) or [""]
+    more = f" and {count_text(len(others), 'other file')}" if others else ""
+    return os.path.basename(first) + more
+
+
 def _question_words(waiting: Sequence[ChatQuestion]) -> str:
     """What is asked first, and how much there is."""
     first, count = waiting[0], len(waiting)
-    subject = first.text if first.kind == PERMISSION else ""
+    subject = (first.text or _names_of_files(first)) if first.kind == PERMISSION else ""
     line, _, rest = subject[: work_words.MAX_SUBJECT].partition("\n")
     words = ": ".join(filter(None, (first.title, f"{line} …" if rest else line)))
     return words if count == 1 else f"{count_text(count, 'question')}, first {words}"

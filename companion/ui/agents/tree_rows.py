@@ -61,7 +61,8 @@ class TreeRows:
         count, agent = self._count_changes(tree.id), self._trees.agent_of(tree.id)
         changed = f"{count_text(count, 'file')} changed" if count else ""
         facts = tuple(filter(None, (project, agent, changed)))
-        return AgentRow(RowState.IDLE, title, act, "", tree.created, facts, (tree.path,))
+        times = RowState.IDLE, title, act, "", tree.created
+        return AgentRow(*times, facts, (tree.path,), is_place=True)
 
     async def _choose_action(self, tree: WorkTree, window: sublime.Window) -> bool:
         number = await panels.ask_choice(window, ACTIONS, PLACE.format(tree.name))

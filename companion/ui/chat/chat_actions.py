@@ -31,7 +31,7 @@ from .replies import Replies
 from .service_access import ServiceAccess
 from .short_questions import ShortQuestions
 from .told_context import ToldContext
-from .waiting_questions import WaitingQuestions
+from .waiting_questions import WaitingQuestion, WaitingQuestions
 
 if TYPE_CHECKING:
     from ...agent.tool_servers import ToolServer
@@ -116,6 +116,11 @@ class ChatActions:
         self.drafts.finish()
 
     # Tabs
+
+    async def show_question(self, asked: WaitingQuestion, window: sublime.Window) -> None:
+        """Bring it into sight, and the review of its edit beside it."""
+        self.questions.show_question(asked, window)
+        await self._edits.bring_into_sight(asked.chat.conversation, asked.question.id)
 
     def show_chat(self, window: sublime.Window) -> None:
         """Go to the chat of the window, or open one: that with an unsent text, or a new one."""

@@ -137,6 +137,11 @@ class ChatView:
         return self._surface.views
 
     @property
+    def place(self) -> str:
+        """Where its agent works, if that is no folder of the user."""
+        return self._place_of(self.told.workspace) if self.told is not None else ""
+
+    @property
     def waiting_questions(self) -> tuple[ChatQuestion, ...]:
         """The agent's questions to the user, the oldest first."""
         return self.told.waiting if self.told is not None else ()

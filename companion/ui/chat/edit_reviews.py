@@ -23,7 +23,7 @@ from ...ide.editor import Proposal
 from .. import file_reading, queues, texts
 from ..keyboard import Keyboard
 from ..presses import Presses
-from ..review import ending, large
+from ..review import ending, large, pair
 from ..review.ending import ClaimedDiff
 from ..review.open_diffs import is_on_top
 from ..review.owners import Owner
@@ -192,6 +192,14 @@ class EditReviews(Owner):
     def go_to_review(self, chat: str, call: str, path: str) -> bool:
         """Show the review of an edit; False if it has none."""
         return go_to_review(chat, call, path, self._unopened.show)
+
+    async def bring_into_sight(self, chat: str, call: str) -> None:
+        """Show the first review of the call, if it has one; the keyboard stays where it is."""
+        views = [view for view, record in open_reviews() if key_of(record) == (chat, call)]
+        tab = await self._unopened.open_tabs(views[0]) if views else None
+        window = tab.window() if tab is not None else None
+        if tab is not None and window is not None:
+            pair.bring_into_sight(tab, window.active_view())
 
     def unseen_paths(self, chat: str, call: str) -> list[str]:
         """The files of the call whose reviews were never in front, and whose edits were not seen in

@@ -30,7 +30,7 @@ LINE, GOES_ON = "▏ ", "▏ ⤷ "
 BLANK = "<U+0020>"
 ASKS = "{} asks: may it use {}?"
 IN_CHAT = "Enter here: see it in the chat"
-ANSWER = "Answer {}"
+ANSWER, ANSWER_IN = "Answer {}", "Answer {} in {}"
 TOO_SOON = "The question was there for a moment only: read it, then answer again."
 OVER = "That question was answered, or the agent took it back."
 AN_AGENT = "An agent"
@@ -81,9 +81,7 @@ class ShortQuestions:
         items = [_question_item(asked), *map(_option_item, options)]
         opened = self._now()
         while True:
-            number = await self._replies.choose_in_panel(
-                asked, items, ANSWER.format(_name_of(asked)), window
-            )
+            number = await self._replies.choose_in_panel(asked, items, _caption(asked), window)
             if number <= 0:
                 return PanelOutcome.LEFT if number < 0 else PanelOutcome.WANTED
             option = options[number - 1]
@@ -134,6 +132,12 @@ def _broken_line(line: str, first: str, further: str) -> Iterator[SpelledText]:
         row += character
         room -= width
     yield SpelledText(row)
+
+
+def _caption(asked: WaitingQuestion) -> str:
+    """A command runs where its agent works."""
+    place = asked.chat.place
+    return ANSWER_IN.format(_name_of(asked), place) if place else ANSWER.format(_name_of(asked))
 
 
 def _name_of(asked: WaitingQuestion) -> str:
