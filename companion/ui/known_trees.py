@@ -80,7 +80,7 @@ class KnownTrees:
         return PLACE.format(tree.name) if tree is not None else ""
 
     def path_for(self, workspace: str, path: str) -> str:
-        """The path by which an agent that works there has a file of the user's."""
+        """The path by which an agent that works there has a file or folder of the user's."""
         tree = self.tree_of(workspace)
         if tree is None or not is_below(path, tree.root):
             return path

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from types import SimpleNamespace
 from typing import Any, Generator
 
@@ -16,6 +17,7 @@ from GeminiCompanion.companion.chat.rendered import Patch, Rendered
 from GeminiCompanion.companion.ui import stories
 from GeminiCompanion.companion.ui.chat import project_lists, tab_symbols
 from GeminiCompanion.companion.ui.code import symbol_index
+from GeminiCompanion.companion.work_trees.work_tree import WorkTree
 
 from .reviewing import Steps
 from .test_chat_attaching import AttachingCase
@@ -68,6 +70,26 @@ class Names(CompletingCase):
         self.assertEqual(found[0], ("deep/er.py", "deep/er.py"))
         found = yield from self.offered(view, "see @main", "main")
         self.assertEqual([put for _, put in found], [os.path.join(self.folder, "main.py")])
+
+    def test_an_agent_in_a_work_tree_is_told_its_own_names_and_none_of_the_users(self) -> Steps:
+        trees, root = self.running().base.trees, os.path.realpath(self.folder)
+        self.folders(root, os.path.join(root, "src"))
+        path = os.path.join(os.path.dirname(root), "tree of " + os.path.basename(root))
+        for name in ("theirs.py", "src/er.py"):
+            os.makedirs(os.path.dirname(os.path.join(path, name)), exist_ok=True)
+            self.write(os.path.join(path, name), "")
+        self.addCleanup(shutil.rmtree, path)
+        tree = WorkTree("abc123", path, root, root, "one", "gemini", 1.0, "f" * 40)
+        self.replace(trees, "trees", (tree,))
+        view = yield from self.chat_beside("tea.py", "def boil_water():\n    pass\n")
+        yield from self.update(view, workspace=path)
+        found = yield from self.offered(view, "see @", "")
+        self.assertIn("theirs.py", [put for _, put in found])
+        self.assertNotIn("main.py", str(found))
+        self.assertNotIn(root + os.sep, str(found))
+        yield lambda: self.file.symbols()
+        found = yield from self.offered(view, "@boilw", "boilw")
+        self.assertTrue(found[-1][1].startswith("tea.py#L1 (boil_water"), found)
 
     def test_what_stands_before_the_word_stays_and_is_no_part_of_a_completion(self) -> Steps:
         view = yield from self.chat()

@@ -92,7 +92,7 @@ class ChatActions:
         self.tabs.views_added.subscribe(self.drawing.finish_transcript)
         self.tabs.closings.subscribe(self._close_chat)
         self.composing = Composing(
-            self.tabs, self._open_in_service, context.taken_back, drafts, stories, tell
+            self.tabs, self._open_in_service, context.taken_back, drafts, trees, stories, tell
         )
         shown = self.tabs, self._open_in_service, self.composing
         self._sending = MessageSending(*shown, context, drafts, stories)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import html
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Callable, Sequence
 
@@ -19,6 +19,7 @@ from ...chat.project_paths import escape_name, in_order, matching_names
 from ...ide.code_queries import FoundCode
 from .. import queues, sharing_settings
 from ..code import symbol_index
+from ..known_trees import KnownTrees
 from ..stories import Stories
 from .chat_tabs import ChatTabs
 from .chat_view import ChatView, workspace_of
@@ -48,10 +49,14 @@ class TypedWord:
 
 
 class Completing:
-    """Completes in the composers of all chats."""
+    """Completes in the composers of all chats; `trees` are those that agents have for
+    themselves."""
 
-    def __init__(self, tabs: ChatTabs, lists: ProjectLists, stories: Stories) -> None:
+    def __init__(
+        self, tabs: ChatTabs, lists: ProjectLists, trees: KnownTrees, stories: Stories
+    ) -> None:
         self._tabs = tabs
+        self._trees = trees
         self._lists = lists
         self._stories = stories
         self._tab_symbols = TabSymbols()
@@ -112,7 +117,8 @@ class Completing:
             names = (await self._lists.listing_of(window, folder)).names
             symbols = [] if asked.fixed else await self._find_symbols(window, asked.typed)
             is_excluded = sharing_settings.exclusion_rule(window)
-            look = partial(_fitting_items, names, symbols, asked, folder, is_excluded)
+            path_for = partial(self._trees.path_for, folder)
+            look = partial(_fitting_items, names, symbols, asked, folder, is_excluded, path_for)
             items = await background.start_work(look)
         finally:
             # A list that is never filled would keep the others waiting.
@@ -156,9 +162,10 @@ def _fitting_items(
     asked: TypedWord,
     folder: str,
     is_excluded: Callable[[str], bool],
+    path_for: Callable[[str], str],
 ) -> list[sublime.CompletionItem]:
-    """The items that fit. Runs in a thread, because it looks at links on the disk, and at all
-    names."""
+    """The items that fit. `path_for` gives the path by which the agent has a file of the user's.
+    Runs in a thread, because it looks at links on the disk, and at all names."""
 
     def is_offered(name: str) -> bool:
         return not is_excluded(os.path.join(folder, name))
@@ -170,7 +177,9 @@ def _fitting_items(
     fitting = [symbol for symbol in named if letters.match(symbol.name.lower())][:MOST]
     excluded = {path for path in {each.path for each in fitting} if is_excluded(path)}
     return items + [
-        _symbol_item(symbol, folder) for symbol in fitting if symbol.path not in excluded
+        _symbol_item(replace(symbol, path=path_for(symbol.path)), folder)
+        for symbol in fitting
+        if symbol.path not in excluded
     ]
 
 

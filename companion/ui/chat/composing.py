@@ -10,6 +10,7 @@ import sublime
 
 from ...base import background
 from .. import sharing_settings
+from ..known_trees import KnownTrees
 from ..panels import Panel
 from ..prompt.sending import EXCLUDED, NO, YES, Destination
 from ..stories import Stories
@@ -39,15 +40,16 @@ class Composing:
         service_of: ServiceOf,
         untold: Untold,
         drafts: Drafts,
+        trees: KnownTrees,
         stories: Stories,
         tell: Callable[[str], None],
     ) -> None:
         self._tabs = tabs
         self._stories = stories
         self.texts = LastTexts()
-        self._lists = ProjectLists()
+        self._lists = ProjectLists(trees)
         self._attaching = Attaching(self.texts, self._lists, tell)
-        self.completing = Completing(tabs, self._lists, stories)
+        self.completing = Completing(tabs, self._lists, trees, stories)
         tabs.typings.subscribe(self.completing.open_while_typing)
         self._code = CodeTaking(self.texts, tell)
         self.history = InputHistory(service_of, stories)

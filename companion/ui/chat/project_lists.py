@@ -12,6 +12,7 @@ from ...base import background
 from ...base.answer import Answer
 from ...chat.project_paths import PathListing, PathScope, list_paths
 from .. import views
+from ..known_trees import KnownTrees
 
 # Seconds after which a listing is made anew, while the older one is used.
 FRESH = 5.0
@@ -19,16 +20,18 @@ FILES, FOLDERS = "file_exclude_patterns", "folder_exclude_patterns"
 
 
 class ProjectLists:
-    """Listings by what they are of, with the time of each; one thread for each at a time."""
+    """Listings by what they are of, with the time of each; one thread for each at a time. An agent
+    in one of the `trees` is told the names of its own files in the place of the user's."""
 
-    def __init__(self) -> None:
+    def __init__(self, trees: KnownTrees) -> None:
+        self._trees = trees
         self._found: dict[PathScope, tuple[float, PathListing]] = {}
         self._coming: dict[PathScope, Answer[PathListing]] = {}
 
     async def listing_of(self, window: sublime.Window, folder: str) -> PathListing:
         """The listing of the window's project as seen from the folder; waits only for the first
         one."""
-        scope = scope_of(window, folder)
+        scope = _scope_of(window, folder, self._trees)
         self._take_listing(scope)
         found = self._found.get(scope)
         is_old = found is None or time.monotonic() - found[0] > FRESH
@@ -48,7 +51,7 @@ class ProjectLists:
             self._found[scope] = (time.monotonic(), coming.result())
 
 
-def scope_of(window: sublime.Window, folder: str) -> PathScope:
+def _scope_of(window: sublime.Window, folder: str, trees: KnownTrees) -> PathScope:
     """The folder and those of the window, without what its project and its settings exclude."""
     front: Any = window.active_view()
     data: Any = window.project_data() or {}
@@ -60,7 +63,8 @@ def scope_of(window: sublime.Window, folder: str) -> PathScope:
             *found,
             *(text for entry in of_folders for text in _text_items(entry.get(name))),
         )
-    folders = dict.fromkeys((folder, *views.window_folders(window)))
+    others = (trees.path_for(folder, each) for each in views.window_folders(window))
+    folders = dict.fromkeys((folder, *others))
     return PathScope(tuple(folders), excluded[FILES], excluded[FOLDERS])
 
 
