@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import tempfile
@@ -13,6 +14,7 @@ from agent_case import HERE
 from agent_rows import AGENTS
 from agent_tab import AgentInTab
 from cli import GeminiCli as CliInTerminal
+from model_server import call
 from served import until
 
 GIT = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
@@ -170,6 +172,18 @@ class InTerminal(session.Session):
         until(lambda: os.path.exists(path))
         self.editor.do("wait_for", "holds", True, path, "theirs\n")
         self.assertEqual(os.listdir(self.folder), [".git"])
+        # It is told of the user's file by the path that this has, and cannot write it.
+        own = os.path.join(self.folder, "own.txt")
+        with open(own, "w", encoding="utf-8") as file:
+            file.write("mine\n")
+        self.editor.do("open", own)
+        self.model.will_play(
+            "change this", [call("write_file", file_path=own, content="theirs\n")], ["I cannot."]
+        )
+        cli.say("change this")
+        cli.wait_for("I cannot.")
+        self.assertIn("Path not in workspace", json.dumps(self.model.last_request()))
+        self.assertEqual(self.read(own), b"mine\n")
 
 
 if __name__ == "__main__":
