@@ -35,10 +35,12 @@ PAGE = ("test_page*.py", "test_api_browser.py")
 DESCRIBED = ("test_api_schema.py", "test_api_clients.py", "test_api_agents.py", "test_api_docs.py")
 CHAT = ("test_chat*.py", "test_conversation*.py", "test_queue.py", "test_replicas.py")
 BESIDE = ("test_extension.py", "test_outliving.py", "test_prompt.py", "test_sheet.py")
-MATRIX = ("test_matrix.py", "test_chat_matrix.py", "test_own_login.py")
+MATRIX, LOGINS = ("test_matrix.py", "test_chat_matrix.py"), ("test_own_login.py",)
 FAULTS, INSTALLED = ("test_faults.py",), ("test_packages.py", "test_doctor.py")
-APART = (*AGENT, *API, *PAGE, *FAULTS, *INSTALLED, *MATRIX)
+APART = (*AGENT, *API, *PAGE, *FAULTS, *INSTALLED, *MATRIX, *LOGINS)
 TOOLS = (os.path.join("tests", "tools"), os.path.join("headless", "tests"))
+# Rooms whose tests take most of the core's time.
+COMPANION, TREES = os.path.join("tests", "ide"), os.path.join("tests", "work_trees")
 # Others' clients of MCP and the suite of its makers; `make mcp` runs them alone.
 OTHERS = os.path.join("tests", "others")
 
@@ -79,8 +81,9 @@ def seed_of_commit() -> str:
 SEED = os.environ.get("HEADLESS_WORST", seed_of_commit())
 # Starts a friendly editor of its own, whatever plays here.
 OWN_EDITOR = ("--ignore", os.path.join(UI, "simulator_test.py"))
-# Tests of the adapter that take half of its time, by parts of the names of their files.
+# Tests of the adapter that take a third of its time each, by parts of the names of their files.
 REVIEWS = ("diff", "edit", "large", "random", "review", "typed", "unasked")
+CHATS = ("agent", "chat", "cut", "work_tree")
 
 
 def at_worst(seed: str) -> Tuple[str, ...]:
@@ -88,14 +91,19 @@ def at_worst(seed: str) -> Tuple[str, ...]:
     return (*EDITOR, *(("--worst", seed) if seed else ()), "--exec", "tests/run.py")
 
 
-def adapter_tests(reviews: bool) -> Tuple[str, ...]:
-    """The tests of reviews, or all others, so that none is left out; at the worst of SEED."""
-    names = sorted(glob.glob(os.path.join(ROOT, UI, "*test*.py")))
-    found = [path for path in names if any(word in os.path.basename(path) for word in REVIEWS)]
-    paths = [os.path.relpath(path, ROOT) for path in found]
-    if reviews:
-        return (*at_worst(SEED), "--", *paths)
-    return (*at_worst(SEED), "--", UI, *(word for path in paths for word in ("--ignore", path)))
+def adapter_tests(*words: str, but: Tuple[str, ...] = ()) -> Tuple[str, ...]:
+    """The tests in files of such names, without those of the others; without words all others, so
+    that none is left out. At the worst of SEED."""
+    apart = sorted(find_adapter_tests(but))
+    if words:
+        return (*at_worst(SEED), "--", *sorted(find_adapter_tests(words) - {*apart}))
+    return (*at_worst(SEED), "--", UI, *(word for path in apart for word in ("--ignore", path)))
+
+
+def find_adapter_tests(words: Tuple[str, ...]) -> Set[str]:
+    names = glob.glob(os.path.join(ROOT, UI, "*test*.py"))
+    found = [path for path in names if any(word in os.path.basename(path) for word in words)]
+    return {os.path.relpath(path, ROOT) for path in found}
 
 
 class Part(NamedTuple):
@@ -123,9 +131,12 @@ SET_UP = (
 )
 # Those that take longest begin first: one that begins late runs alone at the end.
 TESTS = (
-    Part("the core", leave_out(E2E, OTHERS, *TOOLS)),
-    Part("the adapter in an editor", adapter_tests(reviews=False)),
-    Part("the reviews in an editor", adapter_tests(reviews=True)),
+    Part("the adapter in an editor", adapter_tests(but=(*REVIEWS, *CHATS))),
+    Part("the core", leave_out(E2E, OTHERS, COMPANION, TREES, *TOOLS)),
+    Part("the chats in an editor", adapter_tests(*CHATS, but=REVIEWS)),
+    Part("the companion of a CLI", (*PYTEST, COMPANION)),
+    Part("the reviews in an editor", adapter_tests(*REVIEWS)),
+    Part("the work trees", (*PYTEST, TREES)),
     Part("tools and the editor without a screen", (*PYTEST, *TOOLS), ("node", "carried", "deploy")),
     Part(
         "the real CLI in its terminal",
@@ -133,12 +144,13 @@ TESTS = (
         ("node",),
     ),
     Part("the API's page in a browser", with_cli(*PAGE), ("node", "browser")),
-    Part("each agent in each situation", with_cli(*MATRIX), ("node",)),
     Part("the chat with a CLI", with_cli(*CHAT, but=MATRIX), ("node",)),
+    Part("the real CLI beside its edits", with_cli(*BESIDE), ("node",)),
+    Part("each agent in each situation", with_cli(*MATRIX), ("node",)),
+    Part("each agent with the user's login", with_cli(*LOGINS), ("node",)),
     Part("the API as it is described", with_cli(*DESCRIBED), ("node", "schema", "clients")),
     Part("the real CLI and what is installed", with_cli(*INSTALLED), ("node", "carried")),
     Part("the engine with a CLI", with_cli(*AGENT), ("node",)),
-    Part("the real CLI beside its edits", with_cli(*BESIDE), ("node",)),
     Part("the API with a CLI", with_cli(*API, but=(*DESCRIBED, *PAGE)), ("node",)),
     Part("the real CLI and faults", with_cli(*FAULTS), ("node",)),
     Part("the clients of others for MCP", (*PYTEST, OTHERS), ("mcp",)),
