@@ -32,10 +32,14 @@ class Reviews(CuttingCase):
         self.set("keep_goes_on", True)
 
     def went(self, story: Story, awaits: int, answers: list[Any]) -> Generator[Any, Any, bool]:
-        """Let it go on past so many awaits, and cut it at the next; gives whether there was one."""
+        """Let it go on past so many awaits, and cut it at the next; gives whether there was one. A
+        story that waits for what is late only has fewer another time."""
         left = list(answers)
         for _ in range(awaits):
-            awaited = story.send(None)
+            try:
+                awaited = story.send(None)
+            except StopIteration:
+                return False
             if self.panels_open.open is not None:
                 self.panels_open.answer(left.pop(0))
             yield lambda awaited=awaited: awaited.is_there

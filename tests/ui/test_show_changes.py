@@ -99,7 +99,7 @@ class Showing(SheetCase):
         self.assertIn("0.py  +1 -1, proposed by", rows[2])
         self.assertIn("LINE 15", rows)
         self.assertIn("line 2", rows)
-        self.assertEqual(self.texts(view, "gemini_companion_changes_added_0"), ["LINE 15\n"])
+        yield lambda: self.texts(view, "gemini_companion_changes_added_0") == ["LINE 15\n"]
         removed = self.texts(view, "gemini_companion_changes_removed_0")
         self.assertEqual(removed, ["line 15\n", "line 2\n"])
 

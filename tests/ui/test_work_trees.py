@@ -86,7 +86,7 @@ class Chats(TreeCase):
     def test_its_agent_works_in_a_copy_of_the_project(self) -> Steps:
         tree = yield from self.new_chat()
         self.assertEqual(self.service.wanted[-1][1:], ("gemini", tree.own_folder))
-        self.assertEqual(os.listdir(tree.own_folder), [".git", "a.txt"])
+        self.assertEqual(sorted(os.listdir(tree.own_folder)), [".git", "a.txt"])
         self.assertEqual((tree.agent, tree.name), ("gemini", "gemini-1"))
         self.assertEqual(tree.path, os.path.join(self.folder, "project.trees", "gemini-1"))
 
