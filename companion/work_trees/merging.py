@@ -33,7 +33,8 @@ IS_REPOSITORY = "A repository of its own: nothing of it is taken over here."
 IS_OTHER = "It is no file there, so nothing is taken over: a folder, a pipe, a device, or its path."
 IN_PLACE = "In your files there is a folder, or what is no file, in its place."
 OWN_LINK = "In your files there is a link in its place."
-BOTH = "You have changed it too, and it is no text: nothing is taken over. Choose one by hand."
+BOTH = "You have changed it too, and it is no text: Accept asks which one you want."
+OWN_STAYS = "You have changed it too, and it is no text: nothing is taken over."
 
 
 @dataclass(frozen=True)
@@ -132,7 +133,8 @@ def _merge_whole(
     # The user's settings may have given a file other line ends than git has.
     is_untouched = unsaved is None and (own == left or own.mode == left.mode == ABSENT)
     if can_be and not is_untouched and own.mode in (ABSENT, *FILES):
-        note = f"{note} {BOTH}".lstrip()
+        said = BOTH if right.is_file and unsaved is None else OWN_STAYS
+        note = f"{note} {said}".lstrip()
     whole = right if can_be and is_untouched else None
     is_removal = right.mode == ABSENT
     return MergedChange(mine, None, mode=right.mode, whole=whole, note=note, is_removal=is_removal)

@@ -18,6 +18,7 @@ from GeminiCompanion.companion.ui.work_trees import (
     tree_owner,
     tree_reviews,
     tree_source,
+    whole_files,
 )
 from GeminiCompanion.companion.ui.work_trees.tree_lists import TreeLists
 from GeminiCompanion.companion.work_trees import merging
@@ -379,14 +380,48 @@ class Kinds(InWorkTrees):
         yield from self.undone(view, "## a.bin")
         self.assertEqual(self.read("a.bin"), b"\0\xff1")
 
-    def test_a_binary_file_that_the_user_has_changed_stays(self) -> Steps:
+    def both_changed(self, own: bytes | None = b"\0\xff3") -> Generator[Any, Any, sublime.View]:
+        """A binary file, whose acceptance asks; gives the sheet."""
         tree = yield from self.grow_tree({"a.bin": b"\0\xff1"})
         self.put("a.bin", b"\0\xff22", tree)
-        self.put("a.bin", b"\0\xff3")
+        self.put("a.bin", own)
         view = yield from self.shown(tree)
+        yield from self.until_shown(view, merging.BOTH)
         self.decide(view, "accept_file", self.id_of(tree, "a.bin"))
-        yield from self.until_told("You have changed it too")
+        yield lambda: self.asked
+        return view
+
+    def test_of_a_binary_file_that_both_changed_the_user_can_take_the_trees(self) -> Steps:
+        self.put("a.yours.bin", "in use")
+        view = yield from self.both_changed()
+        yield from self.answer_first(1)
+        yield from self.until_file("a.bin", b"\0\xff22")
+        self.assertEqual(self.read("a.yours2.bin"), b"\0\xff3")
+        yield from self.until_not_shown(view, "## a.bin")
+        yield from self.undone(view, "## a.bin")
         self.assertEqual(self.read("a.bin"), b"\0\xff3")
+        self.assertIsNone(self.read("a.yours2.bin"))
+        self.assertEqual(self.read("a.yours.bin"), b"in use")
+
+    def test_of_one_that_both_changed_they_can_keep_their_own(self) -> Steps:
+        view = yield from self.both_changed()
+        yield from self.answer_first(0)
+        yield from self.until_not_shown(view, "## a.bin")
+        self.assertEqual(self.read("a.bin"), b"\0\xff3")
+        self.assertIsNone(self.read("a.yours.bin"))
+        yield from self.undone(view, "## a.bin")
+
+    def test_of_one_that_they_have_removed_they_are_asked_too(self) -> Steps:
+        view = yield from self.both_changed(None)
+        yield from self.answer_first(-1)
+        yield lambda: not self.asked
+        self.assertIn("## a.bin", text_of(view))
+        self.decide(view, "accept_file", self.id_of(self.trees.trees[0], "a.bin"))
+        yield lambda: self.asked
+        self.assertIn(whole_files.GONE, str(self.asked[0]["items"][1].details))
+        yield from self.answer_first(1)
+        yield from self.until_file("a.bin", b"\0\xff22")
+        self.assertIsNone(self.read("a.yours.bin"))
 
     def test_a_file_that_can_be_run_now(self) -> Steps:
         tree = yield from self.grow_tree({"a.sh": OLD})
@@ -479,7 +514,11 @@ class Saved(InWorkTrees):
 
         self.replace(TakenFile, "save", note)
         self.addCleanup(may_go.set)
-        taken_saving.writer.do_soon(lambda: may_go.wait(60) and None)
+
+        def wait() -> None:
+            may_go.wait(60)
+
+        taken_saving.writer.do_soon(wait)
         for number in range(5):
             self.lists.decide(tree.id, [TreeDecision(f"{number}.txt")])
         may_go.set()

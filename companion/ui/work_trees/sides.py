@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from ...base.digest import LARGE
-from ...work_trees.inside import FILES, OTHER, REPOSITORY, Found, TreeContent, look_at
+from ...work_trees.inside import ABSENT, FILES, OTHER, REPOSITORY, Found, TreeContent, look_at
 from ...work_trees.merging import MergedChange, merge_change
 from ...work_trees.taken import Taken, TreeDecision, content_digest, store_text
 from ...work_trees.tree_changes import TreeChange, TreeReader, read_side
@@ -42,6 +42,14 @@ class Sides:
         if merged.is_removal or merged.exact is None or self.unsaved is not None:
             return None
         return TreeContent(merged.mode, merged.exact)
+
+    @property
+    def rival(self) -> TreeContent | None:
+        """What the user may choose in the place of their own, which they have changed too; None if
+        there is no such choice."""
+        are_files = self.right.is_file and self.own.mode in (ABSENT, *FILES)
+        is_choice = are_files and not self.is_shown and self.whole is None
+        return self.right if is_choice and self.unsaved is None else None
 
 
 def read_sides(

@@ -14,8 +14,8 @@ from ...base.change_sheet import FileChanges
 from ...base.comparison import compare_rows
 from ...base.shown_text import shown_line
 from ...work_trees.git import GitFailure
-from ...work_trees.inside import ABSENT, NOTHING, TreeContent, path_in
-from ...work_trees.own_files import OwnFileKept, WholeStep, replace_whole
+from ...work_trees.inside import ABSENT, TreeContent, path_in
+from ...work_trees.own_files import WholeStep
 from ...work_trees.taken import Taken, TreeDecision
 from ...work_trees.tree_changes import SidesFailure, TreeChange, TreeReader
 from ...work_trees.work_tree import WorkTree
@@ -39,6 +39,7 @@ from .sides import Sides, is_as_listed, read_sides
 from .tree_lists import SEE_LOG, TreeList, TreeLists
 from .tree_owner import TreeOwner
 from .tree_reviews import TreeReviews, label_of
+from .whole_files import is_theirs_wanted, replace_all, take_whole
 
 # In front of the id of a file: it is not that of a diff.
 PREFIX = "tree"
@@ -266,7 +267,7 @@ class TreeSource:
             if file is None or sides is None:
                 return None
             if not sides.is_shown:
-                return await self._take_whole(file, sides)
+                return await self._accept_whole(window, file, sides, asks)
             if sides.merged.conflicts and not asks:
                 return None
             view, is_own = self._open(window, file, sides), not sides.merged.conflicts
@@ -282,16 +283,29 @@ class TreeSource:
         self._kept.pop(id, None)
         return undo_of_accepted(self._history, *ids)
 
-    async def _take_whole(self, file: TreeFile, sides: Sides) -> UndoStep | None:
-        """What is no text takes the place of the user's file, if that is as at the beginning."""
-        whole, name = sides.whole, os.path.basename(file.path)
+    async def _accept_whole(
+        self, window: sublime.Window, file: TreeFile, sides: Sides, asks: bool
+    ) -> UndoStep | None:
+        """What is no text takes the place of the user's file, if that is as at the beginning, or if
+        they say so."""
+        whole = sides.whole
+        if whole is None and sides.rival is not None:
+            is_wanted = await is_theirs_wanted(window, sides) if asks else None
+            if not is_wanted:
+                return await self._reject(window, file.id) if is_wanted is False else None
+            whole = sides.rival
         if whole is None:
-            self._tell(NOT_TAKEN.format(name, sides.merged.note))
+            self._tell(NOT_TAKEN.format(os.path.basename(file.path), sides.merged.note))
             return None
-        steps = _whole_steps(sides, whole)
-        problem = await run_in_thread(partial(_replace_all, sides.tree.root, steps))
-        if problem is None or problem:
-            self._tell(problem or NOT_TAKEN.format(name, SEE_LOG))
+        return await self._take_whole(file, sides, whole)
+
+    async def _take_whole(
+        self, file: TreeFile, sides: Sides, whole: TreeContent
+    ) -> UndoStep | None:
+        name = os.path.basename(file.path)
+        steps = await run_in_thread(partial(take_whole, sides, whole))
+        if steps is None or isinstance(steps, str):
+            self._tell(steps or NOT_TAKEN.format(name, SEE_LOG))
             return None
         self._tell(TAKEN.format(name))
         made = await self._owner.note_decision(sides, is_whole=True)
@@ -305,7 +319,7 @@ class TreeSource:
         window: sublime.Window,
     ) -> str:
         back = [(path, after, before) for path, before, after in reversed(steps)]
-        problem = await run_in_thread(partial(_replace_all, tree.root, back))
+        problem = await run_in_thread(partial(replace_all, tree.root, back))
         if problem is None or problem:
             return problem or SEE_LOG
         self._lists.take_back(tree.id, made)
@@ -434,19 +448,3 @@ def _read_or_say(
         return read_sides(reader, taken, change, unsaved)
     except (SidesFailure, GitFailure) as error:
         return str(error)
-
-
-def _whole_steps(sides: Sides, whole: TreeContent) -> list[WholeStep]:
-    change = sides.change
-    if not change.is_renamed:
-        return [(change.path, sides.own, whole)]
-    return [(change.path, NOTHING, whole), (change.old_path, sides.own, NOTHING)]
-
-
-def _replace_all(root: str, steps: Sequence[WholeStep]) -> str:
-    """Gives a sentence if it was not done. Runs in a thread."""
-    try:
-        replace_whole(root, steps)
-    except OwnFileKept as error:
-        return str(error)
-    return ""
