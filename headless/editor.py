@@ -61,7 +61,8 @@ class Editor:
         self.focused: Optional[View] = None
         self.clipboard = ""
         self.messages: List[str] = []
-        self.status_message = ""
+        # What was said there last, and how often anything was.
+        self.status_message, self.status_count = "", 0
         # What a package did that a real editor does not survive, or not well.
         self.misuses: List[str] = []
         self.answers: List[Any] = []
@@ -758,6 +759,7 @@ class Editor:
 
     def show_status(self, window: Optional[Window], text: str) -> None:
         self.status_message = text
+        self.status_count += 1
         if window is not None:
             window.status_message = text
 

@@ -335,6 +335,19 @@ class Saying(unittest.TestCase):
         said.hear("Accepted: a.py\nanother")
         self.assertEqual(said.all[-3:], ["end", "Accepted: a.py", "another"])
 
+    def test_what_the_status_bar_says_once_more_is_said_again_once_it_was_read(self) -> None:
+        now = 0.0
+        said = messages.Messages(lambda: now)
+        for count in (1, 1, 2):
+            said.say_status("Press again.", count)
+        self.assertEqual(said.all, ["Press again."])
+        now = messages.READ + 1
+        said.press()
+        said.say_status("Press again.", 2)
+        self.assertEqual(said.standing(), [])
+        said.say_status("Press again.", 3)
+        self.assertEqual(said.standing(), ["Press again."])
+
     def test_the_page_for_new_users_opens_at_the_first_start_of_a_data_folder_alone(self) -> None:
         data = tempfile.mkdtemp()
         self.addCleanup(shutil.rmtree, data)
@@ -427,6 +440,23 @@ class Saying(unittest.TestCase):
         front = terminal.Front(editor, mock.Mock())
         front._files.save_tab(mock.Mock())
         editor.ui.assert_called_once_with(editor.commands.run_text, sheet, "save")
+
+    def test_a_link_of_a_text_is_pressed_once_its_tab_is_drawn_again(self) -> None:
+        link = clicks.Link("key", "Allow", text_links.TEXT, 0, None)
+        editor = mock.Mock(clipboard="", windows=[])
+        editor.ui.return_value = False
+        front = terminal.Front(editor, mock.Mock())
+        listed = [mock.Mock(link=link)]
+        with mock.patch.object(link_lists, "links_of", return_value=listed), mock.patch.object(
+            link_lists, "list_rows"
+        ), mock.patch.object(front.shown, "find_tab", return_value="view"):
+            front._lists.list_links()
+        editor.active_window.ask.call_args[0][2]["on_select"](0)
+        editor.ui.assert_not_called()
+        for _ in range(2):
+            front._lists.press_chosen()
+        editor.ui.assert_called_once_with(text_links.press_link, editor, "view", link)
+        self.assertEqual(front.messages.all, ["Allow is not there any more: nothing was done."])
 
     def test_a_key_answers_only_what_is_drawn_when_it_is_pressed(self) -> None:
         question = mock.Mock(items=[["Accept anyway"]], highlighted=0)

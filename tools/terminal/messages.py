@@ -20,8 +20,8 @@ class Messages:
         self.is_listed = False
         self._standing: List[Tuple[float, str]] = []
         self._clock = clock
-        # What the status bar said last.
-        self._status = ""
+        # What the status bar said last, and how often it had said anything.
+        self._status, self._count = "", 0
 
     def say(self, line: str) -> None:
         self.all.append(make_printable(line))
@@ -31,12 +31,14 @@ class Messages:
         for line in text.splitlines():
             self.say(line)
 
-    def say_status(self, message: str) -> None:
-        """What the status bar says now, if that is new."""
-        is_new = bool(message) and message != self._status
-        if is_new and self.all[-1:] != [make_printable(message)]:
+    def say_status(self, message: str, count: int = 0) -> None:
+        """What the status bar says now, if that is new, or is said once more when it is read
+        already; `count` is how often anything was said there."""
+        is_new = bool(message) and (message, count) != (self._status, self._count)
+        there = self.all if message != self._status else self.standing()
+        if is_new and there[-1:] != [make_printable(message)]:
             self.say(message)
-        self._status = message
+        self._status, self._count = message, count
 
     def hear(self, text: str) -> None:
         """What plugins print while the screen is ours. What the status bar says, too, and which may

@@ -15,10 +15,10 @@ from .tabs import Tab
 class State(NamedTuple):
     """`waiting` are the paths of the diffs that wait in tabs, by the ids of their views, and
     `without_tabs` counts the others. `active` is the diff with the keyboard, if it is one;
-    `question` a quick panel or an input panel; `page` the id
-    of the tab with HTML in front; `view` that of the tab with the keyboard, and `tab` what is shown
-    of it, where it is; it may have `links`. `escape` is what Escape does to what is shown;
-    `message` what the status bar said last, and `status` what stands there; `clipboard` what was
+    `question` a quick panel or an input panel; `page` the id of the tab with HTML in front; `view`
+    that of the tab with the keyboard, and `tab` what is shown of it, where it is; it may have
+    `links`. `escape` is what Escape does to what is shown; `message` what the status bar said last,
+    `messages` how often it has said anything, and `status` what stands there; `clipboard` what was
     copied; `folders` are those of all windows, `open_tabs` the names of what `g` lists."""
 
     waiting: Dict[int, str]
@@ -33,6 +33,7 @@ class State(NamedTuple):
     has_links: bool
     escape: str
     message: str
+    messages: int
     status: str
     clipboard: str
     folders: Tuple[str, ...]
@@ -133,6 +134,7 @@ class ShownEditor:
             tab is not None and link_lists.has_links(view),
             self._escape_hint(view, panel, page),
             self._editor.status_message,
+            self._editor.status_count,
             "  ".join(view.status[key] for key in sorted(view.status)) if view is not None else "",
             self._editor.clipboard,
             tuple(folder for each in self._editor.windows for folder in each.folders),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, List, Optional
+from typing import Any, List, Optional, Tuple
 
 from headless import clicks
 from headless.keyboard import Keyboard
@@ -68,6 +68,8 @@ class TabLists:
         self._editor = editor
         self._shown = shown
         self._messages = messages
+        # The link of a text that was chosen, with its view.
+        self._chosen: Optional[Tuple[Any, clicks.Link]] = None
 
     def list_tabs(self) -> None:
         """On the UI thread: the tabs that are not diffs, to bring one to the front."""
@@ -92,9 +94,15 @@ class TabLists:
         links = link_lists.links_of(view) if view is not None else []
 
         def chosen(index: int) -> None:
-            if index >= 0:
+            if index < 0:
+                return
+            link = links[index].link
+            if link.where == text_links.TEXT:
+                self._chosen = view, link
+            else:
                 # What it asks would be closed with the list.
-                self._editor.queues.ui.post(lambda: self._follow(view, links[index].link))
+                work = lambda: clicks.follow(self._editor, link.href, link.on_navigate)  # noqa: E731
+                self._editor.queues.ui.post(work)
 
         if links:
             rows = link_lists.list_rows(links)
@@ -102,11 +110,13 @@ class TabLists:
         else:
             self._messages.say("Nothing here has a link.")
 
-    def _follow(self, view: Any, link: clicks.Link) -> None:
-        if link.where != text_links.TEXT:
-            clicks.follow(self._editor, link.href, link.on_navigate)
-        elif not text_links.press_link(self._editor, view, link):
-            self._messages.say("%s is not there any more: nothing was done." % link.text)
+    def press_chosen(self) -> None:
+        """The list is closed, and the text is in sight again: what is not, nobody decides on."""
+        chosen, self._chosen = self._chosen, None
+        if chosen is not None:
+            view, link = chosen
+            if not self._editor.ui(text_links.press_link, self._editor, view, link):
+                self._messages.say("%s is not there any more: nothing was done." % link.text)
 
 
 class TabFiles:

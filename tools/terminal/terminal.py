@@ -121,14 +121,16 @@ class Front:
         self._welcome.show()
         state = self.shown.ask_state()
         self._decisions.follow(state.waiting)
-        self.messages.say_status(state.message)
+        self.messages.say_status(state.message, state.messages)
         if state.clipboard and state.clipboard != self._clipboard:
             # Nothing of this editor's can be pasted elsewhere, but it can be read.
             self.messages.say("On the clipboard:")
             self.messages.say_lines(state.clipboard)
         self._clipboard = state.clipboard
         self.frames.draw(state)
-        if state.question is not None and state.question.items is None:
+        if state.question is None:
+            self._lists.press_chosen()
+        elif state.question.items is None:
             self._answering.ask_text(state.question, next_key)
 
     def press(self, key: str, next_key: LineKeys) -> None:
