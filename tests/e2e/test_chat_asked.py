@@ -132,9 +132,11 @@ class InTheList(AskedCase):
         return next((at for at, row in enumerate(rows) if words in " ".join(row)), -1)
 
     def until_listed(self, words: str) -> int:
-        """The same once it is there: the list is opened again and again."""
+        """The same once it is there: the list is opened again and again, each time after the one
+        before is closed. Else one more would open above what is chosen in it."""
 
         def find_row() -> int:
+            self.editor.do("choose_if_asked", -1)
             self.editor.do("command", "gemini_companion_agents")
             until(lambda: self.editor.do("panel_rows"))
             return self.listed(words) + 1

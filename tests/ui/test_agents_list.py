@@ -370,6 +370,26 @@ class Slow(AgentsCase):
         yield lambda: self.shown
         self.assertEqual(self.rows, [("older", "")])
 
+    def test_one_that_is_wanted_again_while_it_is_about_to_open_opens_once(self) -> Steps:
+        view = yield from self.chat()
+        yield from self.update(view, state=WORKING, title="T")
+        self.replace(agent_list, "SOON", 100_000)
+        self.pages = None
+        for _ in range(3):
+            self.run_command("agents")
+        yield lambda: any(isinstance(each, ListConversations) for each in self.requests())
+        yield from self.until_turn()
+        for request, answer in self.service.asked:
+            if isinstance(request, ListConversations):
+                answer.give(FoundConversations((), {}, ""))
+        yield lambda: self.shown
+        yield from self.until_turn()
+        self.assertEqual(len(self.shown), 1)
+        self.shown[-1]["on_select"](-1)
+        self.pages = ()
+        yield from self.list_them()
+        self.assertEqual(len(self.shown), 2)
+
     def test_why_there_are_no_conversations_stands_in_the_list(self) -> Steps:
         view = yield from self.chat()
         yield from self.update(view, state=WORKING, title="T")

@@ -10,6 +10,7 @@ import sublime
 from .. import panels
 from ..chat.conversation_list import ACTIONS, ConversationList
 from ..chat.taking_over import TakingOver
+from ..ordered_work import UnderWay
 from ..panels import Item
 from ..stories import Stories
 from .agent_row import AgentRow, AgentRows, count_states, row_item
@@ -46,13 +47,19 @@ class AgentList:
         self._taking_over = taking_over
         self._stories = stories
         self._tell = tell
+        # The windows in which it is about to open.
+        self._coming = UnderWay()
 
     async def show_list(self, window: sublime.Window) -> None:
         """Let the user choose an agent, and go there or answer what it asks. Raises Unanswered."""
         patience, is_shown = SOON, True
         while is_shown:
+            if window.id() in self._coming:
+                # Another one would open above what the user chooses in the first.
+                return
             found = self._gathering(window)
-            await found.wait_until_known(patience)
+            with self._coming.hold(window.id()):
+                await found.wait_until_known(patience)
             rows = found.rows
             if not (rows or found.missing or found.problems):
                 self._tell(NONE)
