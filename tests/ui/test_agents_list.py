@@ -113,6 +113,18 @@ class Order(AgentsCase):
         self.assertEqual(self.shown[-1]["placeholder"], "Agents (1 asks, 1 done, 1 works)")
         self.assertEqual(self.shown[-1]["selected_index"], FIRST)
 
+    def test_each_of_many_chats_is_in_the_list_and_in_the_sum(self) -> Steps:
+        for number in range(30):
+            view = yield from self.chat()
+            hostile = f"<b>{number}\n" + "x" * 10_000
+            yield from self.update(view, state=WORKING, title=hostile, agent_name="A\n" * 500)
+        yield from self.list_them()
+        self.assertEqual([annotation for _title, annotation in self.rows], ["works"] * 30)
+        self.assertEqual(self.shown[-1]["placeholder"], "Agents (30 work)")
+        yield from self.until_equal(lambda: self.status(view), "30 work (Agents)")
+        for item in self.items:
+            self.assertTrue(all(len(line) < 300 for line in (item.trigger, *item.details)))
+
     def test_what_was_looked_at_is_not_done_any_more(self) -> Steps:
         view = yield from self.chat()
         other = yield from self.open("a.py", "x\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import Any, Generator
 
 from GeminiCompanion.companion.work_trees.work_tree import WorkTree
@@ -69,6 +70,15 @@ class Variants(InWorkTrees):
         self.running().stories.begin(show(self.window, three))
         yield from self.until_told(f"Nothing waits for you in the work tree {three.name}.")
         self.assertEqual(self.row_at_caret(view), before)
+
+    def test_one_that_was_removed_by_hand_leads_to_why_it_cannot_be_shown(self) -> Steps:
+        one, two = yield from self.grow(2)
+        self.put("a.txt", with_line(OWN, 3, "one"), one)
+        shutil.rmtree(two.path)
+        view = yield from self.shown(one, two)
+        self.running().stories.begin(self.running().work_trees.show_changes(self.window, two))
+        yield from self.until_in(f"## {two.name}  ", lambda: self.row_at_caret(view))
+        self.assertIn("is not there any more", text_of(view))
 
     def test_equal_variants_are_shown_once_and_decided_once(self) -> Steps:
         one, two, three = yield from self.grow(3)
