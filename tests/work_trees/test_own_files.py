@@ -46,3 +46,56 @@ class Renamed(unittest.TestCase):
             with self.assertRaisesRegex(OwnFileKept, "old could not be written"):
                 write_wanted(self.root, wanted)
         self.assertEqual(os.listdir(self.root), ["old"])
+
+
+class InTheWay(unittest.TestCase):
+    """The user has something else where the tree has a file, or a folder on the way to it."""
+
+    def setUp(self) -> None:
+        self.root = os.path.join(temp_folder(self), "project")
+        self.outside = os.path.join(os.path.dirname(self.root), "outside")
+        for folder in (self.root, self.outside, os.path.join(self.root, "folder", "in")):
+            os.makedirs(folder)
+        with open(os.path.join(self.root, "file"), "wb") as file:
+            file.write(b"mine\n")
+        os.symlink(self.outside, os.path.join(self.root, "link"))
+        os.symlink("file", os.path.join(self.root, "folder", "to_file"))
+        self.before = self.all_there()
+
+    def all_there(self) -> list[object]:
+        top = os.path.dirname(self.root)
+        return [(place, sorted(folders), sorted(files)) for place, folders, files in os.walk(top)]
+
+    def assert_refused(self, path: str, sentence: str) -> None:
+        """As a text and as what is no text."""
+        for refused in (
+            lambda: write_wanted(self.root, WantedFile(path, path, "", "text\n")),
+            lambda: write_wanted(self.root, WantedFile("none", path, "", "text\n")),
+            lambda: replace_whole(self.root, [(path, NOTHING, NEW)]),
+            lambda: replace_whole(self.root, [("before", NOTHING, NEW), (path, NOTHING, NEW)]),
+        ):
+            with self.assertRaisesRegex(OwnFileKept, sentence):
+                refused()
+            self.assertEqual(self.all_there(), self.before)
+            with open(os.path.join(self.root, "file"), "rb") as file:
+                self.assertEqual(file.read(), b"mine\n")
+
+    def test_a_file_where_the_tree_has_a_folder(self) -> None:
+        self.assert_refused("file/new", "could not be written: Not a directory")
+        self.assert_refused("file/new/deep", "could not be written: Not a directory")
+
+    def test_a_folder_where_the_tree_has_a_file(self) -> None:
+        self.assert_refused("folder", "is no file here|has changed meanwhile|already")
+
+    def test_a_link_out_of_the_project_on_the_way(self) -> None:
+        self.assert_refused("link/new", "link is a link")
+        self.assert_refused("link/new/deep", "link is a link")
+
+    def test_a_link_where_the_tree_has_a_file(self) -> None:
+        self.assert_refused("folder/to_file", "is a link here|has changed meanwhile|already")
+
+    def test_a_name_that_differs_only_in_its_case(self) -> None:
+        # On a file system that ignores case both are one file.
+        os.link(os.path.join(self.root, "file"), os.path.join(self.root, "File"))
+        self.before = self.all_there()
+        self.assert_refused("File", "has changed meanwhile|already")
