@@ -34,8 +34,8 @@ DOOMED = ".removed-"
 FULL = (errno.ENOSPC, errno.EDQUOT)
 IN_USE = "{} cannot be removed ({}). Close what has files open there, and remove it again."
 HALF_REMOVED = (
-    "A part of {} cannot be removed: {} ({}). The next start of Sublime Text tries again, or delete"
-    " it yourself."
+    'A part of {} cannot be removed: {} ({}). "Remove Work Tree" and the next start of Sublime Text'
+    " try again, or delete it yourself."
 )
 GONE = "The work tree was removed already."
 NOT_FORGOTTEN = (

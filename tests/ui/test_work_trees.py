@@ -23,8 +23,9 @@ from GeminiCompanion.companion.ui.user_messages import PREFIX
 from GeminiCompanion.companion.ui.work_trees import beginning_choice, several_agents, tree_maker
 from GeminiCompanion.companion.ui.work_trees.free_modes import FREE, KEEP
 from GeminiCompanion.companion.ui.work_trees.making_progress import KEY
-from GeminiCompanion.companion.ui.work_trees.tree_removal import REMOVED, WORKS
+from GeminiCompanion.companion.ui.work_trees.tree_removal import NONE, REMOVED, WORKS
 from GeminiCompanion.companion.work_trees import repository, tree_making
+from GeminiCompanion.companion.work_trees.removal import doomed_path
 from GeminiCompanion.companion.work_trees.work_tree import TreeState, WorkTree
 
 from ..support import patched
@@ -521,6 +522,16 @@ class Removal(TreeCase):
         self.assertEqual(self.asked, Stop(self.id_of(view)))
         yield from self.answer(None)
         yield lambda: not self.trees.trees
+
+    def test_one_that_was_half_removed_goes_when_the_user_wants_to_remove_one(self) -> Steps:
+        tree = yield from self.new_chat()
+        self.trees.store.keep_tree(replace(tree, state=TreeState.REMOVING))
+        os.rename(tree.path, doomed_path(tree))
+        self.run_command("remove_work_tree")
+        yield from self.until_told(NONE)
+        self.assertFalse(os.path.exists(doomed_path(tree)))
+        self.assertEqual(self.trees.store.list_trees(), ())
+        self.assertEqual(self.git("worktree", "list", "--porcelain").count("worktree "), 1)
 
     def test_one_that_was_half_made_is_gone_after_a_start(self) -> Steps:
         tree = yield from self.new_chat()

@@ -16,6 +16,7 @@ from ...chat.amounts import age_text
 from ...chat.chat_update import WORKING
 from ...work_trees.git import GitFailure
 from ...work_trees.loss import Loss, what_would_be_lost
+from ...work_trees.mending import mend_trees
 from ...work_trees.removal import remove_agreed_tree
 from ...work_trees.tree_making import make_scratch
 from ...work_trees.tree_store import TreeStore
@@ -25,6 +26,7 @@ from .. import panels
 from ..chat.chat_actions import ChatActions
 from ..chat.chat_view import ChatView
 from ..known_trees import KnownTrees
+from ..stories import run_in_thread
 from .taken_saving import writer
 
 NONE = "The folders of this window have no work tree."
@@ -46,7 +48,9 @@ class TreeRemoval:
 
     async def choose_tree(self, window: sublime.Window) -> None:
         """Let the user choose one of the window's, and remove it; then another one of those that
-        are left."""
+        are left. What an earlier removal has left goes first."""
+        for sentence in await run_in_thread(partial(mend_trees, self._trees.store)) or ():
+            self._tell(sentence)
         await self._trees.look_again()
         is_removed = True
         while is_removed:
