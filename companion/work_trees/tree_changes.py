@@ -235,15 +235,15 @@ class TreeReader:
         return dict(_objects_in(run_git(self.tree.root, "cat-file", "--batch", told=told)))
 
     def digest_of(self, root: str, path: str, found: Found) -> str:
-        """The digest of the file or link there; empty if it cannot be read, or if it is another
-        thing."""
+        """The digest of the file or link there; of what cannot be read, or is another thing, that
+        of its mark."""
         key = root, path, found.mark
         if key not in self._digests:
             content = NOTHING
             with suppress(OSError):
                 content = read_content(root, path)
             is_known = content.mode == found.mode and found.mode in (*FILES, LINK)
-            self._digests[key] = content_digest(content.data) if is_known else ""
+            self._digests[key] = content_digest(content.data) if is_known else mark_digest(found)
         return self._digests[key]
 
     # What git says.
@@ -278,7 +278,8 @@ class TreeReader:
     def _change_at(self, path: str, left: Left) -> TreeChange:
         if path.endswith("/"):
             # A repository in the tree, of which git lists no files.
-            return TreeChange(path[:-1], path[:-1], left, Found(REPOSITORY, None), _NONE)
+            right = Found(REPOSITORY, self.look(self.tree.path, path[:-1]).mark)
+            return TreeChange(path[:-1], path[:-1], left, right, _NONE)
         right = self.look(self.tree.path, path)
         if left.mode == REPOSITORY and right.mode == OTHER:
             right = Found(REPOSITORY, right.mark)
@@ -296,6 +297,10 @@ class TreeReader:
     def _is_change(self, change: TreeChange) -> bool:
         """Whether there is a difference of which the user does not have all."""
         left, right, own = change.left, change.right, change.own
+        if left.digest and left.mode == right.mode:
+            # The user has decided on it as it is.
+            if self.digest_of(self.tree.path, change.path, right) == left.digest:
+                return False
         if not is_safe_path(change.path):
             return True
         if right.mode == LINK and left.mode == ABSENT and change.path in self.tree.carried:
@@ -303,13 +308,9 @@ class TreeReader:
             return False
         if right.mode == ABSENT:
             return left.mode != ABSENT and own.mode != ABSENT
-        if left.digest and left.mode == right.mode:
-            # The user has decided on it as it is.
-            if self.digest_of(self.tree.path, change.path, right) == left.digest:
-                return False
         if own.mode == right.mode and _size(own) == _size(right) and right.mode != OTHER:
             mine = self.digest_of(self.tree.root, change.path, own)
-            return not mine or mine != self.digest_of(self.tree.path, change.path, right)
+            return mine != self.digest_of(self.tree.path, change.path, right)
         return True
 
     def _read_status(self) -> bytes:
@@ -381,6 +382,11 @@ class TreeReader:
 
 
 _NONE = Found(ABSENT, None)
+
+
+def mark_digest(found: Found) -> str:
+    """What stands for the digest of a content that is not read."""
+    return content_digest(repr(tuple(found)).encode("ascii"))
 
 
 def read_side(root: str, path: str) -> TreeContent:

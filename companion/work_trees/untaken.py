@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .inside import FILES, LINK
+from .inside import ABSENT, FILES, LINK
 from .taken import load_taken
 from .tree_changes import TreeReader
 from .work_tree import WorkTree
@@ -34,6 +34,7 @@ def _is_left(reader: TreeReader, path: str) -> bool:
     """Whether there is something at the path that the user does not have."""
     right, own = (reader.look(root, path) for root in (reader.tree.path, reader.tree.root))
     if right.mode not in (*FILES, LINK):
-        return False
+        # Of a folder that cannot be read, or a repository, nobody knows what is in it.
+        return right.mode != ABSENT
     mine = reader.digest_of(reader.tree.root, path, own)
     return right.mode != own.mode or reader.digest_of(reader.tree.path, path, right) != mine

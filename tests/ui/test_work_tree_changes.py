@@ -21,7 +21,7 @@ from GeminiCompanion.companion.ui.work_trees import (
     whole_files,
 )
 from GeminiCompanion.companion.ui.work_trees.tree_lists import TreeLists
-from GeminiCompanion.companion.work_trees import merging
+from GeminiCompanion.companion.work_trees import inside, merging
 from GeminiCompanion.companion.work_trees.taken import (
     NAME,
     Taken,
@@ -32,6 +32,7 @@ from GeminiCompanion.companion.work_trees.taken import (
     store_text,
 )
 from GeminiCompanion.companion.work_trees.tree_changes import TreeChange, TreeReader
+from GeminiCompanion.companion.work_trees.untaken import Untaken, find_untaken
 from GeminiCompanion.companion.work_trees.work_tree import WorkTree
 
 from .adapter import text_of
@@ -184,6 +185,31 @@ class Decided(InWorkTrees):
         self.decide(view, "undo_last")
         yield from self.answer_first()
         yield from self.until_shown(view, "a.txt")
+
+    @unittest.skipIf(sys.platform == "win32", "needs pipes and any names")
+    def test_what_cannot_be_read_can_be_rejected_and_is_named_when_the_tree_goes(self) -> Steps:
+        tree = yield from self.grow_tree({"pipe": OLD, "huge.bin": OLD})
+        self.put("pipe", None, tree)
+        os.mkfifo(os.path.join(tree.path, "pipe"))
+        for name in ("huge.bin", os.fsdecode(b"bad\xff")):
+            with open(os.path.join(tree.path, name), "wb") as file:
+                file.truncate(inside.LIMIT + 1)
+        self.git("init", "-q", "own", folder=tree.path)
+        view = yield from self.shown(tree)
+        names = ("pipe", "huge.bin", os.fsdecode(b"bad\xff"), "own")
+        for name in names:
+            self.decide(view, "reject_file", self.id_of(tree, name))
+            yield lambda name=name: name not in self.lists.with_id(tree.id).by_path
+        found = yield from self.until_listed(tree)
+        self.assertEqual(found.changes, ())
+        taken_saving.writer.finish()
+        untaken = find_untaken(tree, self.trees.store.data_folder(tree.id))
+        self.assertEqual(untaken, Untaken((), tuple(sorted(names))))
+        self.decide(view, "undo_last")
+        yield from self.answer_first()
+        yield from self.until_shown(view, "## own")
+        self.put("huge.bin", OLD + "more\n", tree)
+        yield from self.until_shown(view, "## huge.bin")
 
     def test_what_the_agent_changes_after_a_decision_is_shown_alone(self) -> Steps:
         tree = yield from self.grow_tree({"a.txt": OLD})

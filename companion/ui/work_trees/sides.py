@@ -7,10 +7,25 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from ...base.digest import LARGE
-from ...work_trees.inside import ABSENT, FILES, OTHER, REPOSITORY, Found, TreeContent, look_at
+from ...work_trees.inside import (
+    ABSENT,
+    FILES,
+    LINK,
+    OTHER,
+    REPOSITORY,
+    Found,
+    TreeContent,
+    look_at,
+)
 from ...work_trees.merging import MergedChange, merge_change
 from ...work_trees.taken import Taken, TreeDecision, content_digest, store_text
-from ...work_trees.tree_changes import TreeChange, TreeReader, read_side
+from ...work_trees.tree_changes import (
+    SidesFailure,
+    TreeChange,
+    TreeReader,
+    mark_digest,
+    read_side,
+)
 from ...work_trees.work_tree import WorkTree
 
 
@@ -98,3 +113,23 @@ def decide_on(
         gone = TreeDecision(change.old_path, "", "", old, is_whole, own_mode, unsaved)
         return gone, decision
     return (TreeDecision(change.path, right.mode, digest, new, is_whole, own_mode, unsaved),)
+
+
+def decide_to_leave(
+    reader: TreeReader, change: TreeChange, folder: str
+) -> tuple[TreeDecision, ...]:
+    """The decision that all stays in the tree as it was listed, also what cannot be read; of a
+    renamed file on both paths. Nothing if it is another by now. Blocks. Raises OSError."""
+    content, digest = TreeContent(OTHER), mark_digest(change.right)
+    with suppress(SidesFailure):
+        content = reader.read_right(change)
+    # What is written after this look was not read.
+    if not is_as_listed(reader.tree, change):
+        return ()
+    if content.mode in (*FILES, LINK):
+        digest = store_text(folder, content.data)
+    elif change.right.mode == ABSENT:
+        digest = ""
+    made = TreeDecision(change.path, change.right.mode, digest, is_whole=False)
+    gone = TreeDecision(change.old_path, is_whole=False)
+    return (gone, made) if change.is_renamed else (made,)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from functools import partial
-from typing import Sequence
+from typing import Callable, Sequence
 from uuid import uuid4
 
 import sublime
@@ -21,6 +21,7 @@ from ...edits.made_edits import MadeEdits
 from ...work_trees.inside import ABSENT, path_in, set_mode
 from ...work_trees.own_files import OwnFileKept, WantedFile, write_wanted
 from ...work_trees.taken import Taken, TreeDecision
+from ...work_trees.tree_changes import TreeChange, TreeReader
 from ...work_trees.work_tree import WorkTree
 from .. import application, texts
 from ..ordered_work import UnderWay
@@ -29,7 +30,7 @@ from ..review.owners import Owner, WordsToClis
 from ..review.record import DiffRecord
 from ..stories import Stories, run_in_thread, sleep
 from ..user_messages import UserMessages
-from .sides import Sides, decide_on, read_again
+from .sides import Sides, decide_on, decide_to_leave, read_again
 from .tree_lists import TreeLists
 from .tree_reviews import TreeReviews
 
@@ -124,15 +125,27 @@ class TreeOwner(Owner):
     ) -> Sequence[TreeDecision]:
         """The user has decided on it as it was read: it is not shown again. Gives nothing if that
         cannot be kept."""
-        found = self._lists.with_id(sides.tree.id)
+        decide = partial(decide_on, sides, is_whole=is_whole, edits=edits)
+        return await self._note(sides.tree, sides.change, decide) or ()
+
+    async def note_left(
+        self, reader: TreeReader, change: TreeChange
+    ) -> Sequence[TreeDecision] | None:
+        """They leave it in the tree as it was listed: it is not shown again. Gives nothing if it is
+        another by now, and None if that cannot be kept."""
+        return await self._note(reader.tree, change, partial(decide_to_leave, reader, change))
+
+    async def _note(
+        self, tree: WorkTree, change: TreeChange, decide: Callable[[str], Sequence[TreeDecision]]
+    ) -> Sequence[TreeDecision] | None:
+        found = self._lists.with_id(tree.id)
         if found is None:
-            return ()
-        work = partial(decide_on, sides, found.taken.folder, is_whole, edits)
-        made = await run_in_thread(work)
+            return None
+        made = await run_in_thread(partial(decide, found.taken.folder))
         if made is None:
-            self._messages.warn_user(NOT_KEPT.format(os.path.basename(sides.change.path)))
-            return ()
-        self._lists.decide(sides.tree.id, made)
+            self._messages.warn_user(NOT_KEPT.format(os.path.basename(change.path)))
+        elif made:
+            self._lists.decide(tree.id, made)
         return made
 
     async def _leave_in_tree(self, record: DiffRecord) -> None:

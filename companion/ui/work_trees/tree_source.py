@@ -47,6 +47,7 @@ HAS_ALL = "Your file has all of this."
 TOO_LARGE = "Too large to be shown here: Accept takes it over as it is."
 NO_TEXT = "This is no text that can be edited here: accept the file, or reject it."
 NOT_TAKEN = "{}: nothing was written. {}"
+NOT_DECIDED = "{}: nothing is decided. {}"
 NOT_SEEN = "It has changed meanwhile. Look at it again."
 CONFLICT = "1 conflict with your file is marked: resolve it before you accept."
 CONFLICTS = "{} conflicts with your file are marked: resolve them before you accept."
@@ -341,14 +342,21 @@ class TreeSource:
                 if not self._actions.reject_proposal(view):
                     return None
         else:
-            sides = await self._read(file) if file is not None else None
-            if sides is None:
+            if file is None or not await self._leave(file):
                 return None
-            await self._owner.note_decision(sides)
         self._kept.pop(id, None)
         paths = {file.change.path, file.change.old_path} if file is not None else set()
         tree, _, path = id[len(PREFIX) + 1 :].partition(" ")
         return UndoStep(partial(self._show_again, tree, {path, *paths}))
+
+    async def _leave(self, file: TreeFile) -> bool:
+        """Whether it is decided that it stays in the tree as it is, also if nobody can read it."""
+        reader = self._lists.reader_of(file.found.tree.id)
+        made = await self._owner.note_left(reader, file.change) if reader is not None else None
+        if made is not None and not made:
+            self._lists.look_again()
+            self._tell(NOT_DECIDED.format(os.path.basename(file.path), NOT_SEEN))
+        return bool(made)
 
     async def _show_again(self, tree: str, paths: Iterable[str], window: sublime.Window) -> str:
         """The last decision on the file was that it stays in the tree; take that back."""
