@@ -56,6 +56,7 @@ class ManyFiles:
     """A source of files of a turn; each has a tab for what is typed."""
 
     names = ("edit", "edits")
+    meanings = ("", "")
     is_complete = True
 
     def __init__(self, review: sublime.View) -> None:

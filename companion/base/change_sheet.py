@@ -9,6 +9,7 @@ frozen and know nothing of the others, so one file can change without the rest b
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate, groupby, islice
@@ -31,6 +32,22 @@ NOT_COMPARED = "not compared"
 SLICE = 256 * 1024
 
 
+class Variant(NamedTuple):
+    """What `makers` made of the file with the title `of`; others may have made something else of
+    it. Each has an id, and words for people."""
+
+    of: str
+    makers: tuple[tuple[str, str], ...]
+
+    @property
+    def ids(self) -> list[str]:
+        return [id for id, _words in self.makers]
+
+    @property
+    def words(self) -> str:
+        return " and ".join([words for _id, words in self.makers])
+
+
 @dataclass(frozen=True)
 class FileChanges:
     """What is to be shown of a file. `id` is unique in the sheet, `title` is one line, `state` is
@@ -47,7 +64,14 @@ class FileChanges:
     # proposal.
     is_made: bool = False
     is_dropped: bool = False
+    # Whose changes they are, if others may have made something else of the file.
+    variant: Variant | None = None
     made_of: object = None
+
+    def is_other(self, file: FileChanges) -> bool:
+        """Whether that is another variant of this one's file."""
+        mine, its = self.variant, file.variant
+        return mine is not None and its is not None and mine.of == its.of and self.id != file.id
 
     @property
     def counts(self) -> tuple[int, int]:
@@ -229,6 +253,16 @@ class Sheet:
     def numbers(self) -> dict[str, int]:
         """The number of each section, by the id of its file."""
         return {section.file.id: number for number, section in enumerate(self.sections)}
+
+    @cached_property
+    def variant_counts(self) -> Counter[str]:
+        """How many variants there are of the files with these titles."""
+        found = (section.file.variant for section in self.sections)
+        return Counter(variant.of for variant in found if variant is not None)
+
+    def has_others(self, file: FileChanges) -> bool:
+        """Whether there are other variants of the file."""
+        return file.variant is not None and self.variant_counts[file.variant.of] > 1
 
     @cached_property
     def change_starts(self) -> Sequence[ChangeStart]:

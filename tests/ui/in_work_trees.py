@@ -20,6 +20,14 @@ from .adapter import text_of
 from .reviewing import Steps
 from .test_show_changes import SheetCase
 
+OWN = "".join(f"line {number}\n" for number in range(1, 21))
+
+
+def with_line(text: str, number: int, line: str) -> str:
+    rows = text.splitlines(keepends=True)
+    rows[number - 1] = line + "\n"
+    return "".join(rows)
+
 
 @unittest.skipUnless(shutil.which("git"), "needs git")
 class InWorkTrees(SheetCase):
@@ -151,3 +159,21 @@ class InWorkTrees(SheetCase):
 
     def until_not_shown(self, view: sublime.View, text: str) -> Steps:
         yield lambda: text not in text_of(view)
+
+
+class VariantCase(InWorkTrees):
+    """Several agents have changed the same files in their work trees."""
+
+    def grow(self, count: int) -> Generator[Any, Any, list[WorkTree]]:
+        files = {"a.txt": OWN, "b.txt": OWN}
+        first = yield from self.grow_tree(files)
+        trees = [first]
+        while len(trees) < count:
+            trees.append((yield from self.grow_tree({})))
+        return trees
+
+    def row_at_caret(self, view: Any) -> str:
+        return str(view.substr(view.line(view.sel()[0])))
+
+    def headings(self, view: Any) -> list[str]:
+        return [row[3:] for row in text_of(view).splitlines() if row.startswith("## ")]

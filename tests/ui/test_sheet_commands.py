@@ -9,11 +9,11 @@ from unittest import mock
 import sublime
 from GeminiCompanion.companion.ui import texts
 from GeminiCompanion.companion.ui.changes import (
-    deciding,
     keeping,
     sheet_commands,
     sheet_files,
     sources,
+    together,
 )
 from GeminiCompanion.companion.ui.changes.proposal_source import ProposalSource
 from GeminiCompanion.companion.ui.changes.sources import SheetEntry
@@ -375,7 +375,7 @@ class SameFile(CommandCase):
         yield lambda: panels
         asked = "Accept 1 proposal in 1 file, 2 lines added, 2 removed?"
         self.assertEqual(panels[0]["placeholder"], asked)
-        self.assertIn(deciding.OTHERS.format(1), str(panels[0]["items"][0]))
+        self.assertIn(together.OTHERS.format(1), str(panels[0]["items"][0]))
         panels[0]["on_select"](0)
         yield lambda: not is_diff(first) and self.cli.received("ide/diffAccepted")
         yield from self.until_drawn(view)

@@ -6,7 +6,7 @@ from typing import Any, Generator
 
 import sublime
 from GeminiCompanion.companion.base.answer import Answer
-from GeminiCompanion.companion.ui.changes import deciding
+from GeminiCompanion.companion.ui.changes import together
 from GeminiCompanion.companion.ui.changes.keeping import AGAIN, DECIDED, NOTHING
 from GeminiCompanion.companion.ui.changes.sheet_files import NOTHING as NO_CHANGES
 from GeminiCompanion.companion.ui.review import diff_kinds, large, open_diffs
@@ -77,14 +77,14 @@ class Files(KeepingCase):
         yield from self.until_in(diff_kinds.SESSION.all_dropped, lambda: text_of(self.view))
         self.decide(self.view, "accept_all")
         yield lambda: self.asked
-        self.assertIn(deciding.DROPPED.format(1), str(self.asked[0]["items"][0]))
+        self.assertIn(together.DROPPED.format(1), str(self.asked[0]["items"][0]))
         yield from self.confirmed("Accept 1 proposal in 1 file, 1 line added, 0 removed?")
         yield lambda: not (is_diff(first) or is_diff(second))
         yield from self.until_rejected()
         yield from self.until_equal(lambda: len(self.cli.received("ide/diffAccepted")), 1)
         told = "1 of 1 accepted. 1 rejected, because all was dropped."
         yield lambda: any(sentence.endswith(told) for sentence in self.sentences)
-        self.assertEqual(self.sheet(self.view).marking.undoable, "Undo 1 accepted")
+        self.assertEqual(self.sheet(self.view).marking.undoable, "Undo 1 accepted and 1 rejected")
         # What is the file's own text is in no tab.
         yield from self.until_equal(
             lambda: [view.name() for view in self.window.views() if "your edits" in view.name()], []

@@ -703,7 +703,7 @@ class Restarted(InWorkTrees):
         self.decide(view, "accept_file", id)
         yield from self.until_not_shown(view, "## a.txt")
         yield lambda: self.running().review.history.edits.made.is_complete
-        yield lambda: self.lists.with_id(tree.id).taken.decisions
+        yield from self.until_equal(lambda: self.sheet(view).marking.undoable, "Undo 1 accepted")
         yield from self.restarted()
         found = yield from self.until_listed(tree)
         self.assertEqual(found.changes, ())

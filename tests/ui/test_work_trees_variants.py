@@ -3,38 +3,13 @@
 from __future__ import annotations
 
 import shutil
-from typing import Any, Generator
-
-from GeminiCompanion.companion.work_trees.work_tree import WorkTree
 
 from .adapter import text_of
-from .in_work_trees import InWorkTrees
+from .in_work_trees import OWN, VariantCase, with_line
 from .reviewing import Steps
 
-OWN = "".join(f"line {number}\n" for number in range(1, 21))
 
-
-def with_line(text: str, number: int, line: str) -> str:
-    rows = text.splitlines(keepends=True)
-    rows[number - 1] = line + "\n"
-    return "".join(rows)
-
-
-class Variants(InWorkTrees):
-    def grow(self, count: int) -> Generator[Any, Any, list[WorkTree]]:
-        files = {"a.txt": OWN, "b.txt": OWN}
-        first = yield from self.grow_tree(files)
-        trees = [first]
-        while len(trees) < count:
-            trees.append((yield from self.grow_tree({})))
-        return trees
-
-    def row_at_caret(self, view: Any) -> str:
-        return str(view.substr(view.line(view.sel()[0])))
-
-    def headings(self, view: Any) -> list[str]:
-        return [row[3:] for row in text_of(view).splitlines() if row.startswith("## ")]
-
+class Variants(VariantCase):
     def test_a_file_stands_once_with_its_variants_below_each_other(self) -> Steps:
         one, two = yield from self.grow(2)
         for tree, line in ((one, "one"), (two, "two")):

@@ -8,59 +8,35 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from typing import Callable, Dict, List, Mapping, Sequence
+from functools import partial
+from typing import Callable, Sequence
 
 import sublime
 
-from ...base.change_sheet import Section
-from .. import panels
+from ...base.change_sheet import FileChanges, Section
+from ...base.merge import has_marks
+from ...base.text_digest import text_digest
+from .. import panels, texts
 from ..ordered_work import UnderWay
+from ..review.record import waiting_record
 from ..review.reviews import Reviews
 from .keeping import DECIDED, NOTHING
 from .sheet import HEAD, ChangeSheet
-from .sheet_files import extent_words, line_counts
 from .sources import Source, UndoStep
-from .undoing import SheetDecision, Undoing
+from .together import REJECT_ALL, Counted, WayToDecide, ways_to_accept
+from .undoing import SheetDecision, Take, Undoing
 
-# How to undo what was decided, by whether it was accepted.
-Takes = Dict[bool, List[UndoStep]]
-# The possible answers, and what each does.
-ALL = {
-    True: ("Accept all", "What is proposed is written; edits that are made already stay."),
-    False: ("Reject all", "The CLIs are told; edits that are made already are undone."),
-}
 # Files that are named in a sentence.
 NAMED = 3
 UNDER_WAY = "All of them are being decided on already."
 NOT_DECIDED = "Not decided: {}. Decide on one alone to see why."
 STAY = ["Go back", "Nothing is decided."]
-# About files for which several proposals wait.
-DROPPED = "{} more will be rejected, because you have dropped all their changes."
 HIDDEN = "{} cannot be shown here, and will wait."
-OTHERS = "{} more must wait: they are for the same files, and would replace these."
-
-
-@dataclass(frozen=True)
-class Counted:
-    """A file as the user was told of it; `change_count` is that of its own review, if that is
-    open."""
-
-    section: Section
-    source: Source
-    change_count: int | None
-
-    @property
-    def id(self) -> str:
-        return self.section.file.id
-
-    @property
-    def is_dropped(self) -> bool:
-        """Whether the user has dropped all that is proposed for the file."""
-        return self.section.file.is_dropped
-
-
-def no_takes() -> Takes:
-    return {False: [], True: []}
+WHICH = "Accept which variants?"
+CONFLICTS = "{} conflict with what you accepted of the same files: the conflicts are marked."
+CONFLICT = "1 conflicts with what you accepted of the same file: the conflicts are marked."
+# What of a sheet is rejected together, beside all.
+OTHERS_OF, ALL_OF = "Reject the other variants of {}", "Reject all of {}"
 
 
 @dataclass(eq=False)
@@ -69,8 +45,8 @@ class Press:
 
     sheet: ChangeSheet
     window: sublime.Window
-    accept: bool
-    takes: Takes = field(default_factory=no_takes)
+    way: WayToDecide
+    takes: list[Take] = field(default_factory=list)
 
 
 class Deciding:
@@ -109,11 +85,40 @@ class Deciding:
             if take is None and not accept and not _is_waiting(source, window, id):
                 # Somebody else has decided while this waited.
                 self._tell(DECIDED)
-            self.undoing.note_decision(sheet, SheetDecision(accept, [] if take is None else [take]))
+            takes = [] if take is None else [Take(accept, take)]
+            self.undoing.note_decision(sheet, SheetDecision(takes))
         sheet.refresh()
 
     async def decide_all(self, sheet: ChangeSheet, accept: bool) -> None:
         """Say what there is to accept or reject; do so if the user wants that."""
+        reject = partial(_reject_way, REJECT_ALL)
+        await self._decide_some(sheet, ways_to_accept if accept else reject)
+
+    async def reject_others(self, sheet: ChangeSheet, id: str) -> None:
+        """Do so with the other variants of the file."""
+        section = sheet.find_section(id)
+        variant = section.file.variant if section is not None else None
+        if section is None or variant is None:
+            self._tell(DECIDED)
+            return
+        name = OTHERS_OF.format(variant.of)
+        await self._decide_some(sheet, partial(_reject_way, name, is_meant=section.file.is_other))
+
+    async def reject_maker(self, sheet: ChangeSheet, id: str, maker: str) -> None:
+        """Do so with all that this maker of the file alone has made."""
+        section = sheet.find_section(id)
+        variant = section.file.variant if section is not None else None
+        words = dict(variant.makers).get(maker) if variant is not None else None
+        if words is None:
+            self._tell(DECIDED)
+            return
+        name = ALL_OF.format(words)
+        is_meant = partial(_is_made_by, maker)
+        await self._decide_some(sheet, partial(_reject_way, name, is_meant=is_meant))
+
+    async def _decide_some(
+        self, sheet: ChangeSheet, find_ways: Callable[[Sequence[Counted]], Sequence[WayToDecide]]
+    ) -> None:
         window = sheet.window
         if window is None:
             return
@@ -122,22 +127,15 @@ class Deciding:
             return
         with self._under_way.hold(sheet.buffer_id):
             async with self._reviews.presses.take_place(sheet.line):
-                await self._decide_all(sheet, window, accept)
-
-    async def _decide_all(self, sheet: ChangeSheet, window: sublime.Window, accept: bool) -> None:
-        await sheet.wait_until_settled(self._reviews)
-        counted, others = self._count_files(sheet), 0
-        if accept:
-            counted, others = _one_for_each_file(counted)
-            accept = not all(counted_file.is_dropped for counted_file in counted)
-        if not counted:
-            self._tell(NOTHING)
-            return
-        with self._reviews.presses.announce_question("all files"):
-            more = [*_hidden_note(sheet), *_others_note(others)]
-            is_wanted = await _is_wanted(window, counted, accept, more)
-        if is_wanted:
-            await self._decide_counted(sheet, window, counted, accept)
+                await sheet.wait_until_settled(self._reviews)
+                ways = find_ways(self._count_files(sheet))
+                if not ways:
+                    self._tell(NOTHING)
+                    return
+                with self._reviews.presses.announce_question("all files"):
+                    way = await _wanted_way(window, ways, _hidden_note(sheet))
+                if way is not None:
+                    await self._decide_counted(Press(sheet, window, way))
 
     def _count_files(self, sheet: ChangeSheet) -> list[Counted]:
         """What cannot be compared is not among them: nobody has seen it here."""
@@ -148,7 +146,7 @@ class Deciding:
             if source is not None and section.file.comparison is not None:
                 view = source.review_view(id)
                 count = view.change_count() if view is not None else None
-                counted = Counted(section, source, count)
+                counted = Counted(section, source, count, _is_chosen(section, source, view))
                 found += [counted] if self._is_as_counted(counted) else []
         return found
 
@@ -157,58 +155,59 @@ class Deciding:
         if view is None or counted.change_count is None:
             return view is None and counted.change_count is None
         review = self._reviews.review_of(view)
-        is_drawn = review is not None and review.comparison is counted.section.file.comparison
-        return is_drawn and view.change_count() == counted.change_count
+        if review is None:
+            return False
+        is_drawn = review.comparison is counted.section.file.comparison
+        if is_drawn and view.change_count() == counted.change_count:
+            return True
+        # What is merged with it is what the user has accepted in the same press.
+        return review.took_over_since(counted.change_count, view)
 
-    async def _decide_counted(
-        self, sheet: ChangeSheet, window: sublime.Window, counted: Sequence[Counted], accept: bool
-    ) -> None:
+    async def _decide_counted(self, press: Press) -> None:
+        sheet, way = press.sheet, press.way
         known = set(sheet.model.numbers)
         # Edits that are made already are undone from the last one on.
-        left = list(counted if accept else counted[::-1])
-        press = Press(sheet, window, accept)
+        left = list(way.files if way.accept else way.files[::-1])
+        left = await self._decide_each(press, left, False)
         # The user is asked about doubts last, so that these keep nothing else waiting.
-        for asks in (False, True):
-            left = await self._decide_each(press, left, asks)
+        later = [each for each in left if each.id in way.later]
+        left = await self._decide_each(press, [each for each in left if each not in later], True)
         await sheet.refresh()
-        left = [counted_file for counted_file in left if counted_file.id in sheet.model.numbers]
-        same = [counted_file for counted_file in left if self._is_as_counted(counted_file)]
-        changed = len(left) - len(same)
+        left, conflicts = [*left, *later], _conflicting(sheet, later)
+        left = [each for each in left if each.id in sheet.model.numbers and each not in conflicts]
+        same = [each for each in left if self._is_as_counted(each)]
         files = [section.file for section in sheet.model.sections if section.file.id != HEAD]
         came = sum(1 for file in files if file.id not in known)
         hidden = sum(1 for file in files if file.id in known and file.comparison is None)
-        said = _decision_sentences(accept, counted, press.takes) + _left_sentences(
-            changed, came, hidden
-        )
+        said = _decision_sentences(press) + _conflict_sentences(len(conflicts))
+        said += _left_sentences(len(left) - len(same), came, hidden)
         self._tell(" ".join([*said, *_undecided_sentences(same)]))
 
     async def _decide_each(
         self, press: Press, order: Sequence[Counted], asks: bool
     ) -> list[Counted]:
         """Gives those that are not decided. Wherever it is cut, what is decided can be undone."""
-        left, takes = [], no_takes()
+        left: list[Counted] = []
+        takes: list[Take] = []
         try:
             for each in order:
-                take = await self._decide_one(press.window, each, press.accept, asks)
-                if take is None:
+                step = await self._decide_one(press, each, asks)
+                if step is None:
                     left.append(each)
                 else:
-                    takes[press.accept and not each.is_dropped].append(take)
+                    takes.append(Take(press.way.accept and not each.is_dropped, step))
         finally:
-            for is_accepted, done in takes.items():
-                press.takes[is_accepted] += done
-                self.undoing.note_decision(press.sheet, SheetDecision(is_accepted, done, press))
+            press.takes += takes
+            self.undoing.note_decision(press.sheet, SheetDecision(takes, press))
         return left
 
-    async def _decide_one(
-        self, window: sublime.Window, each: Counted, accept: bool, asks: bool
-    ) -> UndoStep | None:
+    async def _decide_one(self, press: Press, each: Counted, asks: bool) -> UndoStep | None:
         if not self._is_as_counted(each):
             return None
-        if accept and not each.is_dropped:
-            return await each.source.accept_changes(window, each.id, asks)
+        if press.way.accept and not each.is_dropped:
+            return await each.source.accept_changes(press.window, each.id, asks)
         # What cannot be undone now cannot be undone a moment later.
-        return await each.source.reject_changes(window, each.id) if not asks else None
+        return await each.source.reject_changes(press.window, each.id) if not asks else None
 
 
 def _is_waiting(source: Source, window: sublime.Window, id: str) -> bool:
@@ -216,18 +215,41 @@ def _is_waiting(source: Source, window: sublime.Window, id: str) -> bool:
     return any(entry.id == id for entry in source.entries(window))
 
 
-def _one_for_each_file(counted: Sequence[Counted]) -> tuple[list[Counted], int]:
-    """The files that can be accepted together, and how many others there are. Of several proposals
-    for one file it is the oldest one: the next one does not know its text, and would replace it."""
-    found: list[Counted] = []
-    titles: set[str] = set()
-    for each in counted:
-        file = each.section.file
-        if file.is_made or file.title not in titles:
-            found.append(each)
-        if not file.is_made:
-            titles.add(file.title)
-    return found, len(counted) - len(found)
+def _is_chosen(section: Section, source: Source, view: sublime.View | None) -> bool:
+    """Whether the user has kept, dropped or typed something in a variant."""
+    file = section.file
+    if file.variant is None or file.comparison is None:
+        return False
+    record = waiting_record(view) if view is not None else None
+    if view is not None and record is not None:
+        if text_digest(texts.text_of(view)) != record.proposed_digest:
+            return True
+    return not source.kept_changes(file.id).isdisjoint(file.comparison.keys)
+
+
+def _is_made_by(maker: str, file: FileChanges) -> bool:
+    """Whether it is this maker's alone: what another one has made alike is that one's as well."""
+    return file.variant is not None and file.variant.ids == [maker]
+
+
+def _reject_way(
+    name: str,
+    counted: Sequence[Counted],
+    is_meant: Callable[[FileChanges], bool] = lambda _file: True,
+) -> list[WayToDecide]:
+    found = [each for each in counted if is_meant(each.file)]
+    return [WayToDecide(name, False, found)] if found else []
+
+
+def _conflicting(sheet: ChangeSheet, files: Sequence[Counted]) -> list[Counted]:
+    """Those that wait with conflicts that are marked."""
+    found = [(each, sheet.find_section(each.id)) for each in files]
+    shown = [(each, section.file.comparison) for each, section in found if section is not None]
+    return [
+        each
+        for each, comparison in shown
+        if comparison is not None and has_marks(comparison.new.text)
+    ]
 
 
 def _hidden_note(sheet: ChangeSheet) -> list[str]:
@@ -237,22 +259,15 @@ def _hidden_note(sheet: ChangeSheet) -> list[str]:
     return [HIDDEN.format(count)] if count else []
 
 
-def _others_note(count: int) -> list[str]:
-    return [OTHERS.format(count)] if count else []
-
-
-async def _is_wanted(
-    window: sublime.Window, counted: Sequence[Counted], accept: bool, more: Sequence[str]
-) -> bool:
-    meant = [counted_file for counted_file in counted if not (accept and counted_file.is_dropped)]
-    files = [counted_file.section.file for counted_file in meant]
-    titles = [(counted_file.section.file.title, counted_file.source) for counted_file in meant]
-    what = f"{extent_words(titles)}, {line_counts(files)}"
-    name, detail = ALL[accept]
-    dropped = len(counted) - len(meant)
-    detail = " ".join([*more, *([DROPPED.format(dropped)] if dropped else []), detail])
-    asked = f"{name.split()[0]} {what}?"
-    return await panels.ask_choice(window, [[f"{name}: {what}", detail], STAY], asked) == 0
+async def _wanted_way(
+    window: sublime.Window, ways: Sequence[WayToDecide], more: Sequence[str]
+) -> WayToDecide | None:
+    """None if the user goes back."""
+    rows = [[f"{way.name}: {way.extent}", " ".join([*more, way.details])] for way in ways]
+    verb = "Accept" if ways[0].accept else "Reject"
+    asked = f"{verb} {ways[0].extent}?" if len(ways) == 1 else WHICH
+    number = await panels.ask_choice(window, [*rows, STAY], asked)
+    return ways[number] if 0 <= number < len(ways) else None
 
 
 def _undecided_sentences(files: Sequence[Counted]) -> list[str]:
@@ -262,14 +277,19 @@ def _undecided_sentences(files: Sequence[Counted]) -> list[str]:
     return [NOT_DECIDED.format(", ".join(names[:NAMED]) + more)] if names else []
 
 
-def _decision_sentences(
-    accept: bool, counted: Sequence[Counted], takes: Mapping[bool, Sequence[UndoStep]]
-) -> list[str]:
+def _decision_sentences(press: Press) -> list[str]:
     """What was decided. Of what is accepted, that which was dropped is rejected."""
-    dropped = sum(1 for counted_file in counted if accept and counted_file.is_dropped)
-    what = "accepted" if accept else "rejected"
-    said = [f"{len(takes[accept])} of {len(counted) - dropped} {what}."]
-    return said + ([f"{len(takes[False])} rejected, because all was dropped."] if dropped else [])
+    way = press.way
+    meant = sum(1 for take in press.takes if take.is_accepted is way.accept)
+    said = [f"{meant} of {len(way.meant)} {'accepted' if way.accept else 'rejected'}."]
+    dropped = len(press.takes) - meant
+    return said + ([f"{dropped} rejected, because all was dropped."] if dropped else [])
+
+
+def _conflict_sentences(count: int) -> list[str]:
+    if not count:
+        return []
+    return [CONFLICT if count == 1 else CONFLICTS.format(count)]
 
 
 def _left_sentences(changed: int, came: int, left: int) -> list[str]:

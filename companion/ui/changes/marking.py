@@ -180,6 +180,8 @@ class Marking:
             if run.kind == HEADING:
                 second = diff_kinds.UNDO if file.is_made else diff_kinds.REJECT
                 names = {diff_kinds.ACCEPT: "accept_file", second: "reject_file"}
+                if self.model.has_others(file):
+                    names["Reject others"] = "reject_others"
                 links = [self._link_to(*pair, file=file.id) for pair in names.items()]
                 yield run.start, "&nbsp; ".join([*self._all_changes_links(file, kept), *links])
             elif _is_changed(run) and run.change is not None and run.change not in linked:

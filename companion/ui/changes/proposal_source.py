@@ -22,6 +22,7 @@ class ProposalSource:
     """The proposals to one companion."""
 
     names = ("proposal", "proposals")
+    meanings = ("What is proposed is written.", "The CLIs are told.")
     # Their views come back with the window.
     is_complete = True
 

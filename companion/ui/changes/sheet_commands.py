@@ -25,7 +25,7 @@ KEEP, DROP = "keep_change", "drop_change"
 NO_CHANGE = "There is no change at the caret: go to one first."
 NO_FILE = "There is no file at the caret: put it on the file that you mean."
 NOT_OPEN = "That edit has no tabs of its own yet: press Enter on its heading, then run this there."
-LOST = "Not {} in {}: that has got tabs since. Undo in its own tab, or type in it."
+LOST = "Not {} in {}: that has become another one since. Undo in its own tab, or type in it."
 NOWHERE = "This tab shows no change to go to."
 # The editor's commands that undo, and whether they do; the others redo. A sheet's own steps are not
 # the user's.
@@ -221,6 +221,10 @@ class SheetCommands:
                 await self._keeping.keep_or_drop_all(sheet, what == "keep")
         elif of == "file":
             await self._deciding.decide_file(sheet, file, what == "accept")
+        elif of == "others":
+            await self._deciding.reject_others(sheet, file)
+        elif of == "maker":
+            await self._deciding.reject_maker(sheet, file, change)
         else:
             await self._deciding.decide_all(sheet, what == "accept")
 

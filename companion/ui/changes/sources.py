@@ -52,6 +52,8 @@ class Source(Protocol):
 
     # What one of them, and several, are called.
     names: tuple[str, str]
+    # What it means to accept them, and to reject them, as sentences.
+    meanings: tuple[str, str]
 
     @property
     def is_complete(self) -> bool:

@@ -8,8 +8,11 @@ from typing import NamedTuple, Protocol, Sequence
 
 import sublime
 
+from ...base.merge import merge_texts
+from ...base.text_digest import text_digest
+from .. import texts
 from ..review.open_diffs import name_of, with_id
-from ..review.record import waiting_record
+from ..review.record import texts_taken_over, update_record, waiting_record
 from ..review.reviews import Reviews
 from .sources import Source
 
@@ -30,7 +33,7 @@ class Step(Protocol):
 @dataclass(frozen=True)
 class EditStep(Step):
     """One edit of the text of the review with that id. Where it has got tabs since, their views
-    cannot undo it."""
+    cannot undo it. What was taken over since stays."""
 
     view: sublime.View
     id: str
@@ -39,7 +42,10 @@ class EditStep(Step):
         if waiting_record(self.view) is None:
             now = with_id(self.id)
             return None if now is None else StepDone(lost=[name_of(now)])
-        self.view.run_command("undo" if is_undo else "redo")
+        if not is_undo:
+            self.view.run_command("redo")
+        elif not _undo_step(self.view):
+            return StepDone(lost=[name_of(self.view)])
         return StepDone([self.view])
 
 
@@ -47,6 +53,26 @@ def edit_step(view: sublime.View) -> EditStep:
     """The step of the last edit in the view."""
     record = waiting_record(view)
     return EditStep(view, record.id if record is not None else "")
+
+
+def _undo_step(view: sublime.View) -> bool:
+    """Undo the last step of the user in the view. What was taken over by itself since stays; False
+    if the text is too large for that."""
+    known, now = texts_taken_over(view), texts.text_of(view)
+    view.run_command("undo")
+    before = None
+    while text_digest(texts.text_of(view)) in known and texts.text_of(view) != before:
+        before = texts.text_of(view)
+        view.run_command("undo")
+    if before is None:
+        return True
+    is_small = max(len(now), len(before)) <= texts.COMPARED
+    merged = merge_texts(before, texts.text_of(view), now) if is_small else None
+    texts.replace_view_text(view, now if merged is None else merged.text)
+    record = waiting_record(view)
+    if record is not None and merged is not None and merged.conflicts:
+        update_record(view, record, has_conflicts=True)
+    return is_small
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,10 @@ class UnaskedEditSource:
     """The unasked edits to one companion, as `book` has them."""
 
     names = ("edit made without asking", "edits made without asking")
+    meanings = (
+        "Edits that are made already stay.",
+        "Edits that are made already are undone.",
+    )
 
     def __init__(self, reviews: Reviews, written: WrittenReviews, book: EditBook) -> None:
         self._reviews = reviews

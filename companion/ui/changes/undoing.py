@@ -6,7 +6,7 @@ A decision on all is one, as is that on a file. After a restart only the last ac
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Callable, Sequence
+from typing import Callable, NamedTuple, Sequence
 
 import sublime
 
@@ -21,13 +21,13 @@ from .sources import UndoStep, undo_of_accepted
 
 NOTHING_TO_UNDO = "Nothing that was decided here can be undone any more."
 GO_BACK = ["Go back", "Nothing is undone."]
-# What a decision is called, by whether it accepts; and what it means to undo that.
+# What a decision on a file is called, by whether it accepts; and what it means to undo that.
 NAMES = {True: "accepted", False: "rejected"}
 DETAILS = {
     True: "The old texts are put back if the files are still what you accepted. Edits that were"
     " made already stay, and wait here again.",
-    False: "Edits that were made already are made again. Proposals wait here again. Their CLIs do"
-    " not wait any more, so Sublime Text writes what you accept.",
+    False: "Edits that were made already are made again. The others wait here again. CLIs do not"
+    " wait for them any more, so Sublime Text writes what you accept.",
 }
 # In the settings of the sheet's view: the ids of the edits that were accepted last.
 ACCEPTED = "gemini_companion_changes_accepted"
@@ -35,13 +35,19 @@ ACCEPTED = "gemini_companion_changes_accepted"
 MOST = 20
 
 
+class Take(NamedTuple):
+    """What was decided on a file, and how that is undone."""
+
+    is_accepted: bool
+    step: UndoStep
+
+
 @dataclass(frozen=True)
 class SheetDecision:
     """What was decided at once; `takes` are in the order in which that was done. `press` is another
     object for each press of the user."""
 
-    is_accepted: bool
-    takes: Sequence[UndoStep]
+    takes: Sequence[Take]
     press: object = field(default_factory=object)
 
 
@@ -58,7 +64,7 @@ class Undoing:
         self._under_way = UnderWay()
 
     def note_decision(self, sheet: ChangeSheet, decision: SheetDecision) -> None:
-        """The user has decided this in the sheet; one of the same press and kind is continued."""
+        """The user has decided this in the sheet; one of the same press is continued."""
         if not decision.takes:
             return
         known = self._decisions_of(sheet)
@@ -74,7 +80,8 @@ class Undoing:
     def show_undo(self, sheet: ChangeSheet) -> None:
         """Let the sheet say what can be undone."""
         last, takes = self._last_decision(sheet)
-        words = f"Undo {len(takes)} {NAMES[last.is_accepted]}" if last is not None else ""
+        found = [f"{count} {NAMES[is_accepted]}" for is_accepted, count in _counts(takes)]
+        words = f"Undo {' and '.join(found)}" if last is not None else ""
         if sheet.marking.undoable != words:
             sheet.marking.undoable = words
             sheet.marking.draw_links()
@@ -97,10 +104,12 @@ class Undoing:
         sheet: ChangeSheet,
         window: sublime.Window,
         last: SheetDecision,
-        takes: Sequence[UndoStep],
+        takes: Sequence[Take],
     ) -> None:
-        what = count_text(len(takes), f"{NAMES[last.is_accepted]} edit")
-        items = [[f"Undo {what}", DETAILS[last.is_accepted]], GO_BACK]
+        counts = _counts(takes)
+        what = " and ".join([count_text(count, f"{NAMES[each]} edit") for each, count in counts])
+        details = " ".join([DETAILS[is_accepted] for is_accepted, _count in counts])
+        items = [[f"Undo {what}", details], GO_BACK]
         with self._presses.announce_question("what to undo"):
             chosen = await panels.ask_choice(window, items, f"Undo {what}?")
         if chosen != 0:
@@ -111,18 +120,17 @@ class Undoing:
             for take in reversed(takes):
                 # Some do not wait for anything.
                 await sleep()
-                problem = await take.back(window)
+                problem = await take.step.back(window)
                 if problem:
                     problems.append(problem)
                 else:
                     over.append(take)
         finally:
             self._remove_undone(sheet, last, over)
-        self._tell(" ".join([f"{len(takes) - len(problems)} of {what} undone.", *problems[:1]]))
+        said = what if len(counts) == 1 else count_text(len(takes), "decided edit")
+        self._tell(" ".join([f"{len(takes) - len(problems)} of {said} undone.", *problems[:1]]))
 
-    def _remove_undone(
-        self, sheet: ChangeSheet, last: SheetDecision, over: Sequence[UndoStep]
-    ) -> None:
+    def _remove_undone(self, sheet: ChangeSheet, last: SheetDecision, over: Sequence[Take]) -> None:
         """Nothing of this can be undone any more; what was decided meanwhile stays."""
         known = self._decisions_of(sheet)
         at = _decision_place(known, last)
@@ -132,36 +140,44 @@ class Undoing:
         self._remember_accepted(sheet)
         self.show_undo(sheet)
 
-    def _last_decision(self, sheet: ChangeSheet) -> tuple[SheetDecision | None, Sequence[UndoStep]]:
+    def _last_decision(self, sheet: ChangeSheet) -> tuple[SheetDecision | None, Sequence[Take]]:
         """The last decision of which something can be undone still, and what that is."""
         for each in reversed(self._decisions_of(sheet)):
-            possible = [take for take in each.takes if self._is_possible(take)]
+            possible = [take for take in each.takes if self._is_possible(take.step)]
             if possible:
                 return each, possible
         return None, ()
 
-    def _is_possible(self, take: UndoStep) -> bool:
-        found = [self._history.find_edit(id) for id in take.edit_ids]
+    def _is_possible(self, step: UndoStep) -> bool:
+        found = [self._history.find_edit(id) for id in step.edit_ids]
         return not found or any(edit is not None and not edit.problem for edit in found)
 
     def _decisions_of(self, sheet: ChangeSheet) -> list[SheetDecision]:
         if sheet.buffer_id not in self._decisions:
             stored = [view.settings().get(ACCEPTED) for view in sheet.views[:1]]
             ids = stored[0] if stored and isinstance(stored[0], (list, tuple)) else ()
-            takes = [undo_of_accepted(self._history, id) for id in ids if isinstance(id, str)]
-            self._decisions[sheet.buffer_id] = [SheetDecision(True, takes)] if takes else []
+            known = [undo_of_accepted(self._history, id) for id in ids if isinstance(id, str)]
+            takes = [Take(True, step) for step in known]
+            self._decisions[sheet.buffer_id] = [SheetDecision(takes)] if takes else []
         return self._decisions[sheet.buffer_id]
 
     def _remember_accepted(self, sheet: ChangeSheet) -> None:
         """Keep in the sheet's views which edits can be undone after a restart."""
-        accepted = [decision for decision in self._decisions_of(sheet) if decision.is_accepted]
-        ids = [id for each in accepted[-1:] for take in each.takes for id in take.edit_ids]
+        found = [decision.takes for decision in self._decisions_of(sheet)]
+        accepted = [takes for takes in found if any(take.is_accepted for take in takes)]
+        ids = [id for takes in accepted[-1:] for take in takes for id in take.step.edit_ids]
         for view in sheet.views:
             if ids or view.settings().has(ACCEPTED):
                 view.settings().set(ACCEPTED, ids)
 
 
 def _decision_place(known: Sequence[SheetDecision], decision: SheetDecision) -> int | None:
-    """Where the decision of this press and kind stands; None if it is not known."""
-    of = decision.press, decision.is_accepted
-    return next((at for at, each in enumerate(known) if (each.press, each.is_accepted) == of), None)
+    """Where the decision of this press stands; None if it is not known."""
+    return next((at for at, each in enumerate(known) if each.press is decision.press), None)
+
+
+def _counts(takes: Sequence[Take]) -> list[tuple[bool, int]]:
+    """How many were accepted, and how many rejected; without those that are none."""
+    accepted = sum(1 for take in takes if take.is_accepted)
+    counts = (True, accepted), (False, len(takes) - accepted)
+    return [(is_accepted, count) for is_accepted, count in counts if count]

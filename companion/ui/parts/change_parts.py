@@ -85,6 +85,7 @@ def _edit_kinds(
         trees.lists,
         trees.reviews,
         review.tree_owner,
+        trees.variants,
         reviews,
         review.accepting,
         review.actions,

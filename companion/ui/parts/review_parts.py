@@ -64,9 +64,8 @@ class ReviewParts:
             stories, messages, base.keyboard, reviews, diffs.unopened, self.words
         )
         sessions = CliSessions(companion, self.words)
-        self.tree_owner = TreeOwner(
-            trees.lists, trees.reviews, stories, messages, self.words, ledger.made
-        )
+        in_trees = trees.lists, trees.reviews, trees.variants
+        self.tree_owner = TreeOwner(*in_trees, stories, messages, self.words, ledger.made)
         self.history.undone.subscribe(self.tree_owner.hear_undone)
         self._owners = {
             SESSION: sessions,

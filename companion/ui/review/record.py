@@ -24,6 +24,8 @@ ORIGINAL = "gemini_companion_diff_original"
 # the changes that the user has seen, and the user's comments on lines.
 SEEN = "gemini_companion_diff_seen"
 COMMENTS = "gemini_companion_diff_comments"
+# The digests of its texts before something was taken over by itself, which is no step of the user.
+TAKEN_OVER = "gemini_companion_diff_taken_over"
 
 
 @dataclass(frozen=True)
@@ -211,6 +213,17 @@ def write_comments(view: sublime.View, found: Iterable[Comment]) -> None:
     view.settings().set(COMMENTS, [asdict(each) for each in found])
 
 
+def texts_taken_over(view: sublime.View) -> frozenset[str]:
+    """The digests of the texts before what was taken over by itself."""
+    stored = _as_list(view.settings().get(TAKEN_OVER))
+    return frozenset(digest for digest in stored if isinstance(digest, str))
+
+
+def note_taken_over(view: sublime.View, digest: str) -> None:
+    """The text of that digest becomes another one by itself."""
+    view.settings().set(TAKEN_OVER, sorted(texts_taken_over(view) | {digest}))
+
+
 def stamp_view(view: sublime.View) -> None:
     """The view is a diff from now on."""
     view.settings().set(STAMP, True)
@@ -222,7 +235,7 @@ def erase_stamp(view: sublime.View) -> None:
 
 def erase_record(view: sublime.View) -> None:
     """Make it a view like any other."""
-    for name in (STAMP, PATH, RECORD, ORIGINAL, SEEN, COMMENTS):
+    for name in (STAMP, PATH, RECORD, ORIGINAL, SEEN, COMMENTS, TAKEN_OVER):
         view.settings().erase(name)
 
 

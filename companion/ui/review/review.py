@@ -69,6 +69,16 @@ class Review:
     notes: dict[str, str] = field(default_factory=dict)
     # The stamp of the file at the last check, if there was one.
     stamps: list[Stamp] = field(default_factory=list)
+    # Where the user's own decision on another review was taken over: the change counts of the view
+    # after that, with those before.
+    taken_over: dict[int, int] = field(default_factory=dict)
+
+    def took_over_since(self, count: int, right: sublime.View) -> bool:
+        """Whether the text has changed since that change count, and only by what was taken over."""
+        now = right.change_count()
+        while now != count and now in self.taken_over:
+            now = self.taken_over[now]
+        return now == count != right.change_count()
 
     def is_current(self, right: sublime.View) -> bool:
         """Whether the comparison is that of the present proposal."""

@@ -66,7 +66,7 @@ class Reviews:
         review = Review(record.id, record.path, original, Marks(partner_view(right), right))
         review.is_compared, review.digest = record.is_compared, digest
         if older is not None:
-            review.notes = older.notes
+            review.notes, review.taken_over = older.notes, older.taken_over
             review.dropped = older.dropped.intersection(digest.shown.keys if digest else ())
         elif record.has_drops:
             review.notes["lost"] = LOST

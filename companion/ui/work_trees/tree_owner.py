@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from functools import partial
-from typing import Callable, Sequence
+from typing import Callable, Counter, NamedTuple, Sequence
 from uuid import uuid4
 
 import sublime
@@ -23,7 +23,7 @@ from ...work_trees.own_files import OwnFileKept, WantedFile, write_wanted
 from ...work_trees.taken import Taken, TreeDecision
 from ...work_trees.tree_changes import TreeChange, TreeReader
 from ...work_trees.work_tree import WorkTree
-from .. import application, texts
+from .. import application, file_reading, texts
 from ..ordered_work import UnderWay
 from ..review.ending import ClaimedDiff
 from ..review.owners import Owner, WordsToClis
@@ -33,6 +33,7 @@ from ..user_messages import UserMessages
 from .sides import Sides, decide_on, decide_to_leave, read_again
 from .tree_lists import TreeLists
 from .tree_reviews import TreeReviews
+from .variant_texts import MadeText, VariantTexts
 
 WRITTEN = "{} has the accepted text."
 REMOVED = "{} is removed."
@@ -46,6 +47,14 @@ LOADING, CHECKS = 20, 250
 ACCEPTED, UNSAVED = "accepted, not written", "your unsaved changes"
 
 
+class _Undone(NamedTuple):
+    """A decision on a file of the tree that was taken back; `taken` has its texts."""
+
+    tree: WorkTree
+    taken: Taken
+    decision: TreeDecision
+
+
 class TreeOwner(Owner):
     """The owner of the diffs of one companion; `words` gets what the user writes about them."""
 
@@ -53,6 +62,7 @@ class TreeOwner(Owner):
         self,
         lists: TreeLists,
         reviews: TreeReviews,
+        variants: VariantTexts,
         stories: Stories,
         messages: UserMessages,
         words: WordsToClis,
@@ -61,6 +71,7 @@ class TreeOwner(Owner):
         self._edits_made = edits
         self._lists = lists
         self._reviews = reviews
+        self._variants = variants
         self._stories = stories
         self._messages = messages
         self._words = words
@@ -69,6 +80,8 @@ class TreeOwner(Owner):
         self._written: dict[str, Answer[bool]] = {}
         # The files, by their trees, whose decisions are being noted: they are not shown meanwhile.
         self.under_way = UnderWay()
+        # How many times files of the user were written here, by their paths.
+        self.writings: Counter[str] = Counter()
 
     async def wait_until_written(self, id: str) -> bool:
         """Whether what was accepted of the diff is in the user's file, once that is known."""
@@ -112,13 +125,35 @@ class TreeOwner(Owner):
     def hear_undone(self, edit: Edit) -> None:
         """The user's file is as it was before this edit of theirs: what was taken over is shown
         again."""
+        self.writings[edit.path] += 1
+        undone: list[_Undone] = []
         for found in self._lists.all_lists():
             decisions = found.taken.of_edit(edit.id)
             if decisions:
                 self._lists.take_back(found.tree.id, decisions)
-                for decision in decisions:
-                    work = self._restore_rest(found.tree, found.taken, decision, edit)
-                    self._stories.begin(work)
+                undone += [_Undone(found.tree, found.taken, decision) for decision in decisions]
+        if undone:
+            self._stories.begin(self._restore_all(edit, undone))
+
+    async def _restore_all(self, edit: Edit, undone: Sequence[_Undone]) -> None:
+        """Restore what an undone edit does not have: the mode of the file, what its tab had
+        unsaved, and what the user had made of the variants."""
+        async with self._variants.undone.take_place(edit.path):
+            unsaved = None
+            for tree, taken, decision in undone:
+                restored = await self._restore_rest(tree, taken, decision, edit)
+                unsaved = restored if restored is not None else unsaved
+            view = texts.unsaved_view(edit.path)
+            if view is None or texts.text_of(view) == unsaved:
+                own = None if view is None else unsaved
+                # One may have come back meanwhile, without what the tab has again now.
+                for before in (edit.after or "", edit.before.text):
+                    self._variants.take_over(edit.path, before, edit.before, own)
+            window = application.window_of(edit.window_id)
+            for tree, _taken, decision in undone:
+                if not (decision.is_whole or edit.is_removal):
+                    made = MadeText(edit.before.text, edit.after or "", decision.digest)
+                    await self._variants.bring_back(window, tree.id, decision.path, made)
 
     async def note_decision(
         self, sides: Sides, is_whole: bool = False, edits: tuple[str, ...] = ()
@@ -203,14 +238,31 @@ class TreeOwner(Owner):
             return NOT_DONE.format(os.path.basename(record.path))
         if problem:
             return problem
-        _show_in_tabs(record, wanted, unsaved)
+        self.writings[record.path] += 1
+        await _show_in_tabs(record, wanted, unsaved)
         done = REMOVED if wanted.is_removal else WRITTEN
         self._messages.tell_user(done.format(os.path.basename(wanted.target)))
         if sides is not None:
             ids = tuple(edit.id for edit in self._edits.get(record.id, ()))
             is_whole = text_digest(text) == record.proposed_digest
             await self.note_decision(replace(sides, unsaved=unsaved), is_whole, ids)
+        await self._tell_variants(record, wanted, unsaved)
         return ""
+
+    async def _tell_variants(
+        self, record: DiffRecord, wanted: WantedFile, unsaved: str | None
+    ) -> None:
+        """Let the reviews of other variants take over what was accepted, if nobody has changed the
+        file since."""
+        edits = self._edits.get(record.id)
+        if not edits or not self._variants.has_others(record.path):
+            return
+        before = edits[0].before.text if unsaved is None else unsaved
+        is_there = not wanted.is_removal and wanted.path == wanted.target
+        own = await file_reading.read_content(record.path)
+        is_same = own.text == (wanted.text if is_there else "") and own.exists == is_there
+        if is_same and texts.unsaved_view(record.path) is None:
+            self._variants.take_over(record.path, before, own)
 
     def _give_back(self, claimed: ClaimedDiff, edits: Sequence[Edit], problem: str) -> None:
         for edit in edits:
@@ -224,23 +276,24 @@ class TreeOwner(Owner):
 
     async def _restore_rest(
         self, tree: WorkTree, taken: Taken, decision: TreeDecision, edit: Edit
-    ) -> None:
-        """What an undone edit does not have: the mode of the file, and what its tab had unsaved."""
+    ) -> str | None:
+        """The mode of the file, and what its tab had unsaved; gives that if it is there again."""
         work = partial(_restore_in_thread, tree.root, taken, decision)
         unsaved = await run_in_thread(work)
         if unsaved is None:
-            return
+            return None
         for _ in range(CHECKS):
             view = _open_view(edit.path)
             if view is None or view.is_dirty():
                 break
             if not view.is_loading() and texts.text_of(view) == edit.before.text:
                 if texts.replace_theirs(view, unsaved):
-                    return
+                    return unsaved
                 break
             await sleep(LOADING)
         window = application.window_of(edit.window_id)
         texts.return_text(window, edit.path, unsaved, UNSAVED)
+        return None
 
 
 def is_removal(record: DiffRecord, text: str) -> bool:
@@ -310,14 +363,21 @@ def _unsaved_text(record: DiffRecord) -> str | None:
     return text if text is not None and text_digest(text) == record.unsaved_digest else None
 
 
-def _show_in_tabs(record: DiffRecord, wanted: WantedFile, unsaved: str | None) -> None:
+async def _show_in_tabs(record: DiffRecord, wanted: WantedFile, unsaved: str | None) -> None:
     """Let the file's tab show what was written; its undo brings back what was unsaved. If the user
     has typed meanwhile, it stays as it is."""
     view = _open_view(record.path)
     if view is None or wanted.is_removal or wanted.path != wanted.target:
         return
-    if not view.is_dirty() or texts.text_of(view) == unsaved:
-        view.run_command("revert")
+    if view.is_dirty() and texts.text_of(view) != unsaved:
+        return
+    view.run_command("revert")
+    for _ in range(CHECKS):
+        # Whoever reads the tab next would take what it had for what the user wants.
+        is_old = view.is_valid() and view.is_dirty() and texts.text_of(view) == unsaved
+        if not is_old:
+            return
+        await sleep(LOADING)
 
 
 def _open_view(path: str) -> sublime.View | None:

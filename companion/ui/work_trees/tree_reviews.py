@@ -13,6 +13,7 @@ from typing import Iterator
 
 import sublime
 
+from ...base.merge import has_marks
 from ...base.text_digest import text_digest
 from ...ide.editor import Proposal
 from ...work_trees.taken import content_digest
@@ -64,8 +65,11 @@ class TreeReviews:
                 return view
         return None
 
-    def open_review(self, window: sublime.Window, sides: Sides, path: str) -> sublime.View:
-        """Open the review of a file that can be shown; `path` is the user's file."""
+    def open_review(
+        self, window: sublime.Window, sides: Sides, path: str, made: str | None = None
+    ) -> sublime.View:
+        """Open the review of a file that can be shown; `path` is the user's file. If they `made`
+        another text of it before, it has that."""
         tree, merged = sides.tree, sides.merged
         digest = content_digest(sides.right.data) if sides.right.mode else ""
         unsaved = "" if sides.unsaved is None else text_digest(sides.unsaved)
@@ -87,6 +91,10 @@ class TreeReviews:
         if record is not None:
             record = update_record(view, record, has_conflicts=bool(merged.conflicts))
             self.opened[record.id] = sides
+        if record is not None and made is not None:
+            texts.replace_view_text(view, made)
+            dropped = text_digest(made) if made == merged.own.text else ""
+            update_record(view, record, has_conflicts=has_marks(made), dropped_digest=dropped)
         self._unopened.keep_view(view)
         self._unopened.look_soon()
         self._reviews.begin_review(view, merged.own.text)

@@ -10,7 +10,7 @@ from typing import Callable, Iterable, Iterator, Mapping, NamedTuple, Sequence
 
 import sublime
 
-from ...base.change_sheet import FileChanges
+from ...base.change_sheet import FileChanges, Variant
 from ...base.comparison import compare_rows
 from ...base.shown_text import shown_line
 from ...work_trees.git import GitFailure
@@ -39,6 +39,7 @@ from .sides import Sides, is_as_listed, read_sides
 from .tree_lists import SEE_LOG, TreeList, TreeLists
 from .tree_owner import TreeOwner
 from .tree_reviews import TreeReviews, label_of
+from .variant_texts import MadeText, VariantTexts
 from .whole_files import is_theirs_wanted, replace_all, take_whole
 
 # In front of the id of a file: it is not that of a diff.
@@ -73,12 +74,17 @@ class TreeSource:
     """The changes in the work trees of one companion's windows."""
 
     names = ("file changed in a work tree", "files changed in work trees")
+    meanings = (
+        "What was changed in work trees is written into your own files.",
+        "Files in work trees stay there; from their row in Agents they are shown again.",
+    )
 
     def __init__(
         self,
         lists: TreeLists,
         tree_reviews: TreeReviews,
         owner: TreeOwner,
+        variants: VariantTexts,
         reviews: Reviews,
         accepting: Accepting,
         actions: Actions,
@@ -88,6 +94,7 @@ class TreeSource:
         self._lists = lists
         self._tree_reviews = tree_reviews
         self._owner = owner
+        self._variants = variants
         self._reviews = reviews
         self._accepting = accepting
         self._actions = actions
@@ -156,38 +163,54 @@ class TreeSource:
         return found
 
     def _sheet_entry(self, window: sublime.Window, file: TreeFile) -> SheetEntry | None:
-        view, title = self._views.get(file.id), _title_of(file, window)
+        view = self._views.get(file.id)
         if view is None:
             key = file.found.tree.id, file.change.path
-            return None if key in self._owner.under_way else self._closed_entry(file, title)
+            is_under_way = key in self._owner.under_way
+            return None if is_under_way else self._closed_entry(file, window)
         record, review = waiting_record(view), self._reviews.review_of(view)
         if record is None or review is None:
             return None
         entry = entry_of(file.id, view, record, review)
-        made_of = entry.made_of, self._maker_of(file)
-        shown = replace(entry.make(), title=title, state=made_of[1], made_of=made_of)
+        variant = self._variant_of(file, window)
+        made_of = entry.made_of, variant
+        shown = replace(
+            entry.make(),
+            title=_title_of(file, variant),
+            state=_state_words(file, variant),
+            variant=variant,
+            made_of=made_of,
+        )
         return replace(entry, make=lambda: shown, made_of=made_of)
 
-    def _maker_of(self, file: TreeFile) -> str:
+    def _variant_of(self, file: TreeFile, window: sublime.Window) -> Variant:
         """In which trees the file was changed so, and by whom."""
-        change, trees = file.change, self._lists.trees
-        alike = [file.found.tree, *self._lists.trees_alike(file.found.tree.id, change.path)]
-        names = [
-            f"{label_of(tree)} ({agent})" if agent else label_of(tree)
-            for tree in alike
-            for agent in [trees.agent_of(tree.id)]
-        ]
-        return maker_words(f"changed in {' and in '.join(names)}", change.left.mode == ABSENT)
+        tree, trees = file.found.tree, self._lists.trees
+        makers = []
+        for each in (tree, *self._lists.trees_alike(tree.id, file.change.path)):
+            agent = trees.agent_of(each.id)
+            words = f"{label_of(each)} ({agent})" if agent else label_of(each)
+            makers.append((each.id, shown_line(words)))
+        return Variant(file_title(file.path, window), tuple(makers))
 
-    def _closed_entry(self, file: TreeFile, title: str) -> SheetEntry | None:
+    def _closed_entry(self, file: TreeFile, window: sublime.Window) -> SheetEntry | None:
         reader, text, count = self._lists.reader_of(file.found.tree.id), None, 0
         if reader is None:
             return None
         if file.unsaved is not None:
             text, count = texts.text_of(file.unsaved), file.unsaved.change_count()
-        by, decided = self._maker_of(file), file.found.taken.decided.get(file.change.path)
-        made_of = file.change, decided, count, by
-        shown = FileChanges(file.id, title, None, state=by, can_type=False, made_of=made_of)
+        decided = file.found.taken.decided.get(file.change.path)
+        variant = self._variant_of(file, window)
+        made_of = file.change, decided, count, variant, self._owner.writings[file.path]
+        shown = FileChanges(
+            file.id,
+            _title_of(file, variant),
+            None,
+            state=_state_words(file, variant),
+            can_type=False,
+            variant=variant,
+            made_of=made_of,
+        )
         work = partial(_file_changes, shown, reader, file.found, file.change, text)
         return SheetEntry(file.id, made_of, work)
 
@@ -336,9 +359,10 @@ class TreeSource:
     async def _reject(self, window: sublime.Window, id: str) -> UndoStep | None:
         self._views = self._open_views()
         view, file = self._views.get(id), self._find_file(window, id)
-        record = waiting_record(view) if view is not None else None
+        record, made = waiting_record(view) if view is not None else None, None
         if view is not None and record is not None:
             async with self._reviews.presses.take_place(record.id):
+                made = self._variants.made_of(view)
                 if not self._actions.reject_proposal(view):
                     return None
         else:
@@ -347,7 +371,7 @@ class TreeSource:
         self._kept.pop(id, None)
         paths = {file.change.path, file.change.old_path} if file is not None else set()
         tree, _, path = id[len(PREFIX) + 1 :].partition(" ")
-        return UndoStep(partial(self._show_again, tree, {path, *paths}))
+        return UndoStep(partial(self._show_again, tree, path, {path, *paths}, made))
 
     async def _leave(self, file: TreeFile) -> bool:
         """Whether it is decided that it stays in the tree as it is, also if nobody can read it."""
@@ -358,12 +382,21 @@ class TreeSource:
             self._tell(NOT_DECIDED.format(os.path.basename(file.path), NOT_SEEN))
         return bool(made)
 
-    async def _show_again(self, tree: str, paths: Iterable[str], window: sublime.Window) -> str:
+    async def _show_again(
+        self,
+        tree: str,
+        path: str,
+        paths: Iterable[str],
+        made: MadeText | None,
+        window: sublime.Window,
+    ) -> str:
         """The last decision on the file was that it stays in the tree; take that back."""
         found = self._lists.with_id(tree)
         known = found.taken.decided if found is not None else {}
         decisions = [known[path] for path in paths if path in known and not known[path].edit]
         self._lists.take_back(tree, decisions)
+        if decisions and made is not None:
+            await self._variants.bring_back(window, tree, path, made)
         return "" if decisions else NO_LONGER
 
 
@@ -393,9 +426,8 @@ def _unsaved_views() -> dict[str, sublime.View]:
     return {name: view for name, view in named if name is not None}
 
 
-def _title_of(file: TreeFile, window: sublime.Window) -> str:
-    change = file.change
-    title = file_title(file.path, window)
+def _title_of(file: TreeFile, variant: Variant) -> str:
+    change, title = file.change, variant.of
     if not change.is_renamed:
         return title
     top = title[: len(title) - len(change.old_path)]
@@ -404,6 +436,12 @@ def _title_of(file: TreeFile, window: sublime.Window) -> str:
 
 def _problem_id(found: TreeList) -> str:
     return f"{PREFIX} {found.tree.id}"
+
+
+def _state_words(file: TreeFile, variant: Variant) -> str:
+    """Where it was changed, and by whom."""
+    where = " and in ".join([words for _id, words in variant.makers])
+    return maker_words(f"changed in {where}", file.change.left.mode == ABSENT)
 
 
 def _problem_entry(found: TreeList) -> SheetEntry:
