@@ -1,5 +1,6 @@
 """The same task for three real agents, each in a work tree: what they made of twelve files
-is merged in the sheet into the user's own tree, and one undo takes it back."""
+is merged in the sheet into the user's own tree, one of them composed of two variants, and one undo
+takes it back."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ import sys
 import unittest
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import Any
+from typing import Any, Sequence
 
 from agent_case import HERE
 from agent_rows import AGENTS
@@ -76,11 +77,14 @@ MADE = {
     "qwen": (*RENAMED, COMMENTED),
     "claude": (DEFINITION, IN_TWO_LINES, LISTED),
 }
-# Whose variant the user takes of each file, and what they type into the last one.
+# Whose variant the user takes of each file, and what they type into the last one. They compose the
+# first one of two.
 TAKEN = {name: id for id, first in zip(MADE, (0, 4, 8)) for name in NAMES[first : first + 4]}
 TYPED = ("return g(once)", "return g(once)  # My words.")
 # What they drop of what they take.
 DROPPED = {"gemini": STEPPED, "qwen": COMMENTED}
+# What they drop of the two variants of which they compose a file.
+COMPOSED = {"gemini": STEPPED, "qwen": DEFINITION}
 
 
 def made_by(id: str, text: str) -> str:
@@ -208,28 +212,33 @@ class BestOfSeveral(AgentInTab):
         self.editor.do("command", "gemini_companion_drop_change")
         until(lambda: self.section(name, id) and change[1] not in self.section(name, id))
 
-    def reject(self, name: str, id: str) -> None:
-        """Leave the variant where it is."""
+    def reject(self, name: str, id: str, row: str, gone: Sequence[str]) -> None:
+        """Choose that row of the list, with the caret in this agent's variant of the file."""
         self.put_caret(name, id)
         self.editor.do("command", "gemini_companion_decide_on_changes")
         self.editor.do("offered")
         found = [rows[0] for rows in self.editor.do("panel_rows")]
-        self.editor.do("choose", found.index(f"Reject {name}"))
-        until(lambda: not self.section(name, id))
+        [at] = [at for at, each in enumerate(found) if each.startswith(row)]
+        # Of several, the user is told first how many they are.
+        self.editor.do("choose", at, *([0] if id not in gone else []))
+        until(lambda: not any(self.section(name, each) for each in gone))
 
     def merge_variants(self) -> None:
-        """Until of each file one variant is left, without what the user does not want of it."""
-        for name, taken in TAKEN.items():
-            for id in MADE:
-                if id != taken:
-                    self.reject(name, id)
+        """Until what is left is what the user wants."""
+        composed, last = NAMES[0], NAMES[-1]
+        for name, taken in list(TAKEN.items())[1:]:
+            others = [id for id in MADE if id != taken]
+            self.reject(name, taken, f"Reject the other variants of {name}", others)
             if taken in DROPPED:
                 self.drop(name, taken, DROPPED[taken])
+        for id, change in COMPOSED.items():
+            self.drop(composed, id, change)
+        self.reject(composed, "claude", f"Reject {composed} of ", ["claude"])
         old, new = TYPED
-        name, id = NAMES[-1], TAKEN[NAMES[-1]]
-        self.put_caret(name, id, old)
-        self.editor.do("type_below", "Changes", f"## {name}", old, new[len(old) :])
-        until(lambda: new in self.section(name, id))
+        id = TAKEN[last]
+        self.put_caret(last, id, old)
+        self.editor.do("type_below", "Changes", f"## {last}", old, new[len(old) :])
+        until(lambda: new in self.section(last, id))
 
     def wanted_texts(self) -> dict[str, str]:
         """The user's own texts with what they take over."""
@@ -240,6 +249,7 @@ class BestOfSeveral(AgentInTab):
                 if change != DROPPED.get(taken):
                     text = text.replace(*change)
             found[name] = text
+        found[NAMES[0]] = found[NAMES[0]].replace(*COMMENTED)
         found[NAMES[-1]] = found[NAMES[-1]].replace(*TYPED)
         # What was not saved is taken along.
         found[NAMES[6]] += UNSAVED
@@ -256,14 +266,14 @@ class BestOfSeveral(AgentInTab):
         # All that is left is accepted.
         self.editor.do("command", "save")
         self.editor.do("choose", 0)
-        self.editor.do("wait_for", "is_told", True, "12 of 12 accepted.")
+        self.editor.do("wait_for", "is_told", True, "13 of 13 accepted.")
         self.assertEqual(self.own_texts(), self.wanted_texts())
         self.assertEqual(self.run_tests(), "")
         # One undo takes all of it back, and nothing of the user's own.
         self.editor.do("focus_tab", "Changes")
         self.editor.do("command", "gemini_companion_decide_on_changes")
         self.editor.do("choose", 0, 0)
-        self.editor.do("wait_for", "is_told", True, "12 of 12 accepted edits undone.")
+        self.editor.do("wait_for", "is_told", True, "13 of 13 accepted edits undone.")
         self.assertEqual(self.own_texts(), self.before)
         self.assertTrue(self.editor.do("is_unsaved", self.unsaved))
         self.assertEqual(self.editor.do("text", self.unsaved), self.before[NAMES[6]] + UNSAVED)

@@ -76,7 +76,7 @@ class TreeSource:
     names = ("file changed in a work tree", "files changed in work trees")
     meanings = (
         "What was changed in work trees is written into your own files.",
-        "Files in work trees stay there; from their row in Agents they are shown again.",
+        "Files in work trees stay there, and can be shown again from their row in Agents.",
     )
 
     def __init__(
