@@ -613,6 +613,8 @@ class ShownAgain(InWorkTrees):
         yield from self.until_not_shown(view, "LINE 3\n")
         self.decide(view, "accept_file", file.id)
         yield from self.until_not_shown(view, "## a.txt")
+        # It is not shown while it is written, either.
+        yield from self.until_equal(lambda: self.sheet(view).marking.undoable, "Undo 1 accepted")
         self.running().stories.begin(self.running().work_trees.show_left(self.window, tree))
         yield from self.until_shown(view, "## a.txt  +1 -1")
         self.decide(view, "undo_last")
