@@ -14,7 +14,7 @@ from ...base.shown_text import shown_line
 from ...chat.amounts import count_text, duration_text
 from ...work_trees.repository import NamedFiles, Repository, TreeCost, expected_cost
 from ...work_trees.tree_places import is_below
-from .. import panels
+from .. import application, panels
 
 # From so many files or bytes on, the user is asked before a copy is made in any case.
 MANY_FILES, MANY_BYTES = 20_000, 1 << 30
@@ -159,8 +159,8 @@ def _remarks(repository: Repository) -> Iterator[str]:
 
 def _unsaved_words(repository: Repository) -> Iterator[str]:
     """For this alone nobody is asked: what is on disk is what they have chosen to save."""
-    views = [view for window in sublime.windows() for view in window.views() if view.is_dirty()]
-    paths = dict.fromkeys(view.file_name() or "" for view in views)
+    views = [view for window in application.all_windows() for view in window.views()]
+    paths = dict.fromkeys(view.file_name() or "" for view in views if view.is_dirty())
     mine = [os.path.basename(path) for path in paths if is_below(path, repository.root)]
     if mine:
         yield UNSAVED.format(_names_text(mine, len(mine)))
