@@ -407,19 +407,19 @@ class Saying(unittest.TestCase):
         front.press("1", mock.Mock())
         editor.ui.assert_called_once_with(clicks.follow, editor, "x", None)
 
-    def test_a_question_in_a_list_is_drawn_whole_and_other_items_in_one_line(self) -> None:
+    def test_a_question_in_a_list_is_drawn_whole_and_other_items_in_two_lines(self) -> None:
         command = " ".join(f"word{number}" for number in range(12))
         rows = [["May it?", "▏ " + command], ["Yes"], ["No", "x" * 60]]
         question = mock.Mock(caption="Answer", highlighted=2)
         question.count.return_value, question.rows.side_effect = 3, rows.__getitem__
         lines = questions.question_lines(question, 40)
         self.assertEqual(lines[:2], ["Answer", "  1  May it?"])
-        drawn = " ".join(line.strip() for line in lines[2:-2])
+        drawn = " ".join(line.strip() for line in lines[2:-3])
         self.assertEqual(drawn, "▏ " + command)
         self.assertTrue(all(len(line) <= 40 for line in lines))
-        self.assertEqual(lines[-2], "  2  Yes")
-        self.assertTrue(lines[-1].startswith("> 3  No - x"))
-        self.assertEqual(questions.line_of_bar(question, 40), len(lines) - 1)
+        self.assertEqual(lines[-3:-1], ["  2  Yes", "> 3  No"])
+        self.assertTrue(lines[-1].startswith("     xxx"))
+        self.assertEqual(questions.line_of_bar(question, 40), len(lines) - 2)
 
     def test_of_an_item_with_several_details_nothing_is_lost_in_the_middle(self) -> None:
         rows = [["Rename it  asks", "since 02:57: make test", "Gemini CLI · chat"], ["Other"]]

@@ -39,7 +39,7 @@ def _caption_lines(question: Any, width: int) -> List[str]:
 
 
 def _item_lines(question: Any, number: int, width: int) -> List[str]:
-    """One line, or two of an item with several details; of an item with lines of an agent's
+    """One line, or two of an item with details that do not fit; of an item with lines of an agent's
     question, all of it."""
     bar = ">" if number == question.highlighted else " "
     rows = [make_printable(row) for row in question.rows(number)]
@@ -49,7 +49,7 @@ def _item_lines(question: Any, number: int, width: int) -> List[str]:
         return [line]
     if any(row.startswith(QUESTION) for row in rows):
         parts = [part for row in rows for part in wrap_text(row, width - len(head))]
-    elif len(rows) > 2:
+    elif len(rows) > 1:
         first, rest = _divide_rows(rows, width - len(head))
         parts = [first, shorten_text(rest, width - len(head))]
     else:
