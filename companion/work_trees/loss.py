@@ -6,15 +6,18 @@ import os
 import stat
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
-from typing import Callable, Iterator, Sequence
+from typing import Callable, Collection, Iterator, Sequence
 
 from .file_git import GitPlaces, open_file_git
+from .folder_deletion import is_real_folder
 from .git import GitFailure, git_or_nothing, run_git
 from .ignored import files_below
+from .inside import path_in
 from .named import Named, shown_name
 from .untaken import Untaken
-from .whereabouts import Whereabouts, find_place
+from .whereabouts import DOT_GIT, Whereabouts, find_place, read_text
 from .work_tree import WorkTree
 
 # Of the commits that the tree's HEAD was at, so many are asked for.
@@ -120,21 +123,59 @@ def _with_files(
     loss: Loss, tree: WorkTree, find_untaken: Callable[[WorkTree], Untaken], scratch: str
 ) -> Loss:
     try:
-        untaken, ignored = find_untaken(tree), _new_ignored(tree, scratch)
+        untaken = find_untaken(tree)
+        ignored = _new_ignored(tree, scratch, untaken)
     except (GitFailure, OSError) as error:
         return _with_sentence(loss, NOT_KNOWN.format(error))
-    waiting, left = map(Named.of, untaken)
+    # What an agent writes anew after the question is not what the user has agreed to.
+    waiting, left = (Named.of(paths, partial(_mark_of, tree)) for paths in untaken)
     return replace(loss, changes=waiting, left=left, ignored=ignored)
 
 
-def _new_ignored(tree: WorkTree, scratch: str) -> Named:
+def _mark_of(tree: WorkTree, path: str) -> object:
+    """Another one if what is at the path was written since."""
+    try:
+        status = os.lstat(path_in(tree.path, path))
+    except OSError:
+        return None
+    times = status.st_mtime_ns, status.st_ctime_ns
+    return (*times, status.st_mode, status.st_size, status.st_ino)
+
+
+def _new_ignored(tree: WorkTree, scratch: str, untaken: Untaken) -> Named:
     """Raises GitFailure."""
     places = GitPlaces(tree.path, tree.admin_folder, tree.git_folder)
     words = ("ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z")
     with open_file_git(places, scratch) as git:
         told = os.fsdecode(git.run(*words)).split("\0")
     names = [path for path in told if path and not _is_carried(tree, path)]
-    return Named.of([*names, *_changed_copies(tree)])
+    named = {path.rstrip("/") for path in (*tree.carried, *names, *untaken.waiting, *untaken.left)}
+    return Named.of([*names, *_changed_copies(tree), *sorted(_hidden(tree, named))])
+
+
+def _hidden(tree: WorkTree, named: Collection[str]) -> Iterator[str]:
+    """What has the name of git's own folder, and of which git lists nothing, without that in what
+    is named already."""
+    left, count = [""], 0
+    while left and count < MAX_FILES:
+        folder = left.pop()
+        with suppress(OSError), os.scandir(path_in(tree.path, folder)) as entries:
+            for entry in entries:
+                count += 1
+                path = f"{folder}/{entry.name}" if folder else entry.name
+                is_folder = is_real_folder(entry.stat(follow_symlinks=False))
+                if entry.name.lower() == DOT_GIT:
+                    if folder and (is_folder or not _is_pointer(entry.path)):
+                        yield path
+                elif is_folder and path not in named:
+                    left.append(path)
+
+
+def _is_pointer(path: str) -> bool:
+    """Whether it only says where a repository is."""
+    with suppress(OSError):
+        return read_text(*os.path.split(path)).startswith("gitdir:")
+    return False
 
 
 def _is_carried(tree: WorkTree, path: str) -> bool:

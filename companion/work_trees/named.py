@@ -7,9 +7,9 @@ whatever a reader would not see in them. Pure.
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
-from itertools import islice
-from typing import Iterable
+from typing import Callable, Iterable
 
 from ..base.shown_text import shown_line
 
@@ -19,16 +19,24 @@ FEW, LENGTH = 8, 80
 
 @dataclass(frozen=True)
 class Named:
-    """`count` is the number of all, and `first` are the first of them as they are shown."""
+    """`count` is the number of all, and `first` are the first of them as they are shown. `digest`
+    is another one if any of all is; empty if there are none."""
 
     count: int = 0
     first: tuple[str, ...] = ()
+    digest: str = ""
 
     @classmethod
-    def of(cls, names: Iterable[str]) -> Named:
-        left = iter(names)
-        first = tuple(shown_name(name) for name in islice(left, FEW))
-        return cls(len(first) + sum(1 for _ in left), first)
+    def of(cls, names: Iterable[str], mark: Callable[[str], object] = str) -> Named:
+        """A name is another one if its `mark` is."""
+        first: list[str] = []
+        count, digest = 0, hashlib.sha256()
+        for name in names:
+            if count < FEW:
+                first.append(shown_name(name))
+            count += 1
+            digest.update(ascii((name, mark(name))).encode("ascii"))
+        return cls(count, tuple(first), digest.hexdigest() if count else "")
 
     def __bool__(self) -> bool:
         return self.count > 0

@@ -198,6 +198,16 @@ class Losses(WithStore):
 
         self.assert_said(self.loss(self.tree(), fail), "It is not known what would be lost: git")
 
+    def test_what_is_in_a_folder_of_gits_name_that_is_no_repository_is_named(self) -> None:
+        self.write(".gitignore", b"/out\n")
+        self.commit()
+        tree = self.tree()
+        for name in ("a/.git/notes", "b/c/.git", "out/.git/x", "own/.git/x"):
+            self.write_in(tree, name)
+        self.write_in(tree, "module/.git", b"gitdir: ../.git/modules/module\n")
+        loss = self.loss(tree, lambda tree: Untaken(("own",)))
+        self.assertEqual(set(loss.ignored.first), {"out/", "a/.git", "b/c/.git"})
+
     def test_a_damaged_history_is_said(self) -> None:
         tree = self.tree()
         with open(os.path.join(tree.admin_folder, "HEAD"), "wb") as file:

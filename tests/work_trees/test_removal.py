@@ -189,6 +189,22 @@ class Removals(WithStore):
         self.assertTrue(self.remove_agreed(self.tree()).is_nothing)
         self.assert_removed()
 
+    def test_it_stays_if_other_files_or_other_texts_would_be_lost_than_was_agreed_to(self) -> None:
+        tree = self.tree()
+        names = [f"{number:02}.txt" for number in range(12)]
+        for name in [*names, "99.txt"]:
+            self.write_in(tree, name, b"1\n")
+        agreed = self.remove_agreed(tree, untaken=lambda tree: Untaken(tuple(names)))
+        others = Untaken((*names[:-1], "99.txt"))
+        second = self.remove_agreed(tree, agreed, lambda tree: others)
+        self.assertEqual(second.sentences, agreed.sentences)
+        self.write_in(tree, "03.txt", b"2\n")
+        third = self.remove_agreed(tree, second, lambda tree: others)
+        self.assertEqual(third.sentences, agreed.sentences)
+        self.assertEqual(self.store.list_trees(), (tree,))
+        self.assertTrue(self.remove_agreed(tree, third, lambda tree: others).is_nothing)
+        self.assert_removed()
+
     def test_it_stays_if_more_would_be_lost_than_was_agreed_to(self) -> None:
         tree = self.tree()
         first = self.remove_agreed(tree, untaken=lambda tree: Untaken(("a.txt",)))
