@@ -142,6 +142,8 @@ class TreeReader:
     # The mark of the agent's index, and what is new in it.
     _forced: tuple[Mark, tuple[str, ...]] = (None, ())
     _renames: Renames = field(default_factory=Renames)
+    # Whether there were more than the last list has.
+    has_more: bool = False
     # What git could not look at, such as a folder that may not be read.
     _unread: set[str] = field(default_factory=set)
 
@@ -150,15 +152,17 @@ class TreeReader:
         self._git = None
         self._open.close()
 
-    def list_changes(self, taken: Taken) -> tuple[TreeChange, ...]:
-        """The changes that nobody has decided on, by their paths. Raises GitFailure."""
+    def list_changes(self, taken: Taken, is_bounded: bool = True) -> tuple[TreeChange, ...]:
+        """The changes that nobody has decided on, by their paths; only the first MOST of them
+        if it `is_bounded`. Raises GitFailure."""
         if os.path.islink(self.tree.path) or not os.path.isdir(self.tree.path):
             raise GitFailure(f"The work tree {self.tree.path} is not there any more.")
         found = {change.path: change for change in self._differences()}
         for path, decided in taken.decided.items():
             found[path] = self._change_at(path, Left(decided.mode, digest=decided.digest))
-        waiting = [change for change in found.values() if self._is_change(change)][:MOST]
-        changes = self._join_renamed(waiting, taken)
+        waiting = [change for change in found.values() if self._is_change(change)]
+        self.has_more = is_bounded and len(waiting) > MOST
+        changes = self._join_renamed(waiting[:MOST] if is_bounded else waiting, taken)
         changes.sort(key=lambda change: change.path.split("/"))
         self._forget_others(changes, taken)
         return tuple(changes)
@@ -368,8 +372,8 @@ class TreeReader:
             told = b""
             with suppress(GitFailure):
                 told = self._git.run(*words, seconds=READING, variables=given)
-            names = [os.fsdecode(name) for name in told.split(b"\0") if name]
-            self._forced = mark, tuple(names[:MOST])
+            names = (os.fsdecode(name) for name in told.split(b"\0") if name)
+            self._forced = mark, tuple(names)
         there = (name for name in self._forced[1] if self.look(self.tree.path, name).mark)
         return tuple(there)
 

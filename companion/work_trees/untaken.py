@@ -23,7 +23,8 @@ def find_untaken(tree: WorkTree, folder: str) -> Untaken:
     """`folder` is ours, for what belongs to the tree. Raises GitFailure, OSError."""
     taken, reader = load_taken(folder), TreeReader(tree, folder)
     try:
-        waiting = tuple(change.path for change in reader.list_changes(taken))
+        changes = reader.list_changes(taken, is_bounded=False)
+        waiting = tuple(change.path for change in changes)
         left = (path for path in sorted(taken.left) if _is_left(reader, path))
         return Untaken(waiting, tuple(path for path in left if path not in waiting))
     finally:

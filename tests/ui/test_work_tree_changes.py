@@ -21,7 +21,7 @@ from GeminiCompanion.companion.ui.work_trees import (
     whole_files,
 )
 from GeminiCompanion.companion.ui.work_trees.tree_lists import TreeLists
-from GeminiCompanion.companion.work_trees import inside, merging
+from GeminiCompanion.companion.work_trees import inside, merging, tree_changes
 from GeminiCompanion.companion.work_trees.taken import (
     NAME,
     Taken,
@@ -571,6 +571,22 @@ class Unlisted(InWorkTrees):
         self.assertEqual([change.path for change in found.changes], ["a.txt"])
         found = yield from self.until_listed(broken)
         self.assertIn("Show Log", found.problem)
+
+    def test_what_is_too_much_for_one_list_is_said_and_follows(self) -> None:
+        self.replace(tree_changes, "MOST", 2)
+        tree = yield from self.grow_tree({"a.txt": OLD, "b.txt": OLD, "c.txt": OLD})
+        for name in ("a.txt", "b.txt", "c.txt"):
+            self.put(name, NEW, tree)
+        view = yield from self.shown(tree)
+        yield from self.until_shown(view, "only 2 files are listed")
+        yield from self.until_shown(view, "## b.txt")
+        self.assertNotIn("## c.txt", text_of(view))
+        count = self.running().work_trees.count_changes(tree.id)
+        self.assertEqual(count, "more than 2 files")
+        self.decide(view, "accept_file", self.id_of(tree, "a.txt"))
+        yield from self.until_shown(view, "## c.txt")
+        yield from self.until_not_shown(view, "files are listed")
+        self.assertEqual(self.running().work_trees.count_changes(tree.id), "2 files")
 
 
 class ShownAgain(InWorkTrees):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from unittest import mock
 
+from GeminiCompanion.companion.work_trees import tree_changes
 from GeminiCompanion.companion.work_trees.taken import TreeDecision, save_taken, store_text
 from GeminiCompanion.companion.work_trees.untaken import Untaken, find_untaken
 
@@ -32,6 +34,11 @@ class Untakens(InTree):
 
     def test_what_nobody_has_decided_on_waits(self) -> None:
         self.assertEqual(self.untaken(), Untaken(("c.txt",)))
+
+    def test_all_that_waits_would_be_lost_also_if_the_list_is_bounded(self) -> None:
+        self.write_there("d.txt", NEW)
+        with mock.patch.object(tree_changes, "MOST", 1):
+            self.assertEqual(self.untaken(), Untaken(("c.txt", "d.txt")))
 
     def test_what_was_taken_over_is_not_lost_whatever_the_user_makes_of_it(self) -> None:
         self.decide(NEW, is_whole=True)

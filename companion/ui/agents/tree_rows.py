@@ -8,7 +8,6 @@ from typing import Any, Callable, Coroutine, Sequence
 
 import sublime
 
-from ...chat.amounts import count_text
 from ...work_trees.work_tree import WorkTree
 from .. import panels
 from ..known_trees import PLACE, KnownTrees
@@ -28,8 +27,8 @@ Act = Callable[[sublime.Window, WorkTree], Coroutine[Any, Any, object]]
 class TreeRows:
     """`show_changes` shows what was changed in a tree, `show_left` also what was decided to stay
     there, `remove_tree` removes it. `list_changes`
-    begins to list the changes if that was not done a moment ago, and `count_changes` gives how many
-    files wait in the tree with the id; None if that is not known yet."""
+    begins to list the changes if that was not done a moment ago, and `count_changes` says how many
+    files wait in the tree with the id; "" for none, or if that is not known yet."""
 
     name = "work trees"
 
@@ -40,7 +39,7 @@ class TreeRows:
         show_left: Act,
         remove_tree: Act,
         list_changes: Callable[[], None],
-        count_changes: Callable[[str], int | None],
+        count_changes: Callable[[str], str],
     ) -> None:
         self._trees = trees
         self._list_changes = list_changes
@@ -59,7 +58,7 @@ class TreeRows:
         act = partial(self._choose_action, tree)
         title = PLACE.format(tree.name).capitalize()
         count, agent = self._count_changes(tree.id), self._trees.agent_of(tree.id)
-        changed = f"{count_text(count, 'file')} changed" if count else ""
+        changed = f"{count} changed" if count else ""
         facts = tuple(filter(None, (project, agent, changed)))
         times = RowState.IDLE, title, act, "", tree.created
         return AgentRow(*times, facts, (tree.path,), is_place=True)

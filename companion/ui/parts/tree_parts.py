@@ -87,10 +87,14 @@ class TreeParts:
         """Begin to list them, unless that was done a moment ago."""
         self._lists.look_if_due()
 
-    def count_changes(self, id: str) -> int | None:
-        """How many files wait in the tree, as it was listed last; None if it never was."""
+    def count_changes(self, id: str) -> str:
+        """How many files wait in the tree, as it was listed last; "" if none does, or if it never
+        was."""
         found = self._lists.with_id(id)
-        return len(found.changes) if found is not None else None
+        if found is None or not found.changes:
+            return ""
+        more = "more than " if found.has_more else ""
+        return more + count_text(len(found.changes), "file")
 
     async def _mend_trees(self) -> None:
         """Mend what a stop in the middle of something has left, and show what there is."""

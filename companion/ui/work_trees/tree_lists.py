@@ -27,6 +27,10 @@ from .taken_saving import TakenSaving, writer
 # Seconds between two lists while somebody looks, and how many times as long as a list takes.
 PAUSE, REST = 1.0, 5.0
 NOT_LISTED = "What has changed in the work tree {} cannot be listed: {}"
+NOT_ALL = (
+    "So much has changed in the work tree {} that only {:,} files are listed. The others follow"
+    " when you have decided on these."
+)
 SEE_LOG = 'See "Gemini Companion: Show Log".'
 
 # A decision on a file of the tree with the id.
@@ -36,12 +40,13 @@ _Decision = Tuple[str, TreeDecision]
 @dataclass(frozen=True)
 class TreeList:
     """What has changed in one tree, without what is decided. `problem` is a sentence if it cannot
-    be listed."""
+    be listed, or if it `has_more` than these changes."""
 
     tree: WorkTree
     taken: Taken
     changes: tuple[TreeChange, ...] = ()
     problem: str = ""
+    has_more: bool = False
 
     @cached_property
     def by_path(self) -> Mapping[str, TreeChange]:
@@ -274,6 +279,7 @@ def _list_tree(store: TreeStore, reader: TreeReader, taken: Taken | None) -> Tre
         logger.exception("a work tree cannot be listed")
         said = SEE_LOG
     else:
-        return TreeList(tree, taken, changes)
+        said = NOT_ALL.format(tree.name, len(changes)) if reader.has_more else ""
+        return TreeList(tree, taken, changes, said, reader.has_more)
     taken = taken or Taken(reader.folder, is_known=False)
     return TreeList(tree, taken, (), NOT_LISTED.format(tree.name, said))

@@ -410,13 +410,11 @@ def files_of_tree(lists: TreeLists, id: str) -> frozenset[str]:
     found = lists.with_id(id)
     if found is None:
         return frozenset()
-    if found.problem:
-        return frozenset({_problem_id(found)})
     own = [(id, change.path) for change in found.changes]
     # What is like a change of an earlier tree may stand there alone.
-    return frozenset(
-        file_id(*place) for each in own for place in (each, lists.equal.get(each, each))
-    )
+    places = (place for each in own for place in (each, lists.equal.get(each, each)))
+    problem = [_problem_id(found)] if found.problem else []
+    return frozenset([*problem, *(file_id(*place) for place in places)])
 
 
 def _unsaved_views() -> dict[str, sublime.View]:
