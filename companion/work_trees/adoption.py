@@ -1,5 +1,6 @@
-"""Takes up work trees again whose records are gone, as with a cache that was emptied: what git
-keeps of each has its id, and they stand in folders that have nothing else.
+"""Takes up work trees again whose records are gone, as with a cache that was emptied, or whose
+repository is elsewhere by now, as with a folder that was renamed: what git keeps of each has its
+id, and they stand in folders that have nothing else.
 """
 
 from __future__ import annotations
@@ -7,7 +8,8 @@ from __future__ import annotations
 import os
 import time
 from contextlib import suppress
-from typing import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import Callable, Iterable, Iterator, Mapping
 
 from .creation import read_beginning
 from .git import GitFailure
@@ -24,7 +26,7 @@ from .whereabouts import (
     read_mark,
     read_text,
 )
-from .work_tree import ID, WorkTree
+from .work_tree import ID, TreeState, WorkTree
 
 # Seconds after which nobody makes a tree any more that another editor had begun.
 AGE = 600.0
@@ -38,17 +40,38 @@ def adopt_trees(
     that. `place_for` gives the folder for the work trees of a root. Raises OSError."""
     found: list[str] = []
     for root, git_folder in dict(filter(None, map(_find_root, folders))).items():
-        known = {tree.id for tree in store.list_trees()}
-        for tree in _marked_trees(root, git_folder, os.path.realpath(place_for(root))):
-            if tree.id not in known:
+        known = {tree.id: tree for tree in store.list_trees()}
+        place = os.path.realpath(place_for(root))
+        for tree in _marked_trees(root, git_folder, place, known):
+            old = known.get(tree.id)
+            if old is None or _is_stranded(old, tree):
                 with suppress(TreeInUse), store.hold_tree(tree.id):
-                    store.keep_tree(tree)
+                    store.keep_tree(tree if old is None else _renewed(old, tree))
                     found.append(ADOPTED.format(shown_name(tree.name)))
     return found
 
 
-def _marked_trees(root: str, git_folder: str, place: str) -> Iterator[WorkTree]:
-    """Those that stand in this place: an agent can write a mark, but not there."""
+def _is_stranded(old: WorkTree, tree: WorkTree) -> bool:
+    """Whether the repository is not where it was recorded, but there is this one, with the same
+    beginning."""
+    is_gone = find_place(old).kind is Whereabouts.STRANDED and old.state is TreeState.READY
+    is_its = is_same_path(old.path, tree.path) or not os.path.lexists(old.path)
+    return is_gone and is_its and old.beginning == tree.beginning
+
+
+def _renewed(old: WorkTree, tree: WorkTree) -> WorkTree:
+    """What is recorded of the tree, in the repository that it has by now."""
+    below = os.path.relpath(old.folder, old.root)
+    folder = os.path.normpath(os.path.join(tree.root, below))
+    places = {"path": tree.path, "root": tree.root, "folder": folder}
+    return replace(old, **places, git_folder=tree.git_folder, admin=tree.admin)
+
+
+def _marked_trees(
+    root: str, git_folder: str, place: str, known: Mapping[str, WorkTree]
+) -> Iterator[WorkTree]:
+    """Those that stand in this place, or where the known one was made: an agent can write a mark,
+    but not there."""
     folder = os.path.join(git_folder, "worktrees")
     names: list[str] = []
     with suppress(OSError):
@@ -56,7 +79,10 @@ def _marked_trees(root: str, git_folder: str, place: str) -> Iterator[WorkTree]:
     for name in names:
         admin = os.path.join(folder, name)
         id, path = read_mark(admin), read_known_path(admin)
-        if not ID.fullmatch(id) or not path or not is_same_path(os.path.dirname(path), place):
+        if not ID.fullmatch(id) or not path:
+            continue
+        is_old_path = id in known and is_same_path(path, known[id].path)
+        if not is_old_path and not is_same_path(os.path.dirname(path), place):
             continue
         with suppress(OSError, GitFailure):
             made, beginning = os.stat(os.path.join(admin, MARK)).st_mtime, read_beginning(root, id)

@@ -47,6 +47,57 @@ class Adoptions(WithStore):
         self.assertAlmostEqual(found.created, tree.created - 3600)
         self.assertEqual(self.adopt(), [])
 
+    def rename_project(self) -> str:
+        """The user gives the folder of the project another name."""
+        renamed = os.path.join(self.temp, "renamed")
+        os.rename(self.folder, renamed)
+        return renamed
+
+    def test_after_the_project_was_renamed_and_git_told_it_is_in_the_list_again(self) -> None:
+        tree = self.made()
+        tree = replace(tree, folder=self.at("sub"), carried=(".env",), is_free=True)
+        self.store.keep_tree(tree)
+        renamed = self.rename_project()
+        self.assertEqual(self.adopt(renamed), [])
+        self.git("worktree", "repair", tree.path, folder=renamed)
+        (sentence,) = self.adopt(renamed)
+        self.assertIn("gemini-1", sentence)
+        folder, git_folder = (os.path.join(renamed, name) for name in ("sub", ".git"))
+        wanted = replace(tree, root=renamed, folder=folder, git_folder=git_folder)
+        self.assertEqual(self.store.list_trees(), (wanted,))
+        self.assertTrue(self.store.list_trees()[0].is_free)
+        self.assertEqual(self.adopt(renamed), [])
+
+    def test_trees_that_were_renamed_with_the_project_are_in_the_list_again(self) -> None:
+        tree = self.made()
+        renamed = self.rename_project()
+        path = os.path.join(self.place(renamed), os.path.basename(tree.path))
+        os.rename(os.path.dirname(tree.path), os.path.dirname(path))
+        self.git("worktree", "repair", path, folder=renamed)
+        self.assertEqual(len(self.adopt(renamed)), 1)
+        (found,) = self.store.list_trees()
+        self.assertEqual((found.path, found.root), (path, renamed))
+
+    def test_a_copy_of_the_project_does_not_take_its_trees(self) -> None:
+        tree = self.made()
+        copy = os.path.join(self.temp, "copy")
+        shutil.copytree(self.folder, copy)
+        path = os.path.join(self.place(copy), os.path.basename(tree.path))
+        shutil.copytree(tree.path, path)
+        # git would lead the tree itself to the copy, too.
+        admin = os.path.join(copy, ".git", "worktrees", tree.admin)
+        for place, text in (
+            (os.path.join(admin, "gitdir"), os.path.join(path, ".git")),
+            (os.path.join(path, ".git"), f"gitdir: {admin}"),
+        ):
+            with open(place, "w", encoding="utf-8") as file:
+                file.write(f"{text}\n")
+        self.assertEqual(self.adopt(copy), [])
+        away = self.rename_project()
+        self.assertEqual(self.adopt(copy), [])
+        os.rename(away, self.folder)
+        self.assertEqual(self.store.list_trees(), (tree,))
+
     def test_from_another_work_tree_of_the_user_as_well(self) -> None:
         self.made()
         shutil.rmtree(self.store.folder)
