@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import secrets
 import stat
 import sys
@@ -25,6 +26,9 @@ FILES = (FILE, PROGRAM)
 NO_PATH = "the path is none that a file here can have"
 # The most bytes of a file that are read.
 LIMIT = 64 << 20
+# What Windows has for devices, whatever ends the name has, and what no name there can have.
+OF_A_DEVICE = re.compile(r"(con|prn|aux|nul|(com|lpt)[0-9¹²³]|con(in|out)\$) *(\..*)?", re.I | re.S)
+NOT_IN_A_NAME = re.compile(r'[\\:*?"<>|\0-\x1f]')
 # Whether the system can name a file by an open folder, which nobody can exchange meanwhile.
 _HAS_FOLDERS = os.open in os.supports_dir_fd and os.readlink in os.supports_dir_fd
 _OPEN = (
@@ -70,9 +74,9 @@ NOTHING = TreeContent()
 
 
 @lru_cache(maxsize=1 << 14)
-def is_safe_path(path: str) -> bool:
-    """Whether the path of a claim names something in a tree, in the form that git has for it, and
-    nothing of git's own.
+def is_safe_path(path: str, platform: str = sys.platform) -> bool:
+    """Whether the path of a claim names something in a tree on that platform, in the form that git
+    has for it, and nothing of git's own.
 
     >>> is_safe_path("src/a.py"), is_safe_path("../a.py"), is_safe_path(".GIT/config")
     (True, False, False)
@@ -82,7 +86,7 @@ def is_safe_path(path: str) -> bool:
         return False
     if any(_is_of_git(part) for part in parts):
         return False
-    if sys.platform == "win32" and any(letter in path for letter in '\\:*?"<>|'):
+    if platform == "win32" and not all(map(_is_windows_name, parts)):
         return False
     try:
         path.encode("utf-8")
@@ -90,6 +94,12 @@ def is_safe_path(path: str) -> bool:
         # The editor has no name for it.
         return False
     return True
+
+
+def _is_windows_name(part: str) -> bool:
+    """Whether it names what git means: blanks and points at the end are left out there."""
+    is_other = part[-1] in ". " or OF_A_DEVICE.fullmatch(part)
+    return not (is_other or NOT_IN_A_NAME.search(part))
 
 
 def _is_of_git(part: str) -> bool:

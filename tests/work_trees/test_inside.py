@@ -35,6 +35,28 @@ class Paths(unittest.TestCase):
         ):  # fmt: skip
             self.assertFalse(is_safe_path(path), path)
 
+    def test_what_is_another_file_on_windows_is_safe_elsewhere_alone(self) -> None:
+        for path in (
+            "con", "NUL.txt", "a/aux/b", "com1", "lpt9.tar.gz", "Con .txt", "com¹", "CONOUT$",
+            "a.", "a ", "a./b", "a /b", "...", "a:b", "a\\b", "x?", "two\nlines",
+        ):  # fmt: skip
+            self.assertTrue(is_safe_path(path, "linux"), path)
+            self.assertFalse(is_safe_path(path, "win32"), path)
+        for path in (
+            "icon",
+            "con1",
+            "console.txt",
+            "com10",
+            "a.b",
+            ".a",
+            " a",
+            "a b",
+            "com",
+            "nul_",
+        ):
+            for platform in ("linux", "win32"):
+                self.assertTrue(is_safe_path(path, platform), path)
+
 
 class Files(unittest.TestCase):
     def setUp(self) -> None:
