@@ -26,7 +26,7 @@ from .whereabouts import (
     read_mark,
     read_text,
 )
-from .work_tree import ID, TreeState, WorkTree
+from .work_tree import ID, TreeState, WorkTree, with_root
 
 # Seconds after which nobody makes a tree any more that another editor had begun.
 AGE = 600.0
@@ -61,10 +61,8 @@ def _is_stranded(old: WorkTree, tree: WorkTree) -> bool:
 
 def _renewed(old: WorkTree, tree: WorkTree) -> WorkTree:
     """What is recorded of the tree, in the repository that it has by now."""
-    below = os.path.relpath(old.folder, old.root)
-    folder = os.path.normpath(os.path.join(tree.root, below))
-    places = {"path": tree.path, "root": tree.root, "folder": folder}
-    return replace(old, **places, git_folder=tree.git_folder, admin=tree.admin)
+    own = with_root(old, tree.root)
+    return replace(own, path=tree.path, git_folder=tree.git_folder, admin=tree.admin)
 
 
 def _marked_trees(

@@ -27,7 +27,7 @@ from .named import shown_name
 from .tree_store import TreeStore
 from .untaken import Untaken
 from .whereabouts import Whereabouts, find_place, has_more, is_same_path, read_known_path, read_mark
-from .work_tree import TreeFailure, TreeState, WorkTree
+from .work_tree import TreeFailure, TreeState, WorkTree, with_root
 
 # The beginning of the name of a folder that is being deleted; the id of the tree follows.
 DOOMED = ".removed-"
@@ -113,6 +113,7 @@ def finish_removal(store: TreeStore, tree: WorkTree) -> None:
     try:
         if tree.path:
             delete_folder(doomed_path(tree))
+            _lead_on(store, tree)
         if os.path.isdir(tree.git_folder):
             _forget_in_git(store, tree)
         store.forget_tree(tree.id)
@@ -139,6 +140,16 @@ def _record(store: TreeStore, tree: WorkTree) -> None:
             reason = error.strerror or str(error)
             raise TreeFailure(NOT_RECORDED.format(tree.name or tree.path, reason)) from error
         logger.warning("a work tree is removed without a record, as the disk is full")
+
+
+def _lead_on(store: TreeStore, tree: WorkTree) -> None:
+    """Trees that were made of this one, where the user had it open as a project, become those of
+    the project that this one is of: else no window would list them. Raises OSError, TreeInUse."""
+    for other in store.list_trees():
+        is_of_it = other.git_folder == tree.git_folder and is_same_path(other.root, tree.path)
+        if tree.root and is_of_it:
+            with store.hold_tree(other.id):
+                store.keep_tree(with_root(other, tree.root))
 
 
 def _forget_in_git(store: TreeStore, tree: WorkTree) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 # What an id may be: it names files.
@@ -66,6 +66,12 @@ class WorkTree:
         if not (self.git_folder and self.admin):
             return ""
         return os.path.join(self.git_folder, "worktrees", self.admin)
+
+
+def with_root(tree: WorkTree, root: str) -> WorkTree:
+    """The tree as one of the user's work tree there."""
+    below = os.path.relpath(tree.folder, tree.root)
+    return replace(tree, root=root, folder=os.path.normpath(os.path.join(root, below)))
 
 
 def new_id() -> str:

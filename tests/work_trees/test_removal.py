@@ -17,7 +17,7 @@ from GeminiCompanion.companion.work_trees.loss import Loss
 from GeminiCompanion.companion.work_trees.mending import mend_trees
 from GeminiCompanion.companion.work_trees.removal import remove_agreed_tree, remove_work_tree
 from GeminiCompanion.companion.work_trees.tree_store import TreeInUse
-from GeminiCompanion.companion.work_trees.untaken import Untaken
+from GeminiCompanion.companion.work_trees.untaken import Untaken, find_untaken
 from GeminiCompanion.companion.work_trees.whereabouts import mark_tree
 from GeminiCompanion.companion.work_trees.work_tree import TreeFailure, TreeState, WorkTree
 
@@ -184,6 +184,19 @@ class Removals(WithStore):
         with self.assertRaises(TreeFailure):
             self.remove(tree)
         self.assertIn("deep", os.listdir(os.path.join(mine, tree.admin)))
+
+    def test_a_tree_that_was_made_of_it_becomes_one_of_its_project(self) -> None:
+        tree = self.tree()
+        inner = replace(self.tree("bbbbbb"), root=tree.path, folder=os.path.join(tree.path, "sub"))
+        self.store.keep_tree(inner)
+        self.remove(tree)
+        (found,) = self.store.list_trees()
+        self.assertEqual(found, replace(inner, root=self.folder, folder=self.at("sub")))
+        self.write_in(inner, "new.txt")
+        data = self.store.make_data_folder(inner.id)
+        self.assertEqual(find_untaken(found, data), Untaken(("new.txt",)))
+        self.remove(found)
+        self.assert_removed()
 
     def test_it_is_removed_when_nothing_is_lost(self) -> None:
         self.assertTrue(self.remove_agreed(self.tree()).is_nothing)
