@@ -2,9 +2,10 @@
 
 Several parts run at once, because those with the real CLI wait much of the time. What a part says
 is shown when it ends, below its seconds and those of the CPU. What only some of them need is set up
-meanwhile (tools/setup.py). One that hangs is ended, with its process group. The last lines tell
-what was skipped in all of them, one each, and, where something failed, what and in which: they
-are short, for a server of CI may show the end of the output only.
+meanwhile (tools/setup.py). Temporary files stand in memory where Linux has room for them, unless
+TMPDIR names a place. A part that hangs is ended, with its process group. The last lines tell what
+was skipped in all of them, one each, and, where something failed, what and in which: they are
+short, for a server of CI may show the end of the output only.
 """
 
 from __future__ import annotations
@@ -188,6 +189,13 @@ LAST_WORDS = 10.0
 POLL_INTERVAL = 0.05
 # What was compiled is kept as long as the libraries, where they are.
 VENV = os.path.join(ROOT, ".venv")
+# A file system in memory, as Linux has it. Before ext4 makes a file it looks at those that were
+# removed in the last minutes: half of the CPU's time of tests that make and remove many.
+MEMORY = "/dev/shm"
+# Bytes that have to be free there, and in the machine: many times what all tests have at once.
+ROOM = 4 << 30
+# The variables that say where temporary files stand.
+TEMPORARY = ("TMPDIR", "TEMP", "TMP")
 # What a part's line about tests that did not run begins with; see tests/skipped.py.
 SKIPPED = "skipped: "
 # What pytest's lines about a failure begin with: which test, what was wrong, and in which line.
@@ -351,6 +359,28 @@ def kill_group(process: subprocess.Popen[bytes]) -> None:
         process.kill()
 
 
+def find_memory() -> str:
+    """MEMORY, unless the user wants temporary files elsewhere, or it has little room, as in many
+    containers; else empty."""
+    if any(os.environ.get(name) for name in TEMPORARY):
+        return ""
+    try:
+        place = os.statvfs(MEMORY)
+        with open("/proc/meminfo", encoding="ascii") as file:
+            available = re.search(r"^MemAvailable: *(\d+) kB$", file.read(), re.MULTILINE)
+    except (AttributeError, OSError):
+        return ""
+    free = min(place.f_bavail * place.f_frsize, int(available[1]) << 10 if available else 0)
+    is_fit = free >= ROOM and not place.f_flag & os.ST_NOEXEC and os.access(MEMORY, os.W_OK)
+    return MEMORY if is_fit else ""
+
+
+def environment_of_tests(compiled: str, temporary: str) -> Dict[str, str]:
+    """That of `compile_once`; with the folder for temporary files, unless it is empty."""
+    chosen = dict.fromkeys(TEMPORARY, temporary) if temporary else {}
+    return {**compile_once(compiled), **chosen}
+
+
 def compile_once(folder: str) -> Dict[str, str]:
     """An environment in which each module is compiled once: by Python, which writes into the folder
     where it is to write nothing beside the sources, and by Node, of the release that stands beside
@@ -373,16 +403,22 @@ def run_all(parts: Sequence[Part], limit: float = LIMIT) -> int:
     )
     how = f"does its worst: HEADLESS_WORST={SEED}" if SEED else "is friendly"
     print(f"The editor of the adapter's tests {how}", flush=True)
-    kept, temporary = os.path.join(VENV, "compiled"), tempfile.mkdtemp()
+    memory = find_memory()
+    # A short name: many tests look for paths on a screen.
+    temporary = tempfile.mkdtemp(prefix="", dir=memory or None)
+    kept = os.path.join(VENV, "compiled")
+    # Open as that of the system: some tests have processes of other users.
+    os.chmod(temporary, 0o1777)
     folder = kept if os.path.isdir(VENV) else temporary
-    run = Run(limit, functools.partial(compile_once, folder))
+    run = Run(limit, functools.partial(environment_of_tests, folder, temporary if memory else ""))
     try:
         run.all(parts)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
         # What tests wrote and imported is not there any more.
-        written = os.path.splitdrive(tempfile.gettempdir())[1].lstrip(os.sep)
-        shutil.rmtree(os.path.join(folder, written), ignore_errors=True)
+        for place in (tempfile.gettempdir(), temporary):
+            written = os.path.splitdrive(place)[1].lstrip(os.sep)
+            shutil.rmtree(os.path.join(folder, written), ignore_errors=True)
     for line in sorted(run.skipped) or ["nothing"]:
         print(SKIPPED + line)
     for name, failures in run.failures.items():

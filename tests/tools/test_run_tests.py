@@ -294,6 +294,49 @@ class Compiling(unittest.TestCase):
         self.assertEqual((len(folders), len(set(folders))), (2, 1), lines)
 
 
+@unittest.skipUnless(sys.platform.startswith("linux"), "only Linux has such a place")
+class InMemory(unittest.TestCase):
+    def setUp(self) -> None:
+        self.place = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.place)
+        patches = mock.patch.dict(os.environ), mock.patch.object(run_tests, "MEMORY", self.place)
+        for patch in patches:
+            patch.start()
+            self.addCleanup(patch.stop)
+        for name in run_tests.TEMPORARY:
+            os.environ.pop(name, None)
+
+    def used(self) -> str:
+        """The folder for temporary files that a part was given."""
+        lines = run(("one", "import tempfile; print('in', tempfile.gettempdir())"))[1]
+        return next(line[3:] for line in lines if line.startswith("in "))
+
+    def test_temporary_files_stand_there_and_are_gone_with_the_run(self) -> None:
+        with mock.patch.object(run_tests, "ROOM", 1):
+            self.assertEqual(os.path.dirname(self.used()), self.place)
+        self.assertEqual(os.listdir(self.place), [])
+
+    def test_where_it_has_little_room_or_runs_no_programs_they_stand_elsewhere(self) -> None:
+        there = {"f_bavail": 1 << 10, "f_frsize": 1 << 30, "f_flag": 0}
+        for other in ({}, {"f_frsize": 1 << 10}, {"f_flag": getattr(os, "ST_NOEXEC", 0)}):
+            found = mock.Mock(**{**there, **other})
+            with self.subTest(other), mock.patch.object(os, "statvfs", return_value=found):
+                with mock.patch.object(run_tests, "ROOM", 1 << 25):
+                    self.assertEqual(os.path.dirname(self.used()) == self.place, not other)
+
+    def test_without_such_a_place_they_stand_elsewhere(self) -> None:
+        with mock.patch.object(run_tests, "MEMORY", os.path.join(self.place, "none")):
+            self.assertNotIn(self.place, self.used())
+
+    def test_where_the_user_has_chosen_a_place_they_stand_there(self) -> None:
+        chosen = os.path.join(self.place, "chosen")
+        os.mkdir(chosen)
+        with mock.patch.object(run_tests, "ROOM", 1):
+            for name in run_tests.TEMPORARY:
+                with self.subTest(name), mock.patch.dict(os.environ, {name: chosen}):
+                    self.assertEqual(self.used(), chosen)
+
+
 class Hanging(unittest.TestCase):
     def test_a_part_that_hangs_is_ended_and_the_others_go_on(self) -> None:
         hanging = run_tests.Run(limit=0.1)
