@@ -209,6 +209,13 @@ class Rows(unittest.TestCase):
                         for name in above:
                             self.assertEqual(environment.get(name), ours.get(name), name)
 
+    def test_qwen_code_does_not_start_itself_once_more_for_more_memory(self) -> None:
+        made, _ = self.prepared(QwenCode, OPENAI)
+        for credentials in (Credentials(OPENAI, SECRET), Credentials(OWN)):
+            with self.subTest(credentials.kind):
+                environment = made.process_environment(credentials, {}, {})
+                self.assertEqual(environment.get("QWEN_CODE_NO_RELAUNCH"), "true")
+
     def test_a_key_among_the_users_variables_is_not_passed_on_to_the_commands(self) -> None:
         for cli, kind, name in (
             (ClaudeAgent, ANTHROPIC, "ANTHROPIC_API_KEY"),

@@ -41,6 +41,10 @@ OPTIONS = {
 # most, and then those that ask.
 OVER_THEIRS = "over-theirs.json"
 ASKED = ("Edit", "WriteFile", "NotebookEdit", "Bash", "WebFetch", "WebSearch", "mcp__*")
+FIXED = {
+    # Without it there is a third process, a second later, to have more memory than Node gives.
+    "QWEN_CODE_NO_RELAUNCH": "true",
+}
 # Where an administrator may have put such settings.
 SYSTEM = "QWEN_CODE_SYSTEM_SETTINGS_PATH"
 # Commands that only show something.
@@ -94,7 +98,7 @@ class QwenCode(AgentCli):
         write_trusted(self._own, self.trusted_folders)
 
     def home_variables(self, credentials: Credentials) -> dict[str, str]:
-        return {"QWEN_HOME": self._own}
+        return {**FIXED, "QWEN_HOME": self._own}
 
     def prepare_own(self) -> None:
         settings = {
@@ -110,6 +114,7 @@ class QwenCode(AgentCli):
 
     def own_variables(self) -> Mapping[str, str]:
         return {
+            **FIXED,
             SYSTEM: os.path.join(self.folder, OVER_THEIRS),
             "QWEN_CODE_TRUSTED_FOLDERS_PATH": os.path.join(self.folder, TRUSTED),
         }
