@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import random
+import threading
 from typing import Any, Generator
 from unittest import mock
 
 import sublime
 from GeminiCompanion import plugin
+from GeminiCompanion.companion.edits import edit_store
 from GeminiCompanion.companion.ui.changes import sheet_commands
 from GeminiCompanion.companion.ui.review import (
     hidden,
@@ -408,6 +410,31 @@ class Keeping(UnopenedCase):
         self.run_command("accept_diff", id=self.ids[2])
         yield from self.count_heard("diffAccepted", 1)
         self.assertIn("newer\n", self.cli.received("ide/diffAccepted")[0]["content"])
+
+    def test_an_accepted_one_is_kept_until_the_edit_is_and_does_not_come_back(self) -> Steps:
+        yield from self.many(3)
+        id, may_save = self.ids[2], threading.Event()
+        self.addCleanup(may_save.set)
+        save_edits = edit_store.save_edits
+
+        def save_late(folder: str, edits: Any) -> str:
+            may_save.wait(60)
+            return save_edits(folder, edits)
+
+        self.replace(edit_store, "save_edits", save_late)
+        self.run_command("accept_diff", id=id)
+        yield from self.count_heard("diffAccepted", 1)
+        unopened = self.running().diffs.unopened
+        yield lambda: id not in unopened._views
+        unopened.look_at_all()
+        unopened._store.finish()
+        self.assertIn(f"{id}.proposal", kept_files())
+        self.assertEqual(unopened.adopt_kept(self.window), [])
+        self.assertNotIn(id, self.waiting())
+        may_save.set()
+        yield lambda: f"{id}.proposal" not in kept_files()
+        saved = edit_store.load_edits(self.running().review.history._folder)
+        self.assertIn(NEW, [edit.after for edit in saved])
 
     def test_they_are_the_same_views_after_a_reload_of_the_package(self) -> Steps:
         yield from self.many(3)

@@ -86,6 +86,7 @@ class ReviewParts:
         self.notes = Notes(reviews, warn, self.decisions.reject_by_press)
         self.typed_texts = TypedTextSaver(self.save_typed)
         self._unopened = diffs.unopened
+        self._unopened.wait_for_edits(lambda: self.history.is_saved)
         for follow in (self.typed_texts, diffs.resting, diffs.unopened):
             diffs.unopened.unnoticed.subscribe(follow.note_modified)
         self.pace = Pace()

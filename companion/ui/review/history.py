@@ -70,6 +70,7 @@ class EditHistory:
         self._is_stopped = False
         # Whether edits are being saved, or were a moment ago; and whether there are others since.
         self._is_saving = self._is_due = False
+        self._is_writing = False
         self._problem = ""
         # The file is as it was before the edit.
         self.undone = ValueSignal[Edit]()
@@ -94,6 +95,11 @@ class EditHistory:
     def find_edit(self, id: str) -> Edit | None:
         return self.edits.made.find(id)
 
+    @property
+    def is_saved(self) -> bool:
+        """Whether all edits are in the folder, as far as they can be."""
+        return not (self._is_due or self._is_writing)
+
     def stop(self) -> None:
         """End the saving: from now on only the next companion saves."""
         if self._is_due:
@@ -115,7 +121,7 @@ class EditHistory:
                 self._begin_save()
 
     def _begin_save(self) -> None:
-        self._is_due, self._is_saving = False, True
+        self._is_due, self._is_saving, self._is_writing = False, True, True
         self._picture = _with_rules(self.edits.made.all)
         edit_store.writer.do_soon(self._write_edits)
 
@@ -132,6 +138,7 @@ class EditHistory:
             queues.on_ui_thread(self._save_others, round(rest * 1000))
 
     def _note_saved(self, problem: str) -> None:
+        self._is_writing = False
         if problem and problem != self._problem:
             self._warn(problem)
         self._problem = problem

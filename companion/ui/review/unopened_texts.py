@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Sequence
+from typing import Callable, Sequence
 
 import sublime
 
@@ -64,6 +64,10 @@ class UnopenedTexts:
         # the diffs.
         self._views: dict[str, sublime.View] = {}
         self._counts: dict[str, int] = {}
+        # Those that are over and kept still: an accepted text has to be saved among the edits
+        # first, for the editor may be killed.
+        self._ended: set[str] = set()
+        self._are_edits_saved: Callable[[], bool] = lambda: True
         self._is_stopped = False
         self.look_soon = queues.Once(lambda: self.look_at_all())
         reviews.ends.subscribe(lambda _id: self.look_soon())
@@ -73,9 +77,14 @@ class UnopenedTexts:
         """How many characters the text of one more may have."""
         return MOST_KEPT - self._store.size
 
+    def wait_for_edits(self, are_edits_saved: Callable[[], bool]) -> None:
+        """Drop a text that is over only while all edits are saved."""
+        self._are_edits_saved = are_edits_saved
+
     def stop(self) -> None:
         """Leave the views to the next start, which may find that some are gone."""
         self._is_stopped = True
+        self._drop_ended()
 
     def keep_view(self, right: sublime.View) -> None:
         """Keep all of the proposal, if it waits without tabs."""
@@ -136,10 +145,13 @@ class UnopenedTexts:
                 window.settings().set(UNOPENED, ids)
         for id in self._views.keys() - found:
             self._settle_missing(id)
+        if self._are_edits_saved():
+            self._drop_ended()
         hidden.destroyed.difference_update(hidden.destroyed - self._views.keys())
 
     def _look_at(self, view: sublime.View, record: DiffRecord) -> None:
         self._views[record.id] = view
+        self._ended.discard(record.id)
         kept = self._store.kept.get(record.id)
         if kept is None:
             self.keep_view(view)
@@ -167,8 +179,13 @@ class UnopenedTexts:
             self._forget(id)
             _return_typed(kept)
 
+    def _drop_ended(self) -> None:
+        for id in self._ended:
+            self._store.drop(id)
+        self._ended.clear()
+
     def _forget(self, id: str) -> None:
-        self._store.drop(id)
+        self._ended.add(id)
         self._views.pop(id, None)
         self._counts.pop(id, None)
 
@@ -185,7 +202,7 @@ class UnopenedTexts:
         mine = [
             kept
             for id, kept in self._store.kept.items()
-            if id not in self._views and id not in known and _belongs_to(kept, window)
+            if id not in known.union(self._views, self._ended) and _belongs_to(kept, window)
         ]
         # One that a newer one has replaced may not have been dropped before the editor was killed.
         newest = {_asked_for(kept.record): kept for kept in mine}
