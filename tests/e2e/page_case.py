@@ -23,6 +23,7 @@ import asyncio
 import functools
 import os
 import sys
+import time
 import unittest
 from collections import defaultdict
 from contextlib import ExitStack, suppress
@@ -32,7 +33,15 @@ from agent_case import HERE, PROGRAM, ROOT
 from api_case import ApiCase
 from GeminiCompanion.companion.agent.failure import AgentError
 from GeminiCompanion.companion.api.serving.access import Access
-from playwright.async_api import Browser, ConsoleMessage, Locator, Page, async_playwright, expect
+from playwright.async_api import (
+    Browser,
+    ConsoleMessage,
+    Locator,
+    Page,
+    Route,
+    async_playwright,
+    expect,
+)
 
 sys.path.insert(0, ROOT)
 
@@ -48,6 +57,10 @@ WATCH = """
 window.violations = [];
 document.addEventListener("securitypolicyviolation", (it) => violations.push(it.blockedURI));
 """
+
+# What is asked for to see whether requests are passed on, and the answer then.
+STYLES, PASSED_ON = "**/page.css", "passed on"
+ASK_STYLES = "async () => (await fetch('/page.css', { cache: 'no-store' })).text()"
 
 # What axe finds that keeps somebody from using the page: each rule with the elements that break it.
 ASK_AXE = """
@@ -155,6 +168,22 @@ class PageCase(ApiCase):
             asked = self.requests[page][-8:]
             raise AssertionError(f"{shown!r}, {self.complaints[page]}, {asked}") from error
         return page
+
+    async def intercept(
+        self, page: Page, url: str, handle: Callable[[Route], Awaitable[None]]
+    ) -> None:
+        """Let this answer what the page asks for from here on. Chromium says that it passes on
+        requests a moment before it does, and one in between reaches the server: so it is tried."""
+
+        async def say_so(route: Route) -> None:
+            await route.fulfill(body=PASSED_ON)
+
+        await page.route(url, handle)
+        await page.route(STYLES, say_so)
+        ends = time.monotonic() + PATIENCE / 1000
+        while await page.evaluate(ASK_STYLES) != PASSED_ON:
+            self.assertLess(time.monotonic(), ends, "no request is passed on")
+        await page.unroute(STYLES, say_so)
 
     async def say(self, page: Page, message: str) -> None:
         await page.click("#message")

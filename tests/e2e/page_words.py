@@ -200,7 +200,7 @@ class PageTable(PageCase):
                 await self.may_go_on.wait()
             await route.continue_()
 
-        await self.tab.route(f"**{url}", hold)
+        await self.intercept(self.tab, f"**{url}", hold)
 
     @word("it goes on")
     def goes_on(self) -> None:
@@ -208,11 +208,13 @@ class PageTable(PageCase):
 
     @word(r"(\S+) fails")
     async def url_fails(self, url: str) -> None:
-        await self.tab.route(f"**{url}", lambda route: route.abort())
+        await self.intercept(self.tab, f"**{url}", lambda route: route.abort())
 
     @word(r"(\S+) is refused")
     async def url_refused(self, url: str) -> None:
-        await self.tab.route(f"**{url}", lambda route: route.fulfill(status=401, json=REFUSED))
+        await self.intercept(
+            self.tab, f"**{url}", lambda route: route.fulfill(status=401, json=REFUSED)
+        )
 
     @word(r"(\S+) works again")
     async def url_works(self, url: str) -> None:

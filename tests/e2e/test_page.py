@@ -1099,7 +1099,7 @@ class Elsewhere(PageTable):
             await is_over.wait()
             await route.fulfill(response=response)
 
-        await two.route("**/messages", hold)
+        await self.intercept(two, "**/messages", hold)
         await two.click("text=apples")
         await self.answered(one)
         await expect(two.locator("#conversations small", has_text="at work")).to_have_count(0)
@@ -1121,7 +1121,7 @@ class Elsewhere(PageTable):
             await route.continue_()
 
         # A turn is played again only until the next one begins.
-        await two.route("**/chat/*/events", hold)
+        await self.intercept(two, "**/chat/*/events", hold)
         await two.click("text=apples")
         await self.answered(one)
         await self.say(one, "pears")
@@ -1149,7 +1149,7 @@ class Elsewhere(PageTable):
             await route.fulfill(status=401, json=refused)
             both.release()
 
-        await page.route("**/sessions?limit=*", refuse)
+        await self.intercept(page, "**/sessions?limit=*", refuse)
         await self.say(one, "apples")
         # At the beginning and at the end of the turn.
         await both.acquire()
@@ -1312,7 +1312,7 @@ class Agents(PageTable):
         other = {**usual[0], "id": "qwen", "name": "Qwen Code", "isDefault": False}
         self.tab = await self.open(self.server.url)
         told = {"success": True, "agents": [*usual, other]}
-        await self.tab.route("**/agents", lambda route: route.fulfill(json=told))
+        await self.intercept(self.tab, "**/agents", lambda route: route.fulfill(json=told))
 
     @word("nobody is logged in to (any|the other, which is told late)")
     async def logged_out(self, whom: str) -> None:
@@ -1325,7 +1325,8 @@ class Agents(PageTable):
             await self.may_go_on.wait()
             await route.fulfill(json=told)
 
-        await self.tab.route(f"**/auth/status{'*' if whom == 'any' else '?agent=qwen'}", tell)
+        pattern = f"**/auth/status{'*' if whom == 'any' else '?agent=qwen'}"
+        await self.intercept(self.tab, pattern, tell)
 
     @word("the other is chosen")
     async def is_chosen(self) -> None:
