@@ -95,5 +95,5 @@ class Described(ProgramCase):
         # A login starts a CLI of its own each time.
         credentials = CREDENTIALS if ROUNDS == 1 else "^/auth/"
         self.asked("--include-path-regex", f"{credentials}|^/execute-command$")
-        self.assertEqual(os.listdir(self.workspace), ["file.txt", "folder"])
+        self.assertEqual(sorted(os.listdir(self.workspace)), ["file.txt", "folder"])
         self.ends_well(process)

@@ -572,7 +572,7 @@ class Unlisted(InWorkTrees):
         found = yield from self.until_listed(broken)
         self.assertIn("Show Log", found.problem)
 
-    def test_what_is_too_much_for_one_list_is_said_and_follows(self) -> None:
+    def test_what_is_too_much_for_one_list_is_said_and_follows(self) -> Steps:
         self.replace(tree_changes, "MOST", 2)
         tree = yield from self.grow_tree({"a.txt": OLD, "b.txt": OLD, "c.txt": OLD})
         for name in ("a.txt", "b.txt", "c.txt"):
