@@ -101,7 +101,9 @@ class FileGit:
         }
         given = {**places, **(variables or {})}
         root = self.places.root
-        searching = PipeSearch(root).watch_with(watch)
+        # git follows it from our folder.
+        borrowed = os.path.join(self.places.common_folder, "objects", "info", "alternates")
+        searching = PipeSearch(root, [borrowed]).watch_with(watch)
         return start_git(root, words, SETTINGS, given, told, seconds, searching)
 
 

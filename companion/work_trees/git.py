@@ -12,7 +12,7 @@ import sys
 import tempfile
 import threading
 import time
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import IO, Callable, Mapping
 
@@ -69,6 +69,8 @@ IN_A_REPOSITORY = (
     "gpg.x509.program=false",
     "gpg.ssh.defaultKeyCommand=false",
     "log.showSignature=false",
+    # A file that git would open for nothing that is asked here.
+    "log.mailmap=false",
     "commit.gpgSign=false",
     "tag.gpgSign=false",
     "protocol.allow=never",
@@ -129,11 +131,15 @@ def run_git(
 
 
 def git_or_nothing(folder: str, *words: str) -> bytes:
-    """The output of such a command, nothing if git refuses. Raises GitFailure without git."""
+    """The output of such a command, nothing if git refuses. Raises GitFailure without git, and
+    GitStuck."""
     find_git()
-    with suppress(GitFailure):
+    try:
         return run_git(folder, *words)
-    return b""
+    except GitStuck:
+        raise
+    except GitFailure:
+        return b""
 
 
 def _without_hooks(folder: str) -> list[str]:

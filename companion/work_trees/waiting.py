@@ -8,7 +8,8 @@ import stat
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Iterator
+from itertools import chain
+from typing import Iterator, Sequence
 
 from .git import GitStuck, Watch
 from .named import shown_name
@@ -25,9 +26,11 @@ WAITS = "git waits for {}, which is a pipe and no file. Remove it."
 
 @dataclass
 class PipeSearch:
-    """Looks for pipes below the `root` as long as git does not end; for one run of git."""
+    """Looks for pipes below the `root`, and in the place of the `others`, as long as git does not
+    end; for one run of git."""
 
     root: str
+    others: Sequence[str] = ()
     _wait: float = field(default_factory=lambda: PATIENCE)
     _began: float = field(default_factory=time.monotonic)
 
@@ -42,9 +45,16 @@ class PipeSearch:
         return replace(watch, hear_error=hear)
 
     def _look(self) -> None:
-        for path in _pipes_below(self.root):
+        others = (path for path in self.others if _is_pipe(path))
+        for path in chain(others, _pipes_below(self.root)):
             raise GitStuck(WAITS.format(shown_name(os.path.relpath(path, self.root))))
         self._wait = 2 * (time.monotonic() - self._began)
+
+
+def _is_pipe(path: str) -> bool:
+    with suppress(OSError):
+        return stat.S_ISFIFO(os.stat(path).st_mode)
+    return False
 
 
 def _pipes_below(root: str) -> Iterator[str]:

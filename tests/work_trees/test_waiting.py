@@ -7,8 +7,8 @@ import sys
 import unittest
 from unittest import mock
 
-from GeminiCompanion.companion.work_trees import waiting
-from GeminiCompanion.companion.work_trees.git import GitStuck, Watch
+from GeminiCompanion.companion.work_trees import git, waiting
+from GeminiCompanion.companion.work_trees.git import GitStuck, Watch, run_git
 from GeminiCompanion.companion.work_trees.loss import what_would_be_lost
 from GeminiCompanion.companion.work_trees.untaken import Untaken
 
@@ -52,6 +52,26 @@ class Waiting(InTree):
         os.mkfifo(index)
         self.write_there("c.txt", b"changed\n")
         self.assertEqual(self.kinds(), {"c.txt": "changed"})
+
+    def test_of_a_pipe_for_more_objects_the_list_says_so(self) -> None:
+        path = os.path.join(self.tree.git_folder, "objects", "info", "alternates")
+        self.assertEqual(self.kinds(), {})
+        os.mkfifo(path)
+        with self.assertRaisesRegex(GitStuck, "alternates, which is a pipe"):
+            self.changes()
+        os.remove(path)
+        self.assertEqual(self.kinds(), {})
+
+    def test_a_pipe_for_names_of_people_is_not_opened(self) -> None:
+        for folder in (self.tree.admin_folder, self.tree.git_folder, self.tree.path):
+            os.mkfifo(os.path.join(folder, ".mailmap"))
+        for folder in (self.tree.admin_folder, self.tree.git_folder, self.tree.path):
+            run_git(folder, "log", "--format=%s", "HEAD", seconds=10.0)
+
+    def test_a_git_that_is_stuck_is_not_one_that_refuses(self) -> None:
+        with mock.patch.object(git, "run_git", side_effect=GitStuck("stuck")):
+            with self.assertRaises(GitStuck):
+                git.git_or_nothing(self.folder, "rev-parse", "HEAD")
 
     def test_that_it_is_not_known_what_would_be_lost_is_said(self) -> None:
         os.mkfifo(self.in_tree(".gitignore"))
