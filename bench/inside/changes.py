@@ -86,6 +86,9 @@ class ManyFiles:
     def set_kept(self, id: str, keys: FrozenSet[str]) -> bool:
         return False
 
+    def is_as_seen(self, file: FileChanges) -> bool:
+        return True
+
     async def accept_changes(self, window: sublime.Window, id: str, asks: bool = True) -> None:
         return None
 

@@ -67,6 +67,8 @@ class FileChanges:
     # Whose changes they are, if others may have made something else of the file.
     variant: Variant | None = None
     made_of: object = None
+    # What of that must still be so when the user decides on what they see here.
+    seen: object = None
 
     def is_other(self, file: FileChanges) -> bool:
         """Whether that is another variant of this one's file."""

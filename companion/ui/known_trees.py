@@ -34,6 +34,8 @@ class KnownTrees:
         # Those that can be worked in, the oldest first; replaced, never changed.
         self.trees: tuple[WorkTree, ...] = ()
         self._looks = 0
+        # Whether they were listed.
+        self.is_complete = False
         # Where folders of windows that are links lead.
         self._targets: Mapping[str, str] = {}
 
@@ -50,6 +52,7 @@ class KnownTrees:
         found = await run_in_thread(partial(_list_trees, self.store, folders))
         if found is None or look != self._looks:
             return
+        self.is_complete = True
         known, (self.trees, self._targets) = (self.trees, self._targets), found
         if found != known:
             self.changes.emit()

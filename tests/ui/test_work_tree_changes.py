@@ -636,7 +636,9 @@ class ShownAgain(InWorkTrees):
         self.decide(view, "undo_last")
         yield from self.answer_first()
         yield from self.until_file("a.txt", OLD)
-        yield from self.until_shown(view, "## a.txt  +2 -2")
+        # As it was accepted.
+        yield from self.until_shown(view, "LINE 20\n")
+        self.assertIn("## a.txt  +1 -1", text_of(view))
         yield lambda: not self.lists.with_id(tree.id).taken.decisions
 
 
@@ -730,4 +732,6 @@ class Restarted(InWorkTrees):
         self.decide(view, "undo_last")
         yield from self.answer_first()
         yield from self.until_file("a.txt", OLD)
-        yield from self.until_shown(view, "LINE 3")
+        # As it was accepted.
+        yield from self.until_shown(view, "LINE 20\n")
+        self.assertIn("## a.txt  +1 -1", text_of(view))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Callable, Sequence
+from typing import Callable, Collection, Sequence
 
 import sublime
 
@@ -20,7 +20,7 @@ from .. import panels, texts
 from ..ordered_work import UnderWay
 from ..review.record import waiting_record
 from ..review.reviews import Reviews
-from .keeping import DECIDED, NOTHING
+from .keeping import AGAIN, DECIDED, NOTHING
 from .sheet import HEAD, ChangeSheet
 from .sources import Source, UndoStep
 from .together import REJECT_ALL, Counted, WayToDecide, ways_to_accept
@@ -41,12 +41,18 @@ OTHERS_OF, ALL_OF = "Reject the other variants of {}", "Reject all of {}"
 
 @dataclass(eq=False)
 class Press:
-    """What the user has pressed, and what of it is done."""
+    """What the user has pressed, and what of it is done. The sheet has shown the `known` files;
+    `id` is another object for each press. Of the files, some are `left`, and those are `later` that
+    were to be merged with others."""
 
     sheet: ChangeSheet
     window: sublime.Window
     way: WayToDecide
+    known: Collection[str]
+    id: object = field(default_factory=object)
     takes: list[Take] = field(default_factory=list)
+    left: Sequence[Counted] = ()
+    later: Sequence[Counted] = ()
 
 
 class Deciding:
@@ -66,18 +72,23 @@ class Deciding:
 
     async def decide_file(self, sheet: ChangeSheet, id: str, accept: bool) -> None:
         """Accept or reject the changes of one file."""
-        sheet.take_typed()
+        seen = sheet.find_section(id)
         async with self._reviews.presses.take_place(sheet.line):
-            await self._decide_file(sheet, id, accept)
+            await sheet.pass_typed_on()
+            await self._decide_file(sheet, id, accept, seen)
 
-    async def _decide_file(self, sheet: ChangeSheet, id: str, accept: bool) -> None:
+    async def _decide_file(
+        self, sheet: ChangeSheet, id: str, accept: bool, seen: Section | None
+    ) -> None:
         if sheet.find_source(id) is None:
             # A sheet that was restored a moment ago may not know yet what it shows.
             await sheet.refresh()
-        source, window = sheet.find_source(id), sheet.window
+        source, window, section = sheet.find_source(id), sheet.window, sheet.find_section(id)
         waits = source is not None and window is not None and _is_waiting(source, window, id)
-        if source is None or window is None or not waits:
+        if source is None or window is None or section is None or not waits:
             self._tell(DECIDED)
+        elif not source.is_as_seen((seen or section).file) and source.review_view(id) is None:
+            self._tell(AGAIN)
         else:
             take = await (
                 source.accept_changes(window, id) if accept else source.reject_changes(window, id)
@@ -134,8 +145,11 @@ class Deciding:
                     return
                 with self._reviews.presses.announce_question("all files"):
                     way = await _wanted_way(window, ways, _hidden_note(sheet))
-                if way is not None:
-                    await self._decide_counted(Press(sheet, window, way))
+                if way is None:
+                    return
+                press = Press(sheet, window, way, frozenset(sheet.model.numbers))
+                await self._decide_counted(press)
+        await self._tell_decided(press)
 
     def _count_files(self, sheet: ChangeSheet) -> list[Counted]:
         """What cannot be compared is not among them: nobody has seen it here."""
@@ -151,9 +165,13 @@ class Deciding:
         return found
 
     def _is_as_counted(self, counted: Counted) -> bool:
-        view = counted.source.review_view(counted.section.file.id)
-        if view is None or counted.change_count is None:
-            return view is None and counted.change_count is None
+        view = counted.source.review_view(counted.id)
+        if view is None:
+            # One in which the user has done nothing may be closed by now.
+            is_lost = counted.change_count is not None and counted.is_chosen
+            return not is_lost and counted.source.is_as_seen(counted.file)
+        if counted.change_count is None:
+            return False
         review = self._reviews.review_of(view)
         if review is None:
             return False
@@ -164,16 +182,19 @@ class Deciding:
         return review.took_over_since(counted.change_count, view)
 
     async def _decide_counted(self, press: Press) -> None:
-        sheet, way = press.sheet, press.way
-        known = set(sheet.model.numbers)
+        way = press.way
         # Edits that are made already are undone from the last one on.
         left = list(way.files if way.accept else way.files[::-1])
         left = await self._decide_each(press, left, False)
         # The user is asked about doubts last, so that these keep nothing else waiting.
         later = [each for each in left if each.id in way.later]
         left = await self._decide_each(press, [each for each in left if each not in later], True)
+        press.left, press.later = left, later
+
+    async def _tell_decided(self, press: Press) -> None:
+        sheet, known = press.sheet, press.known
         await sheet.refresh()
-        left, conflicts = [*left, *later], _conflicting(sheet, later)
+        left, conflicts = [*press.left, *press.later], _conflicting(sheet, press.later)
         left = [each for each in left if each.id in sheet.model.numbers and each not in conflicts]
         same = [each for each in left if self._is_as_counted(each)]
         files = [section.file for section in sheet.model.sections if section.file.id != HEAD]
@@ -198,7 +219,7 @@ class Deciding:
                     takes.append(Take(press.way.accept and not each.is_dropped, step))
         finally:
             press.takes += takes
-            self.undoing.note_decision(press.sheet, SheetDecision(takes, press))
+            self.undoing.note_decision(press.sheet, SheetDecision(takes, press.id))
         return left
 
     async def _decide_one(self, press: Press, each: Counted, asks: bool) -> UndoStep | None:

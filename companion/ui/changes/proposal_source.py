@@ -7,6 +7,7 @@ from typing import Iterator
 
 import sublime
 
+from ...base.change_sheet import FileChanges
 from ..review.accepting import Accepting
 from ..review.actions import Actions
 from ..review.diff_kinds import kind_of
@@ -79,6 +80,10 @@ class ProposalSource:
         if view is not None:
             self._reviews.set_seen(view, keys)
         return view is not None
+
+    def is_as_seen(self, file: FileChanges) -> bool:
+        """Its review has what is decided on."""
+        return True
 
     async def accept_changes(
         self, window: sublime.Window, id: str, asks: bool = True

@@ -115,11 +115,15 @@ class ChangeSheet:
             return answer
         return self._refreshing
 
-    async def wait_until_settled(self, reviews: Reviews) -> None:
-        """Wait until all is drawn as it is now."""
+    async def pass_typed_on(self) -> None:
+        """Wait until the files' reviews have all that was typed."""
         self.take_typed()
         while self.edits.is_waiting:
             await sleep(PAUSE)
+
+    async def wait_until_settled(self, reviews: Reviews) -> None:
+        """Wait until all is drawn as it is now."""
+        await self.pass_typed_on()
         for section in self.model.sections:
             source = self.find_source(section.file.id)
             view = source.review_view(section.file.id) if source is not None else None

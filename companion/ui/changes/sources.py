@@ -75,6 +75,9 @@ class Source(Protocol):
     def set_kept(self, id: str, keys: frozenset[str]) -> bool:
         """They have kept these and no others; False if it is decided."""
 
+    def is_as_seen(self, file: FileChanges) -> bool:
+        """Whether what was shown so is what would be decided on, if its review is not open."""
+
     async def accept_changes(
         self, window: sublime.Window, id: str, asks: bool = True
     ) -> UndoStep | None:

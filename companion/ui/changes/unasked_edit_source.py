@@ -111,6 +111,10 @@ class UnaskedEditSource:
             self._reviews.set_seen(view, keys)
         return view is not None or self._find_edit(id) is not None
 
+    def is_as_seen(self, file: FileChanges) -> bool:
+        """Its review has what is decided on."""
+        return True
+
     async def accept_changes(
         self, window: sublime.Window, id: str, asks: bool = True
     ) -> UndoStep | None:

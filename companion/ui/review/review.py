@@ -70,15 +70,16 @@ class Review:
     # The stamp of the file at the last check, if there was one.
     stamps: list[Stamp] = field(default_factory=list)
     # Where the user's own decision on another review was taken over: the change counts of the view
-    # after that, with those before.
+    # after that, with those before. They are equal if the text had all of it.
     taken_over: dict[int, int] = field(default_factory=dict)
 
     def took_over_since(self, count: int, right: sublime.View) -> bool:
-        """Whether the text has changed since that change count, and only by what was taken over."""
-        now = right.change_count()
-        while now != count and now in self.taken_over:
+        """Whether something was taken over since that change count, and nothing else has changed
+        the text."""
+        now = last = right.change_count()
+        while now > count and self.taken_over.get(now, now) < now:
             now = self.taken_over[now]
-        return now == count != right.change_count()
+        return now == count and last in self.taken_over
 
     def is_current(self, right: sublime.View) -> bool:
         """Whether the comparison is that of the present proposal."""

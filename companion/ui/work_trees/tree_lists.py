@@ -108,6 +108,9 @@ class TreeLists:
     @property
     def is_complete(self) -> bool:
         """Whether all trees of the open windows were listed."""
+        return self.trees.is_complete and self._has_listed_all()
+
+    def _has_listed_all(self) -> bool:
         return all(self.with_id(tree.id) is not None for tree in self._wanted_trees())
 
     @property
@@ -117,7 +120,7 @@ class TreeLists:
 
     def look_at_new(self) -> None:
         """List the trees that were never listed."""
-        if self._looking is None and not self.is_complete:
+        if self._looking is None and not self._has_listed_all():
             self.look_again()
 
     def look_if_due(self) -> None:

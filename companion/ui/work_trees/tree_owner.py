@@ -5,6 +5,7 @@ own files, and what they refuse stays in the tree. UI thread only; the disk has 
 from __future__ import annotations
 
 import os
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from typing import Callable, Counter, NamedTuple, Sequence
@@ -38,7 +39,9 @@ from .variant_texts import MadeText, VariantTexts
 WRITTEN = "{} has the accepted text."
 REMOVED = "{} is removed."
 NOT_DONE = "{} could not be written."
+NOT_KNOWN = "{} was being written when this stopped: look whether it has the accepted text."
 NO_TREE = "The work tree of {} is not known any more: nothing was written."
+NOT_REJECTED = "{} has changed meanwhile: nothing is decided. Look at it again."
 NOT_KEPT = "That {} is decided cannot be kept: it is shown again."
 IN_TAB = " The accepted text is in a tab."
 # Milliseconds between checks whether a tab shows its file again, and how many of them.
@@ -75,17 +78,19 @@ class TreeOwner(Owner):
         self._stories = stories
         self._messages = messages
         self._words = words
-        # The edits that an acceptance makes, and whether they are made, by the ids of the diffs.
+        # By the ids of the diffs: the edits that an acceptance makes, and whether a decision is
+        # done.
         self._edits: dict[str, Sequence[Edit]] = {}
-        self._written: dict[str, Answer[bool]] = {}
+        self._done: dict[str, Answer[bool]] = {}
         # The files, by their trees, whose decisions are being noted: they are not shown meanwhile.
         self.under_way = UnderWay()
         # How many times files of the user were written here, by their paths.
         self.writings: Counter[str] = Counter()
 
-    async def wait_until_written(self, id: str) -> bool:
-        """Whether what was accepted of the diff is in the user's file, once that is known."""
-        answer = self._written.get(id)
+    async def wait_until_done(self, id: str) -> bool:
+        """Whether what was accepted of the diff is in the user's file, or it is noted that it was
+        rejected, once that is known."""
+        answer = self._done.get(id)
         return answer is None or await answer
 
     def edit_ids(self, id: str) -> tuple[str, ...]:
@@ -98,12 +103,13 @@ class TreeOwner(Owner):
         record, text = claimed.record, claimed.accepted
         self._words.give_words(record, words, is_accepted=None)
         tree = self._lists.trees.tree_with(record.tree)
-        self._written[record.id] = Answer[bool]()
+        self._done[record.id] = Answer[bool]()
         work = self._write_or_give_back(claimed, tree, text or "", before or "")
         self._stories.begin(work)
 
     def hear_rejection(self, claimed: ClaimedDiff, words: str) -> None:
         self._words.give_words(claimed.record, words, is_accepted=None)
+        self._done[claimed.record.id] = Answer[bool]()
         self._stories.begin(self._leave_in_tree(claimed.record))
 
     def hear_typing(self, record: DiffRecord, text: str) -> None:
@@ -126,6 +132,13 @@ class TreeOwner(Owner):
         """The user's file is as it was before this edit of theirs: what was taken over is shown
         again."""
         self.writings[edit.path] += 1
+        self._stories.begin(self._take_back(edit))
+
+    async def _take_back(self, edit: Edit) -> None:
+        if not self._lists.is_complete:
+            # It was accepted before a restart, of which not all is known again.
+            await self._lists.trees.look_again()
+            await self._lists.look_again()
         undone: list[_Undone] = []
         for found in self._lists.all_lists():
             decisions = found.taken.of_edit(edit.id)
@@ -133,7 +146,12 @@ class TreeOwner(Owner):
                 self._lists.take_back(found.tree.id, decisions)
                 undone += [_Undone(found.tree, found.taken, decision) for decision in decisions]
         if undone:
-            self._stories.begin(self._restore_all(edit, undone))
+            with ExitStack() as held:
+                # They are shown with what the user had made of them.
+                for tree, _taken, decision in undone:
+                    held.enter_context(self.under_way.hold((tree.id, decision.path)))
+                await self._restore_all(edit, undone)
+            self._lists.changes.emit()
 
     async def _restore_all(self, edit: Edit, undone: Sequence[_Undone]) -> None:
         """Restore what an undone edit does not have: the mode of the file, what its tab had
@@ -184,10 +202,22 @@ class TreeOwner(Owner):
         return made
 
     async def _leave_in_tree(self, record: DiffRecord) -> None:
-        with self.under_way.hold((record.tree, record.tree_path)):
-            sides = await self._sides_of(record)
-            if sides is not None:
-                await self.note_decision(sides)
+        is_noted = False
+        try:
+            with self.under_way.hold((record.tree, record.tree_path)):
+                sides = await self._sides_of(record)
+                if sides is not None:
+                    is_noted = bool(await self.note_decision(sides))
+                else:
+                    name = os.path.basename(record.path)
+                    self._messages.tell_user(NOT_REJECTED.format(name))
+        finally:
+            self._end_decision(record.id, is_noted)
+
+    def _end_decision(self, id: str, is_done: bool) -> None:
+        answer = self._done.pop(id, None)
+        if answer is not None:
+            answer.give(is_done)
         self._lists.changes.emit()
 
     async def _sides_of(self, record: DiffRecord) -> Sides | None:
@@ -210,44 +240,47 @@ class TreeOwner(Owner):
     ) -> None:
         """Wherever it ends, the text is in the file, or in a tab if the user has changed it, and
         they are told which."""
-        record = claimed.record
-        name, is_written = os.path.basename(record.path), False
-        problem = NO_TREE.format(name)
+        record, unsaved = claimed.record, _unsaved_text(claimed.record)
+        name = os.path.basename(record.path)
+        problem, is_known = (NO_TREE if tree is None else NOT_DONE).format(name), True
         try:
             with self.under_way.hold((record.tree, record.tree_path)):
+                # The edits that it makes are known after this step.
+                await sleep()
                 if tree is not None and claimed.accepted is not None:
-                    problem = await self._write(claimed, tree, text, before)
-            is_written = not problem
+                    sides = await self._sides_of(record)
+                    wanted = wanted_file(tree, record, sides, text, before)
+                    problem, is_known = NOT_KNOWN.format(name), False
+                    problem = await self._write(tree, record, wanted)
+                    is_known = True
+                    if not problem:
+                        await self._end_writing(record, sides, wanted, unsaved)
         finally:
             edits = self._edits.pop(record.id, ())
-            if not is_written:
-                self._give_back(claimed, edits, problem)
-            answer = self._written.pop(record.id, None)
-            if answer is not None:
-                answer.give(is_written)
-            self._lists.changes.emit()
+            if problem:
+                # The undoing of one that was made all the same looks at the file.
+                self._give_back(claimed, edits if is_known else (), problem)
+            self._end_decision(record.id, not problem)
 
-    async def _write(self, claimed: ClaimedDiff, tree: WorkTree, text: str, before: str) -> str:
+    async def _write(self, tree: WorkTree, record: DiffRecord, wanted: WantedFile) -> str:
         """Gives a sentence if it was not done."""
-        record = claimed.record
-        unsaved, sides = _unsaved_text(record), await self._sides_of(record)
-        wanted = wanted_file(tree, record, sides, text, before)
         work = partial(_write_in_thread, tree.root, record.path, wanted)
         problem = await run_in_thread(work)
-        if problem is None:
-            return NOT_DONE.format(os.path.basename(record.path))
-        if problem:
-            return problem
+        return NOT_DONE.format(os.path.basename(record.path)) if problem is None else problem
+
+    async def _end_writing(
+        self, record: DiffRecord, sides: Sides | None, wanted: WantedFile, unsaved: str | None
+    ) -> None:
+        """The user's file has it."""
         self.writings[record.path] += 1
         await _show_in_tabs(record, wanted, unsaved)
         done = REMOVED if wanted.is_removal else WRITTEN
         self._messages.tell_user(done.format(os.path.basename(wanted.target)))
         if sides is not None:
             ids = tuple(edit.id for edit in self._edits.get(record.id, ()))
-            is_whole = text_digest(text) == record.proposed_digest
+            is_whole = text_digest(wanted.text) == record.proposed_digest
             await self.note_decision(replace(sides, unsaved=unsaved), is_whole, ids)
         await self._tell_variants(record, wanted, unsaved)
-        return ""
 
     async def _tell_variants(
         self, record: DiffRecord, wanted: WantedFile, unsaved: str | None

@@ -14,10 +14,10 @@ from ...base.change_sheet import FileChanges, Variant
 from ...base.comparison import compare_rows
 from ...base.shown_text import shown_line
 from ...work_trees.git import GitFailure
-from ...work_trees.inside import ABSENT, TreeContent, path_in
+from ...work_trees.inside import ABSENT, Found, TreeContent, path_in
 from ...work_trees.own_files import WholeStep
 from ...work_trees.taken import Taken, TreeDecision
-from ...work_trees.tree_changes import SidesFailure, TreeChange, TreeReader
+from ...work_trees.tree_changes import Left, SidesFailure, TreeChange, TreeReader
 from ...work_trees.work_tree import WorkTree
 from .. import application, texts
 from ..changes.sources import (
@@ -149,12 +149,15 @@ class TreeSource:
         return TreeFile(found, change, path, unsaved.get(path))
 
     def _find_file(self, window: sublime.Window, id: str) -> TreeFile | None:
-        tree, _, path = id[len(PREFIX) + 1 :].partition(" ")
-        found = self._lists.with_id(tree)
-        change = found.by_path.get(path) if found is not None else None
+        found, change = self._find_change(id)
         if found is None or change is None:
             return None
         return self._file_of(window, found, change, _unsaved_views())
+
+    def _find_change(self, id: str) -> tuple[TreeList | None, TreeChange | None]:
+        tree, _, path = id[len(PREFIX) + 1 :].partition(" ")
+        found = self._lists.with_id(tree)
+        return found, found.by_path.get(path) if found is not None else None
 
     def _open_views(self) -> dict[str, sublime.View]:
         found = {}
@@ -172,7 +175,7 @@ class TreeSource:
         if record is None or review is None:
             return None
         entry = entry_of(file.id, view, record, review)
-        variant = self._variant_of(file, window)
+        sides, variant = self._tree_reviews.opened.get(record.id), self._variant_of(file, window)
         made_of = entry.made_of, variant
         shown = replace(
             entry.make(),
@@ -180,6 +183,7 @@ class TreeSource:
             state=_state_words(file, variant),
             variant=variant,
             made_of=made_of,
+            seen=_agents_sides(sides.change) if sides is not None else None,
         )
         return replace(entry, make=lambda: shown, made_of=made_of)
 
@@ -210,6 +214,7 @@ class TreeSource:
             can_type=False,
             variant=variant,
             made_of=made_of,
+            seen=_agents_sides(file.change),
         )
         work = partial(_file_changes, shown, reader, file.found, file.change, text)
         return SheetEntry(file.id, made_of, work)
@@ -273,6 +278,11 @@ class TreeSource:
 
     # Decisions.
 
+    def is_as_seen(self, file: FileChanges) -> bool:
+        """The agent may have written since, and that is listed, and not drawn yet."""
+        _found, change = self._find_change(file.id)
+        return change is None or _agents_sides(change) == file.seen
+
     async def accept_changes(
         self, window: sublime.Window, id: str, asks: bool = True
     ) -> UndoStep | None:
@@ -302,7 +312,7 @@ class TreeSource:
                 self._tree_reviews.close_review(view)
             return None
         ids = self._owner.edit_ids(record.id) or (edit.id,)
-        if not await self._owner.wait_until_written(record.id):
+        if not await self._owner.wait_until_done(record.id):
             return None
         self._kept.pop(id, None)
         return undo_of_accepted(self._history, *ids)
@@ -316,7 +326,7 @@ class TreeSource:
         if whole is None and sides.rival is not None:
             is_wanted = await is_theirs_wanted(window, sides) if asks else None
             if not is_wanted:
-                return await self._reject(window, file.id) if is_wanted is False else None
+                return await self._leave(file) if is_wanted is False else None
             whole = sides.rival
         if whole is None:
             self._tell(NOT_TAKEN.format(os.path.basename(file.path), sides.merged.note))
@@ -359,28 +369,35 @@ class TreeSource:
     async def _reject(self, window: sublime.Window, id: str) -> UndoStep | None:
         self._views = self._open_views()
         view, file = self._views.get(id), self._find_file(window, id)
-        record, made = waiting_record(view) if view is not None else None, None
-        if view is not None and record is not None:
-            async with self._reviews.presses.take_place(record.id):
-                made = self._variants.made_of(view)
-                if not self._actions.reject_proposal(view):
-                    return None
-        else:
-            if file is None or not await self._leave(file):
+        record = waiting_record(view) if view is not None else None
+        if view is None or record is None:
+            return await self._leave(file) if file is not None else None
+        async with self._reviews.presses.take_place(record.id):
+            made = self._variants.made_of(view)
+            if not self._actions.reject_proposal(view):
                 return None
+        if not await self._owner.wait_until_done(record.id):
+            return None
         self._kept.pop(id, None)
-        paths = {file.change.path, file.change.old_path} if file is not None else set()
-        tree, _, path = id[len(PREFIX) + 1 :].partition(" ")
-        return UndoStep(partial(self._show_again, tree, path, {path, *paths}, made))
+        return self._undo_of_left(record.tree, record.tree_path, file, made)
 
-    async def _leave(self, file: TreeFile) -> bool:
-        """Whether it is decided that it stays in the tree as it is, also if nobody can read it."""
-        reader = self._lists.reader_of(file.found.tree.id)
+    async def _leave(self, file: TreeFile) -> UndoStep | None:
+        """Decide that it stays in the tree as it is, also if nobody can read it."""
+        reader, tree = self._lists.reader_of(file.found.tree.id), file.found.tree.id
         made = await self._owner.note_left(reader, file.change) if reader is not None else None
         if made is not None and not made:
             self._lists.look_again()
             self._tell(NOT_DECIDED.format(os.path.basename(file.path), NOT_SEEN))
-        return bool(made)
+        if not made:
+            return None
+        self._kept.pop(file.id, None)
+        return self._undo_of_left(tree, file.change.path, file)
+
+    def _undo_of_left(
+        self, tree: str, path: str, file: TreeFile | None, made: MadeText | None = None
+    ) -> UndoStep:
+        paths = {path} if file is None else {path, file.change.path, file.change.old_path}
+        return UndoStep(partial(self._show_again, tree, path, paths, made))
 
     async def _show_again(
         self,
@@ -415,6 +432,12 @@ def files_of_tree(lists: TreeLists, id: str) -> frozenset[str]:
     places = (place for each in own for place in (each, lists.equal.get(each, each)))
     problem = [_problem_id(found)] if found.problem else []
     return frozenset([*problem, *(file_id(*place) for place in places)])
+
+
+def _agents_sides(change: TreeChange) -> tuple[Left, Found]:
+    """What the change is without the user's own file, which their decisions on others make
+    another one."""
+    return change.left, change.right
 
 
 def _unsaved_views() -> dict[str, sublime.View]:

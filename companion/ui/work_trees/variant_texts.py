@@ -154,8 +154,7 @@ class VariantTexts:
             # One of which all was dropped stays so.
             dropped_digest=text_digest(text) if text == own.text else record.dropped_digest,
         )
-        if view.change_count() != count:
-            review.taken_over[view.change_count()] = count
+        review.taken_over.setdefault(view.change_count(), count)
         pair.show_original(view, own)
         self._reviews.begin_review(view, own.text)
         self._reviews.set_note(view, MARKS, ending.conflicts_said(view))
@@ -166,25 +165,36 @@ class VariantTexts:
         """A decision on the tree's file at the path was undone: its review waits with what the user
         had made of it, in the wanted window if that has the tree."""
         await self._lists.look_again()
+        # Again, if it is listed as another one meanwhile.
+        while not await self._bring_back(wanted, tree, path, made):
+            pass
+
+    async def _bring_back(
+        self, wanted: sublime.Window, tree: str, path: str, made: MadeText
+    ) -> bool:
+        """False if the change has become another one meanwhile."""
         window = self._window_of(tree, wanted)
         found, reader = self._lists.with_id(tree), self._lists.reader_of(tree)
         change = found.by_path.get(path) if found is not None else None
         if window is None or found is None or reader is None or change is None:
-            return
+            return True
         own = path_in(found.tree.root, change.old_path)
         own = self._lists.trees.path_in_window(window, own)
         tab = texts.unsaved_view(own)
         unsaved = texts.text_of(tab) if tab is not None else None
         work = partial(_read_with, reader, found.taken, change, unsaved, made)
         anew = await run_in_thread(work)
+        now = self._lists.with_id(tree)
+        if now is None or now.by_path.get(path) != change:
+            return False
         is_elsewhere = self._lists.is_shown_elsewhere(tree, path)
         if anew is None or is_elsewhere or self._tree_reviews.find_view(tree, path) is not None:
-            return
+            return True
         sides, merged = anew
-        if merged.text == sides.merged.text:
-            return
-        self._tree_reviews.open_review(window, sides, own, merged.text)
-        self._lists.changes.emit()
+        if merged.text != sides.merged.text:
+            self._tree_reviews.open_review(window, sides, own, merged.text)
+            self._lists.changes.emit()
+        return True
 
     def _window_of(self, tree: str, wanted: sublime.Window) -> sublime.Window | None:
         """Windows of an earlier run had other ids."""
