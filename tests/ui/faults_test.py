@@ -19,7 +19,13 @@ from GeminiCompanion import plugin
 from GeminiCompanion.companion.base.folder_lock import FolderInUse, FolderLock
 from GeminiCompanion.companion.ide import accepted_texts
 from GeminiCompanion.companion.ide.questions import TextWithdrawal, UnwrittenTexts, WindowStatuses
-from GeminiCompanion.companion.ui.review import hidden, open_diffs, record, typed_text_saver
+from GeminiCompanion.companion.ui.review import (
+    hidden,
+    open_diffs,
+    pace,
+    record,
+    typed_text_saver,
+)
 from GeminiCompanion.companion.ui.review.unopened_store import UnopenedStore
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
@@ -103,6 +109,8 @@ class Faults(RuleBasedStateMachine):
         self.start_over()
         self.patches: list[Any] = [
             mock.patch.object(typed_text_saver, "AT_REST", 0),
+            # It presses faster than a person.
+            mock.patch.object(pace, "MOMENT", 0),
             mock.patch.object(accepted_texts, "PATIENCE", -1.0),
             mock.patch.object(sublime.Window, "show_quick_panel", self.accept_all_the_same),
         ]
