@@ -18,12 +18,12 @@ MOMENT = 0.5
 
 @dataclass
 class _Pressed:
-    """The diff with the id was decided on; it is over since then, if it is. Those with the ids
-    `in_sight` could be seen beside it."""
+    """The diff with the id was decided on; `over` is when it ended, or, as long as nobody has
+    noticed that, when it was decided on. Those with the ids `in_sight` could be seen beside it."""
 
     id: str
     in_sight: Collection[str]
-    over: float | None = None
+    over: float
 
 
 class Pace:
@@ -41,15 +41,14 @@ class Pace:
         if record is None:
             return False
         if last is not None and last.id not in waiting and record.id not in last.in_sight:
-            last.over = self._now() if last.over is None else last.over
             if self._now() - last.over < MOMENT:
                 return True
         in_sight = {id for id, diff in waiting.items() if is_on_top(window, diff)}
-        self._pressed[window.id()] = _Pressed(record.id, in_sight)
+        self._pressed[window.id()] = _Pressed(record.id, in_sight, self._now())
         return False
 
     def note_end(self, id: str) -> None:
         """The diff is not there any more."""
         for pressed in self._pressed.values():
-            if pressed.id == id and pressed.over is None:
+            if pressed.id == id:
                 pressed.over = self._now()
