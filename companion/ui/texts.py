@@ -72,11 +72,17 @@ def text_of(view: sublime.View) -> str:
 
 def unsaved_view(path: str) -> sublime.View | None:
     """A tab with unsaved changes of the file; None if there is none."""
-    for window in sublime.windows():
-        view = window.find_open_file(path)
-        if view is not None and view.is_dirty():
-            return view
-    return None
+    return next((view for view in _open_views(path) if view.is_dirty()), None)
+
+
+def open_view(path: str) -> sublime.View | None:
+    """A tab of the file; None if there is none."""
+    return next(_open_views(path), None)
+
+
+def _open_views(path: str) -> Iterator[sublime.View]:
+    found = (window.find_open_file(path) for window in sublime.windows())
+    return (view for view in found if view is not None)
 
 
 def replace_view_text(view: sublime.View, text: str) -> None:

@@ -13,7 +13,7 @@ from GeminiCompanion import plugin
 from GeminiCompanion.companion.base.answer import Answer
 from GeminiCompanion.companion.ui.changes import deciding, keeping
 from GeminiCompanion.companion.ui.changes.sheet import ChangeSheet
-from GeminiCompanion.companion.ui.work_trees import tree_owner, tree_source
+from GeminiCompanion.companion.ui.work_trees import closed_files, tree_owner
 from GeminiCompanion.companion.ui.work_trees.tree_source import TreeSource
 from GeminiCompanion.companion.work_trees.work_tree import WorkTree
 
@@ -104,7 +104,7 @@ class Seen(DecidedInTrees):
         yield from self.until_listed(tree)
         # They keep their own one.
         yield from self.answer_first(0)
-        yield from self.until_told(tree_source.NOT_SEEN)
+        yield from self.until_told(closed_files.NOT_SEEN)
         self.assertIn("b.bin", self.lists.with_id(tree.id).by_path)
 
     def test_what_is_typed_is_in_what_is_accepted_right_after_that(self) -> Steps:

@@ -14,6 +14,7 @@ import sublime
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.ui.texts import replace_view_text
 from GeminiCompanion.companion.ui.work_trees import (
+    closed_files,
     taken_saving,
     tree_owner,
     tree_reviews,
@@ -244,13 +245,13 @@ class Decided(InWorkTrees):
         for decision in ("accept_file", "reject_file"):
             self.put("a.txt", f"{NEW}worse {decision}\n", tree)
             self.decide(view, decision, self.id_of(tree, "a.txt"))
-            yield from self.until_told(tree_source.NOT_SEEN)
+            yield from self.until_told(closed_files.NOT_SEEN)
             yield from self.until_shown(view, f"worse {decision}")
             self.sentences.clear()
         for count, decision in ((2, "accept_file"), (3, "reject_file")):
             self.put("b.bin", b"\0\xff" * count, tree)
             self.decide(view, decision, self.id_of(tree, "b.bin"))
-            yield from self.until_told(tree_source.NOT_SEEN)
+            yield from self.until_told(closed_files.NOT_SEEN)
             yield from self.until_shown(view, f"Binary: {2 * count} bytes")
             self.sentences.clear()
         self.assertEqual((self.read("a.txt"), self.read("b.bin")), (OLD.encode(), b"\0\xff"))

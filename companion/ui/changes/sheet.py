@@ -91,13 +91,12 @@ class ChangeSheet:
         found = []
         for start in self.model.change_starts:
             file = self.model.sections[start.section].file
-            if file.comparison is not None:
-                if start.section not in decided:
-                    decided[start.section] = (
-                        self._files.kept_changes(file.id) | file.comparison.dropped
-                    )
-                if file.comparison.keys[start.change] not in decided[start.section]:
-                    found.append(start)
+            if file.comparison is None:
+                continue
+            if start.section not in decided:
+                decided[start.section] = self._files.kept_changes(file.id) | file.comparison.dropped
+            if file.comparison.keys[start.change] not in decided[start.section]:
+                found.append(start)
         return found
 
     def find_section(self, id: str) -> Section | None:

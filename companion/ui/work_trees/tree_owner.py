@@ -5,26 +5,22 @@ own files, and what they refuse stays in the tree. UI thread only; the disk has 
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
-from typing import Callable, Counter, NamedTuple, Sequence
+from typing import Callable, Counter, Sequence
 from uuid import uuid4
-
-import sublime
 
 from ...base.answer import Answer
 from ...base.file_content import Original
-from ...base.log import logger
 from ...base.text_digest import text_digest
 from ...edits.edit import Edit
 from ...edits.made_edits import MadeEdits
-from ...work_trees.inside import ABSENT, path_in, set_mode
+from ...work_trees.inside import ABSENT, path_in
 from ...work_trees.own_files import OwnFileKept, WantedFile, write_wanted
-from ...work_trees.taken import Taken, TreeDecision
+from ...work_trees.taken import TreeDecision
 from ...work_trees.tree_changes import TreeChange, TreeReader
 from ...work_trees.work_tree import WorkTree
-from .. import application, file_reading, texts
+from .. import file_reading, texts
 from ..ordered_work import UnderWay
 from ..review.ending import ClaimedDiff
 from ..review.owners import Owner, WordsToClis
@@ -34,7 +30,8 @@ from ..user_messages import UserMessages
 from .sides import Sides, decide_on, decide_to_leave, read_again
 from .tree_lists import TreeLists
 from .tree_reviews import TreeReviews
-from .variant_texts import MadeText, VariantTexts
+from .undone_decisions import CHECKS, LOADING, UndoneDecisions
+from .variant_texts import VariantTexts
 
 WRITTEN = "{} has the accepted text."
 REMOVED = "{} is removed."
@@ -44,18 +41,8 @@ NO_TREE = "The work tree of {} is not known any more: nothing was written."
 NOT_REJECTED = "{} has changed meanwhile: nothing is decided. Look at it again."
 NOT_KEPT = "That {} is decided cannot be kept: it is shown again."
 IN_TAB = " The accepted text is in a tab."
-# Milliseconds between checks whether a tab shows its file again, and how many of them.
-LOADING, CHECKS = 20, 250
-# Names of tabs.
-ACCEPTED, UNSAVED = "accepted, not written", "your unsaved changes"
-
-
-class _Undone(NamedTuple):
-    """A decision on a file of the tree that was taken back; `taken` has its texts."""
-
-    tree: WorkTree
-    taken: Taken
-    decision: TreeDecision
+# The name of a tab.
+ACCEPTED = "accepted, not written"
 
 
 class TreeOwner(Owner):
@@ -84,6 +71,7 @@ class TreeOwner(Owner):
         self._done: dict[str, Answer[bool]] = {}
         # The files, by their trees, whose decisions are being noted: they are not shown meanwhile.
         self.under_way = UnderWay()
+        self._undone = UndoneDecisions(lists, variants, self.under_way)
         # How many times files of the user were written here, by their paths.
         self.writings: Counter[str] = Counter()
 
@@ -132,46 +120,7 @@ class TreeOwner(Owner):
         """The user's file is as it was before this edit of theirs: what was taken over is shown
         again."""
         self.writings[edit.path] += 1
-        self._stories.begin(self._take_back(edit))
-
-    async def _take_back(self, edit: Edit) -> None:
-        if not self._lists.is_complete:
-            # It was accepted before a restart, of which not all is known again.
-            await self._lists.trees.look_again()
-            await self._lists.look_again()
-        undone: list[_Undone] = []
-        for found in self._lists.all_lists():
-            decisions = found.taken.of_edit(edit.id)
-            if decisions:
-                self._lists.take_back(found.tree.id, decisions)
-                undone += [_Undone(found.tree, found.taken, decision) for decision in decisions]
-        if undone:
-            with ExitStack() as held:
-                # They are shown with what the user had made of them.
-                for tree, _taken, decision in undone:
-                    held.enter_context(self.under_way.hold((tree.id, decision.path)))
-                await self._restore_all(edit, undone)
-            self._lists.changes.emit()
-
-    async def _restore_all(self, edit: Edit, undone: Sequence[_Undone]) -> None:
-        """Restore what an undone edit does not have: the mode of the file, what its tab had
-        unsaved, and what the user had made of the variants."""
-        async with self._variants.undone.take_place(edit.path):
-            unsaved = None
-            for tree, taken, decision in undone:
-                restored = await self._restore_rest(tree, taken, decision, edit)
-                unsaved = restored if restored is not None else unsaved
-            view = texts.unsaved_view(edit.path)
-            if view is None or texts.text_of(view) == unsaved:
-                own = None if view is None else unsaved
-                # One may have come back meanwhile, without what the tab has again now.
-                for before in (edit.after or "", edit.before.text):
-                    self._variants.take_over(edit.path, before, edit.before, own)
-            window = application.window_of(edit.window_id)
-            for tree, _taken, decision in undone:
-                if not (decision.is_whole or edit.is_removal):
-                    made = MadeText(edit.before.text, edit.after or "", decision.digest)
-                    await self._variants.bring_back(window, tree.id, decision.path, made)
+        self._stories.begin(self._undone.take_back(edit))
 
     async def note_decision(
         self, sides: Sides, is_whole: bool = False, edits: tuple[str, ...] = ()
@@ -307,27 +256,6 @@ class TreeOwner(Owner):
             texts.return_text(claimed.window, path, claimed.accepted or "", ACCEPTED)
         self._lists.look_again()
 
-    async def _restore_rest(
-        self, tree: WorkTree, taken: Taken, decision: TreeDecision, edit: Edit
-    ) -> str | None:
-        """The mode of the file, and what its tab had unsaved; gives that if it is there again."""
-        work = partial(_restore_in_thread, tree.root, taken, decision)
-        unsaved = await run_in_thread(work)
-        if unsaved is None:
-            return None
-        for _ in range(CHECKS):
-            view = _open_view(edit.path)
-            if view is None or view.is_dirty():
-                break
-            if not view.is_loading() and texts.text_of(view) == edit.before.text:
-                if texts.replace_theirs(view, unsaved):
-                    return unsaved
-                break
-            await sleep(LOADING)
-        window = application.window_of(edit.window_id)
-        texts.return_text(window, edit.path, unsaved, UNSAVED)
-        return None
-
 
 def is_removal(record: DiffRecord, text: str) -> bool:
     """Whether the file is gone in the tree, and the user wants that."""
@@ -378,17 +306,6 @@ def _write_in_thread(root: str, own_path: str, wanted: WantedFile) -> str:
     return ""
 
 
-def _restore_in_thread(root: str, taken: Taken, decision: TreeDecision) -> str | None:
-    """The unsaved text; None if there was none."""
-    if decision.own_mode:
-        try:
-            set_mode(root, decision.path, decision.own_mode)
-        except OSError as error:
-            logger.warning("the mode of a file could not be restored: %s", error.strerror)
-    data = taken.read_text(decision.unsaved) if decision.unsaved else None
-    return data.decode("utf-8", "surrogatepass") if data is not None else None
-
-
 def _unsaved_text(record: DiffRecord) -> str | None:
     """What the file's tab has unsaved, if the user has seen it with the proposal."""
     view = texts.unsaved_view(record.path)
@@ -399,7 +316,7 @@ def _unsaved_text(record: DiffRecord) -> str | None:
 async def _show_in_tabs(record: DiffRecord, wanted: WantedFile, unsaved: str | None) -> None:
     """Let the file's tab show what was written; its undo brings back what was unsaved. If the user
     has typed meanwhile, it stays as it is."""
-    view = _open_view(record.path)
+    view = texts.open_view(record.path)
     if view is None or wanted.is_removal or wanted.path != wanted.target:
         return
     if view.is_dirty() and texts.text_of(view) != unsaved:
@@ -411,8 +328,3 @@ async def _show_in_tabs(record: DiffRecord, wanted: WantedFile, unsaved: str | N
         if not is_old:
             return
         await sleep(LOADING)
-
-
-def _open_view(path: str) -> sublime.View | None:
-    found = (window.find_open_file(path) for window in application.all_windows())
-    return next((view for view in found if view is not None), None)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from functools import partial
-from typing import Callable, Iterable, Iterator, Mapping, NamedTuple, Sequence
+from typing import Callable, Iterator, Mapping, Sequence
 
 import sublime
 
@@ -14,11 +14,9 @@ from ...base.change_sheet import FileChanges, Variant
 from ...base.comparison import compare_rows
 from ...base.shown_text import shown_line
 from ...work_trees.git import GitFailure
-from ...work_trees.inside import ABSENT, Found, TreeContent, path_in
-from ...work_trees.own_files import WholeStep
-from ...work_trees.taken import Taken, TreeDecision
+from ...work_trees.inside import ABSENT, Found, path_in
+from ...work_trees.taken import Taken
 from ...work_trees.tree_changes import Left, SidesFailure, TreeChange, TreeReader
-from ...work_trees.work_tree import WorkTree
 from .. import application, texts
 from ..changes.sources import (
     SheetEntry,
@@ -35,39 +33,19 @@ from ..review.history import EditHistory
 from ..review.record import seen_changes, waiting_record
 from ..review.reviews import Reviews
 from ..stories import run_in_thread
+from .closed_files import NOT_SEEN, NOT_TAKEN, ClosedFiles
 from .sides import Sides, is_as_listed, read_sides
-from .tree_lists import SEE_LOG, TreeList, TreeLists
+from .tree_file import PREFIX, TreeFile, file_id
+from .tree_lists import TreeList, TreeLists
 from .tree_owner import TreeOwner
 from .tree_reviews import TreeReviews, label_of
-from .variant_texts import MadeText, VariantTexts
-from .whole_files import is_theirs_wanted, replace_all, take_whole
+from .variant_texts import VariantTexts
 
-# In front of the id of a file: it is not that of a diff.
-PREFIX = "tree"
 HAS_ALL = "Your file has all of this."
 TOO_LARGE = "Too large to be shown here: Accept takes it over as it is."
 NO_TEXT = "This is no text that can be edited here: accept the file, or reject it."
-NOT_TAKEN = "{}: nothing was written. {}"
-NOT_DECIDED = "{}: nothing is decided. {}"
-NOT_SEEN = "It has changed meanwhile. Look at it again."
 CONFLICT = "1 conflict with your file is marked: resolve it before you accept."
 CONFLICTS = "{} conflicts with your file are marked: resolve them before you accept."
-NO_LONGER = "It was decided on again meanwhile."
-TAKEN = "{} is taken over."
-
-
-class TreeFile(NamedTuple):
-    """A changed file of a tree, for a window; `path` is the user's file, and `unsaved` their tab
-    with something unsaved."""
-
-    found: TreeList
-    change: TreeChange
-    path: str
-    unsaved: sublime.View | None
-
-    @property
-    def id(self) -> str:
-        return file_id(self.found.tree.id, self.change.path)
 
 
 class TreeSource:
@@ -94,6 +72,7 @@ class TreeSource:
         self._lists = lists
         self._tree_reviews = tree_reviews
         self._owner = owner
+        self._closed = ClosedFiles(lists, owner, variants, tell)
         self._variants = variants
         self._reviews = reviews
         self._accepting = accepting
@@ -125,16 +104,8 @@ class TreeSource:
 
     def _files(self, window: sublime.Window, found: Sequence[TreeList]) -> Iterator[TreeFile]:
         unsaved = _unsaved_views() if any(each.changes for each in found) else {}
-        pairs = [
-            (each, change)
-            for each in found
-            for change in each.changes
-            if not self._lists.is_shown_elsewhere(each.tree.id, change.path)
-        ]
-        # Those of one path stay in the order of their trees.
-        pairs.sort(key=lambda pair: (pair[0].tree.root, pair[1].old_path.split("/")))
         # A few at a time: each asks the window.
-        for each, change in pairs:
+        for each, change in _changes_in_order(self._lists, found):
             yield self._file_of(window, each, change, unsaved)
 
     def _file_of(
@@ -160,10 +131,8 @@ class TreeSource:
         return found, found.by_path.get(path) if found is not None else None
 
     def _open_views(self) -> dict[str, sublime.View]:
-        found = {}
-        for view, record in self._tree_reviews.all_views():
-            found[file_id(record.tree, record.tree_path)] = view
-        return found
+        views = self._tree_reviews.all_views()
+        return {file_id(record.tree, record.tree_path): view for view, record in views}
 
     def _sheet_entry(self, window: sublime.Window, file: TreeFile) -> SheetEntry | None:
         view = self._views.get(file.id)
@@ -174,28 +143,9 @@ class TreeSource:
         record, review = waiting_record(view), self._reviews.review_of(view)
         if record is None or review is None:
             return None
-        entry = entry_of(file.id, view, record, review)
-        sides, variant = self._tree_reviews.opened.get(record.id), self._variant_of(file, window)
-        made_of = entry.made_of, variant
-        shown = replace(
-            entry.make(),
-            title=_title_of(file, variant),
-            state=_state_words(file, variant),
-            variant=variant,
-            made_of=made_of,
-            seen=_agents_sides(sides.change) if sides is not None else None,
-        )
-        return replace(entry, make=lambda: shown, made_of=made_of)
-
-    def _variant_of(self, file: TreeFile, window: sublime.Window) -> Variant:
-        """In which trees the file was changed so, and by whom."""
-        tree, trees = file.found.tree, self._lists.trees
-        makers = []
-        for each in (tree, *self._lists.trees_alike(tree.id, file.change.path)):
-            agent = trees.agent_of(each.id)
-            words = f"{label_of(each)} ({agent})" if agent else label_of(each)
-            makers.append((each.id, shown_line(words)))
-        return Variant(file_title(file.path, window), tuple(makers))
+        sides = self._tree_reviews.opened.get(record.id)
+        variant = _variant_of(self._lists, file, window)
+        return _open_entry(entry_of(file.id, view, record, review), file, variant, sides)
 
     def _closed_entry(self, file: TreeFile, window: sublime.Window) -> SheetEntry | None:
         reader, text, count = self._lists.reader_of(file.found.tree.id), None, 0
@@ -204,7 +154,7 @@ class TreeSource:
         if file.unsaved is not None:
             text, count = texts.text_of(file.unsaved), file.unsaved.change_count()
         decided = file.found.taken.decided.get(file.change.path)
-        variant = self._variant_of(file, window)
+        variant = _variant_of(self._lists, file, window)
         made_of = file.change, decided, count, variant, self._owner.writings[file.path]
         shown = FileChanges(
             file.id,
@@ -301,7 +251,7 @@ class TreeSource:
             if file is None or sides is None:
                 return None
             if not sides.is_shown:
-                return await self._accept_whole(window, file, sides, asks)
+                return await self._closed.accept_whole(window, file, sides, asks)
             if sides.merged.conflicts and not asks:
                 return None
             view, is_own = self._open(window, file, sides), not sides.merged.conflicts
@@ -317,48 +267,6 @@ class TreeSource:
         self._kept.pop(id, None)
         return undo_of_accepted(self._history, *ids)
 
-    async def _accept_whole(
-        self, window: sublime.Window, file: TreeFile, sides: Sides, asks: bool
-    ) -> UndoStep | None:
-        """What is no text takes the place of the user's file, if that is as at the beginning, or if
-        they say so."""
-        whole = sides.whole
-        if whole is None and sides.rival is not None:
-            is_wanted = await is_theirs_wanted(window, sides) if asks else None
-            if not is_wanted:
-                return await self._leave(file) if is_wanted is False else None
-            whole = sides.rival
-        if whole is None:
-            self._tell(NOT_TAKEN.format(os.path.basename(file.path), sides.merged.note))
-            return None
-        return await self._take_whole(file, sides, whole)
-
-    async def _take_whole(
-        self, file: TreeFile, sides: Sides, whole: TreeContent
-    ) -> UndoStep | None:
-        name = os.path.basename(file.path)
-        steps = await run_in_thread(partial(take_whole, sides, whole))
-        if steps is None or isinstance(steps, str):
-            self._tell(steps or NOT_TAKEN.format(name, SEE_LOG))
-            return None
-        self._tell(TAKEN.format(name))
-        made = await self._owner.note_decision(sides, is_whole=True)
-        return UndoStep(partial(self._take_back_whole, sides.tree, steps, made))
-
-    async def _take_back_whole(
-        self,
-        tree: WorkTree,
-        steps: Sequence[WholeStep],
-        made: Sequence[TreeDecision],
-        window: sublime.Window,
-    ) -> str:
-        back = [(path, after, before) for path, before, after in reversed(steps)]
-        problem = await run_in_thread(partial(replace_all, tree.root, back))
-        if problem is None or problem:
-            return problem or SEE_LOG
-        self._lists.take_back(tree.id, made)
-        return ""
-
     async def reject_changes(self, window: sublime.Window, id: str) -> UndoStep | None:
         """Leave it in the tree, where it is not shown again."""
         if id in self._under_way:
@@ -371,7 +279,10 @@ class TreeSource:
         view, file = self._views.get(id), self._find_file(window, id)
         record = waiting_record(view) if view is not None else None
         if view is None or record is None:
-            return await self._leave(file) if file is not None else None
+            left = await self._closed.leave_file(file) if file is not None else None
+            if left is not None:
+                self._kept.pop(id, None)
+            return left
         async with self._reviews.presses.take_place(record.id):
             made = self._variants.made_of(view)
             if not self._actions.reject_proposal(view):
@@ -379,46 +290,48 @@ class TreeSource:
         if not await self._owner.wait_until_done(record.id):
             return None
         self._kept.pop(id, None)
-        return self._undo_of_left(record.tree, record.tree_path, file, made)
-
-    async def _leave(self, file: TreeFile) -> UndoStep | None:
-        """Decide that it stays in the tree as it is, also if nobody can read it."""
-        reader, tree = self._lists.reader_of(file.found.tree.id), file.found.tree.id
-        made = await self._owner.note_left(reader, file.change) if reader is not None else None
-        if made is not None and not made:
-            self._lists.look_again()
-            self._tell(NOT_DECIDED.format(os.path.basename(file.path), NOT_SEEN))
-        if not made:
-            return None
-        self._kept.pop(file.id, None)
-        return self._undo_of_left(tree, file.change.path, file)
-
-    def _undo_of_left(
-        self, tree: str, path: str, file: TreeFile | None, made: MadeText | None = None
-    ) -> UndoStep:
-        paths = {path} if file is None else {path, file.change.path, file.change.old_path}
-        return UndoStep(partial(self._show_again, tree, path, paths, made))
-
-    async def _show_again(
-        self,
-        tree: str,
-        path: str,
-        paths: Iterable[str],
-        made: MadeText | None,
-        window: sublime.Window,
-    ) -> str:
-        """The last decision on the file was that it stays in the tree; take that back."""
-        found = self._lists.with_id(tree)
-        known = found.taken.decided if found is not None else {}
-        decisions = [known[path] for path in paths if path in known and not known[path].edit]
-        self._lists.take_back(tree, decisions)
-        if decisions and made is not None:
-            await self._variants.bring_back(window, tree, path, made)
-        return "" if decisions else NO_LONGER
+        return self._closed.undo_of_left(record.tree, record.tree_path, file, made)
 
 
-def file_id(tree: str, path: str) -> str:
-    return f"{PREFIX} {tree} {path}"
+def _changes_in_order(
+    lists: TreeLists, found: Sequence[TreeList]
+) -> list[tuple[TreeList, TreeChange]]:
+    """Those that are not shown as the like ones of other trees."""
+    pairs = [
+        (each, change)
+        for each in found
+        for change in each.changes
+        if not lists.is_shown_elsewhere(each.tree.id, change.path)
+    ]
+    # Those of one path stay in the order of their trees.
+    pairs.sort(key=lambda pair: (pair[0].tree.root, pair[1].old_path.split("/")))
+    return pairs
+
+
+def _variant_of(lists: TreeLists, file: TreeFile, window: sublime.Window) -> Variant:
+    """In which trees the file was changed so, and by whom."""
+    tree, makers = file.found.tree, []
+    for each in (tree, *lists.trees_alike(tree.id, file.change.path)):
+        agent = lists.trees.agent_of(each.id)
+        words = f"{label_of(each)} ({agent})" if agent else label_of(each)
+        makers.append((each.id, shown_line(words)))
+    return Variant(file_title(file.path, window), tuple(makers))
+
+
+def _open_entry(
+    entry: SheetEntry, file: TreeFile, variant: Variant, sides: Sides | None
+) -> SheetEntry:
+    """That of a file whose review is open, which was opened with these sides if they are known."""
+    made_of = entry.made_of, variant
+    shown = replace(
+        entry.make(),
+        title=_title_of(file, variant),
+        state=_state_words(file, variant),
+        variant=variant,
+        made_of=made_of,
+        seen=_agents_sides(sides.change) if sides is not None else None,
+    )
+    return replace(entry, make=lambda: shown, made_of=made_of)
 
 
 def files_of_tree(lists: TreeLists, id: str) -> frozenset[str]:
