@@ -26,9 +26,9 @@ Act = Callable[[sublime.Window, WorkTree], Coroutine[Any, Any, object]]
 
 class TreeRows:
     """`show_changes` shows what was changed in a tree, `show_left` also what was decided to stay
-    there, `remove_tree` removes it. `list_changes`
-    begins to list the changes if that was not done a moment ago, and `count_changes` says how many
-    files wait in the tree with the id; "" for none, or if that is not known yet."""
+    there, `remove_tree` removes it. `list_changes` begins to list the changes if that was not done
+    a moment ago, and `count_changes` says how many files wait in the tree with the id; "" for none,
+    or if that is not known yet."""
 
     name = "work trees"
 
