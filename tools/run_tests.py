@@ -198,8 +198,11 @@ ROOM = 4 << 30
 TEMPORARY = ("TMPDIR", "TEMP", "TMP")
 # What a part's line about tests that did not run begins with; see tests/skipped.py.
 SKIPPED = "skipped: "
-# What pytest's lines about a failure begin with: which test, what was wrong, and in which line.
-FAILURE = re.compile(r"(SUB)?FAIL(ED|URE)? |ERROR |E {2,}\S|\S+\.py:\d+: \w+$")
+# What pytest's lines about a failure begin with: which test, what was wrong, also where that is one
+# of several exceptions, and in which line.
+FAILURE = re.compile(
+    r"(SUB)?FAIL(ED|URE)? |ERROR |E {2,}\S|\S+\.py:\d+: \w+$| +\| [\w.]*(Error|Warning): "
+)
 # How much of that is shown again at the end: lines of a part, where it tells no failures but just
 # its last ones, and characters of a line.
 FAILURE_LINES, LAST_LINES, LINE_LENGTH = 12, 4, 160

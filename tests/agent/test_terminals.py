@@ -61,15 +61,17 @@ class Terminals(unittest.IsolatedAsyncioTestCase):
         session.folder = self.folder
         session.process = SimpleNamespace(environment={**os.environ, "OF_AGENT": "yes"})
         self.tracker = CallTracker(self.stage.log, self.stage.agent, 600.0, lambda *_: None)
+        self.released: list[terminal_process.TerminalProcess] = []
         self.addAsyncCleanup(self.end_commands)
         self.number = 100
 
     async def end_commands(self) -> None:
         """Until no process is left to the loop, which ends with the test."""
-        processes = [*self.tracker._terminals._processes.values()]
+        processes = [*self.tracker._terminals._processes.values(), *self.released]
         self.tracker.close()
         for process in processes:
             await asyncio.wait_for(process.exit, 60.0)
+            await asyncio.wait_for(process._reading, 60.0)
 
     def request(self, request: Any) -> asyncio.Future[None]:
         return asyncio.ensure_future(self.tracker.take_terminal_request(request))
@@ -100,6 +102,9 @@ class Terminals(unittest.IsolatedAsyncioTestCase):
 
     async def use(self, method: str, terminal: str) -> Any:
         self.number += 1
+        process = self.tracker._terminals._processes.get(terminal)
+        if process is not None and method == RELEASE:
+            self.released.append(process)
         self.request(UseTerminal("session", self.number, method, terminal))
         return await self.answer(self.number)
 

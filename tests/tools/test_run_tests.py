@@ -64,7 +64,9 @@ class Ending(unittest.TestCase):
 
     def test_what_failed_is_shown_again_at_the_end_below_what_was_skipped(self) -> None:
         failure = "FAILED tests/a.py::A::test_b - AssertionError: 1 != 2"
-        said = ["skipped: 1 of c: why", "E   AssertionError: 1 != 2", "a.py:7: AssertionError"]
+        one_of_several = "    | ResourceWarning: subprocess 7 is still running"
+        said = ["skipped: 1 of c: why", one_of_several, "E   AssertionError: 1 != 2"]
+        said.append("a.py:7: AssertionError")
         prints = "".join(f"print({line!r});" for line in [*said, failure, "1 failed"])
         _status, lines = run(("one", f"{prints} raise SystemExit(1)"), ("two", ""))
         heading = "== What failed of one =="
