@@ -722,8 +722,9 @@ class Alone(EachAlone):
     def test_every_command_of_the_palette_is_chosen_by_words_of_its_caption(self) -> None:
         self.editor.start()
         self.press(":\nshow log")
-        # At its start it removes what other tests' editors left in the folder of all users.
-        logs = ("The log is empty so far", "removed a file of an editor")
+        # At its start it removes what other tests' editors left in folders of all users, and of
+        # Claude Code in that of this user.
+        logs = ("The log is empty so far", "of an editor that is gone")
         wait_for(lambda: any(text in self.said() for text in logs))
         self.press(":\nsharing", "Sharing is paused")
         self.press(":\nSHOW gemini", "1  Gemini Companion: Show Changes")
