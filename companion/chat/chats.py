@@ -43,6 +43,13 @@ class Chats:
             raise failure.no_session(id)
         return found
 
+    def stop_turn(self, id: str) -> None:
+        """End the turn that runs in the conversation, also if it is not open."""
+        if id in self._open:
+            self._open[id].stop()
+        else:
+            self.agent.turns.cancel_turns(meant=lambda other: other == id)
+
     async def known_conversation(self, id: str) -> Conversation:
         """The conversation, also if it is not open. Raises AgentError."""
         if id in self._open:

@@ -52,6 +52,16 @@ class LookAtWork(ChatRequest["tuple[WorkFacts, ...]"]):
         )
 
 
+@dataclass(frozen=True)
+class StopWork(ChatRequest[None]):
+    """End the turn that runs in a conversation, which may be open nowhere. What waits is held."""
+
+    conversation: str
+
+    async def carry_out(self, chats: Chats) -> None:
+        chats.stop_turn(self.conversation)
+
+
 def busy_conversations(agent: Agent) -> Mapping[str, bool]:
     """The ids of those whose agents ask or work, and whether they ask."""
     return {each.id: bool(_questions_of(each)) for each in agent.conversations if each.is_busy}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unittest
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Callable
 
 from GeminiCompanion.companion.agent.events.event_log import EventLog
 from GeminiCompanion.companion.agent.session_state import ContextUsage, Cost
@@ -18,10 +18,13 @@ from GeminiCompanion.companion.agent.turn_events import (
     ToolResult,
     TurnEvent,
 )
+from GeminiCompanion.companion.base.signal import Signal
+from GeminiCompanion.companion.chat.chats import Chats
 from GeminiCompanion.companion.chat.question import MAX_TITLE
 from GeminiCompanion.companion.chat.work_requests import (
     MAX_SUBJECT,
     LookAtWork,
+    StopWork,
     WorkFacts,
     busy_conversations,
 )
@@ -77,6 +80,19 @@ class Work(unittest.IsolatedAsyncioTestCase):
         found = await self.look("named", "unknown")
         self.assertEqual([each.info.id for each in found], ["works", "named"])
         self.assertEqual((found[1].began, found[1].doing, found[1].changed), (None, "", 0))
+
+    async def test_one_that_is_not_open_is_stopped_and_no_other(self) -> None:
+        stopped: list[str] = []
+
+        def cancel_turns(meant: Callable[[str], bool]) -> None:
+            stopped.extend(filter(meant, ("a", "b")))
+
+        agent: Any = SimpleNamespace(
+            turns=SimpleNamespace(cancel_turns=cancel_turns),
+            conversations=SimpleNamespace(removals=Signal()),
+        )
+        await StopWork("b").carry_out(Chats(agent, lambda update: None))
+        self.assertEqual(stopped, ["b"])
 
     async def test_whether_busy_ones_ask_is_told_of_all(self) -> None:
         options = (Option(CANCEL, "No"),)

@@ -16,8 +16,8 @@ from GeminiCompanion.companion.base.answer import Answer, Unanswered
 from GeminiCompanion.companion.chat.chat_update import FAILED, READY, WORKING
 from GeminiCompanion.companion.chat.requests import FoundConversations, ListConversations
 from GeminiCompanion.companion.chat.work_requests import LookAtWork, WorkFacts
-from GeminiCompanion.companion.ui.agents import agent_list, chat_rows
-from GeminiCompanion.companion.ui.chat import chat_places
+from GeminiCompanion.companion.ui.agents import agent_list
+from GeminiCompanion.companion.ui.chat import chat_places, work_look
 from GeminiCompanion.companion.ui.chat.drafts import folder_of
 from GeminiCompanion.companion.ui.chat.taking_over import NO_OWN_LOGIN
 from GeminiCompanion.companion.ui.user_messages import PREFIX
@@ -353,7 +353,7 @@ class Slow(AgentsCase):
         self.assertEqual(self.rows, [("T", "works"), ("older", "")])
 
     def test_what_agents_do_is_left_out_where_the_engine_does_not_answer(self) -> Steps:
-        self.replace(chat_rows, "PATIENCE", 10)
+        self.replace(work_look, "PATIENCE", 10)
         view = yield from self.chat()
         yield from self.update(view, state=WORKING, title="T", agent_name="A")
         self.work = None

@@ -14,7 +14,8 @@ from GeminiCompanion import plugin
 from GeminiCompanion.companion.agent.session_state import MODE, ConfigOptions, ContextUsage, Cost
 from GeminiCompanion.companion.base.file_content import of_bytes
 from GeminiCompanion.companion.chat.chat_update import WORKING
-from GeminiCompanion.companion.chat.requests import ChooseOption, Send, Stop
+from GeminiCompanion.companion.chat.requests import ChooseOption, Send
+from GeminiCompanion.companion.chat.work_requests import LookAtWork, StopWork, WorkFacts
 from GeminiCompanion.companion.ide.editor import UnaskedEdit
 from GeminiCompanion.companion.ui.agents import tree_rows
 from GeminiCompanion.companion.ui.chat.conversation_list import window_workspaces
@@ -31,7 +32,7 @@ from GeminiCompanion.companion.work_trees.work_tree import TreeState, WorkTree
 from ..support import patched
 from .reviewing import Steps
 from .test_chat_agents import ROWS
-from .test_chat_list import ListCase, option
+from .test_chat_list import ListCase, info, option
 
 
 @unittest.skipUnless(shutil.which("git"), "needs git")
@@ -514,14 +515,49 @@ class Removal(TreeCase):
         tree = yield from self.new_chat()
         view = self.window.active_view()
         yield from self.update(view, state=WORKING, workspace=tree.own_folder)
+        self.answer_looks()
+        yield from self.stop_for_removal(tree, self.id_of(view))
+        yield from self.update(view, workspace=tree.own_folder)
+        yield lambda: not self.trees.trees
+
+    def test_one_that_works_without_a_tab_is_stopped_after_a_question_too(self) -> Steps:
+        tree = yield from self.new_chat()
+        self.window.active_view().close()
+        self.answer_looks()
+        self.works = {"a": tree.own_folder, "another one": self.project}
+        yield from self.stop_for_removal(tree, "a")
+        del self.works["a"]
+        yield lambda: not self.trees.trees
+
+    def answer_looks(self) -> None:
+        """The service says that agents work where `works` says, by the ids of conversations."""
+        self.replace(type(self.chats.engines), "is_there", True)
+        self.works: dict[str, str] = {}
+        ask = self.service.ask
+
+        def ask_and_answer(request: Any) -> Any:
+            answer = ask(request)
+            if isinstance(request, LookAtWork):
+                rows = (info(id, workspace=at, is_busy=True) for id, at in self.works.items())
+                answer.give(tuple(WorkFacts(row, "Gemini CLI") for row in rows))
+            return answer
+
+        self.replace(self.service, "ask", ask_and_answer)
+
+    def stop_for_removal(self, tree: WorkTree, id: str) -> Steps:
+        """The user removes it though the agent of this conversation works in it, which is told to
+        stop."""
         self.run_command("remove_work_tree", tree=tree.id)
         yield lambda: self.shown
         self.assertIn(WORKS, str(self.shown[-1]["items"][1].details))
         yield from self.choose(1)
-        yield lambda: self.service.asked
-        self.assertEqual(self.asked, Stop(self.id_of(view)))
+        asked = self.service.asked
+        yield lambda: [each for each, _answer in asked if isinstance(each, StopWork)]
         yield from self.answer(None)
-        yield lambda: not self.trees.trees
+        stopped = [each for each, _answer in asked if isinstance(each, StopWork)]
+        self.assertEqual(stopped, [StopWork(id)])
+        # What it does until it has stopped counts, too.
+        self.assertTrue(os.path.exists(tree.path))
 
     def test_one_that_was_half_removed_goes_when_the_user_wants_to_remove_one(self) -> Steps:
         tree = yield from self.new_chat()

@@ -9,30 +9,26 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import TYPE_CHECKING, Mapping, Sequence
+from typing import TYPE_CHECKING, Sequence
 
 import sublime
 
-from ...base.answer import Unanswered
 from ...chat.amounts import count_text
 from ...chat.chat_update import FAILED
 from ...chat.question import PERMISSION, ChatQuestion
-from .. import queues
 from ..chat.chat_actions import ChatActions
 from ..chat.chat_view import ChatView
 from ..chat.short_questions import PanelOutcome
 from ..chat.waiting_questions import WaitingQuestion
+from ..chat.work_look import look_at_work
 from . import work_words
 from .agent_row import AgentRow, RowState
 from .chat_progress import ChatProgress
 from .conversation_places import open_at_home
 
 if TYPE_CHECKING:
-    # Imported with the first engine, because many editors never have one.
     from ...chat.work_requests import WorkFacts
 
-# Milliseconds that the engine gets to tell what agents do.
-PATIENCE = 300
 CHAT, WITHOUT_TAB = "chat", "chat without a tab"
 AN_AGENT = "An agent"
 
@@ -47,7 +43,7 @@ class ChatRows:
         self._progress = progress
 
     async def agent_rows(self, window: sublime.Window) -> Sequence[AgentRow]:
-        facts = await self._look_at_work()
+        facts = await look_at_work(self._chats)
         if facts:
             busy = (each for each in facts.values() if each.info.is_busy)
             self._progress.note_busy({each.info.id: bool(each.asked) for each in busy})
@@ -61,24 +57,6 @@ class ChatRows:
         ]
         others = [each for id, each in facts.items() if id not in chats]
         return [*own, *map(self._other_row, others)]
-
-    async def _look_at_work(self) -> Mapping[str, WorkFacts]:
-        """What is known of the conversations, by their ids; nothing if there is no engine, or if it
-        does not answer soon."""
-        service = await self._chats.ensure_service() if self._chats.engines.is_there else None
-        if service is None:
-            return {}
-        from ...chat.work_requests import LookAtWork
-
-        named = tuple(chat.conversation for chat in self._chats.tabs.chats)
-        answer = service.ask(LookAtWork(named))
-        # Only the first answer counts.
-        queues.on_ui_thread(partial(answer.give, ()), PATIENCE)
-        try:
-            return {each.info.id: each for each in await answer}
-        except Unanswered:
-            # Its chats say why.
-            return {}
 
     def _chat_row(self, chat: ChatView, facts: WorkFacts | None) -> AgentRow:
         state, since = self._progress.state_of(chat)

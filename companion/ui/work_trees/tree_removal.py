@@ -6,14 +6,14 @@ from __future__ import annotations
 import time
 from datetime import timedelta
 from functools import partial
-from typing import Callable
+from typing import Callable, Collection
 
 import sublime
 
 from ...base import background
 from ...base.shown_text import shown_line
 from ...chat.amounts import age_text
-from ...chat.chat_update import WORKING
+from ...chat.chat_update import STOPPING, WORKING
 from ...work_trees.git import GitFailure
 from ...work_trees.loss import Loss, what_would_be_lost
 from ...work_trees.mending import mend_trees
@@ -25,10 +25,13 @@ from ...work_trees.work_tree import TreeFailure, WorkTree
 from .. import panels
 from ..chat.chat_actions import ChatActions
 from ..chat.chat_view import ChatView
+from ..chat.work_look import look_at_work
 from ..known_trees import KnownTrees
-from ..stories import run_in_thread
+from ..stories import run_in_thread, sleep
 from .taken_saving import writer
 
+# Milliseconds between two looks whether agents have stopped, and how many of them.
+LOOK, LOOKS = 100, 100
 NONE = "The folders of this window have no work tree."
 WHICH = "Remove which work tree?"
 KEEP, REMOVE = "Keep it", "Remove it for good"
@@ -79,7 +82,7 @@ class TreeRemoval:
         """Whether it was removed. Raises GitFailure, TreeFailure, OSError."""
         store = self._trees.store
         loss = await background.start_work(partial(_find_loss, store, tree))
-        is_agreed = loss.is_nothing and not self._busy_chats(tree)
+        is_agreed = loss.is_nothing and not await self._find_busy(tree)
         while is_agreed or await self._ask(window, tree, loss):
             await self._stop_agents(tree)
             more = await background.start_work(partial(_remove, store, tree, loss))
@@ -102,23 +105,40 @@ class TreeRemoval:
         return found[number] if number >= 0 else None
 
     async def _ask(self, window: sublime.Window, tree: WorkTree, loss: Loss) -> bool:
-        works = [WORKS] if self._busy_chats(tree) else []
+        works = [WORKS] if await self._find_busy(tree) else []
         items = [panels.panel_item(KEEP), sublime.QuickPanelItem(REMOVE, [*works, *loss.sentences])]
         question = QUESTION.format(tree.name)
         return await panels.ask_choice(window, items, question) == 1
 
     async def _stop_agents(self, tree: WorkTree) -> None:
-        from ...chat.requests import Stop
+        from ...chat.work_requests import StopWork
 
-        for chat in self._busy_chats(tree):
-            await self._chats.ask_service(chat, Stop(chat.conversation))
+        busy = await self._find_busy(tree)
+        service = await self._chats.ensure_service() if busy else None
+        if service is None:
+            return
+        for conversation in busy:
+            await service.ask(StopWork(conversation))
+        for _ in range(LOOKS):
+            # What it writes at its end counts.
+            if not await self._find_busy(tree):
+                return
+            await sleep(LOOK)
 
-    def _busy_chats(self, tree: WorkTree) -> list[ChatView]:
-        return [
-            chat
+    async def _find_busy(self, tree: WorkTree) -> Collection[str]:
+        """The ids of the conversations whose agents work in it, or ask: in chats, whose tabs may
+        be closed, and for clients of the API."""
+        found = dict.fromkeys(
+            chat.conversation
             for chat in self._chats.tabs.chats
-            if chat.told is not None and chat.told.state == WORKING and self._tree_of(chat) == tree
-        ]
+            if chat.told is not None
+            and chat.told.state in (WORKING, STOPPING)
+            and self._tree_of(chat) == tree
+        )
+        for id, facts in (await look_at_work(self._chats)).items():
+            if facts.info.is_busy and self._trees.tree_of(facts.info.workspace) == tree:
+                found[id] = None
+        return list(found)
 
     def _tree_of(self, chat: ChatView) -> WorkTree | None:
         return self._trees.tree_of(chat.told.workspace) if chat.told is not None else None
