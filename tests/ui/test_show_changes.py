@@ -305,7 +305,8 @@ class Deciding(SheetCase):
         panels[0]["on_select"](0)
         yield from self.until_rejected()
         self.assertTrue(is_diff(first))
-        yield lambda: any("1 cannot be shown here" in sentence for sentence in told)
+        left = "1 cannot be shown here: decide on each one alone."
+        yield lambda: any(left in sentence for sentence in told)
 
     def shown_in_part(self) -> Generator[Any, Any, sublime.View]:
         self.cli = yield from self.connect()

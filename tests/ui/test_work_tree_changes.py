@@ -381,6 +381,24 @@ class Kinds(InWorkTrees):
         self.assertEqual(self.read("old.txt"), ("mine\n" + OLD).encode())
         self.assertIsNone(self.read("dir/new.txt"))
 
+    def test_of_a_file_that_is_only_renamed_the_sheet_says_so(self) -> Steps:
+        tree = yield from self.grow_tree({"old.txt": OLD})
+        self.put("old.txt", None, tree)
+        self.put("new.txt", OLD, tree)
+        view = yield from self.shown(tree)
+        self.assertIn("## new.txt (was old.txt)  +0 -0", text_of(view))
+        self.assertIn(tree_source.NAME_ALONE, text_of(view))
+        self.assertNotIn(tree_source.HAS_ALL, text_of(view))
+
+    def test_a_repository_in_the_tree_is_called_one(self) -> Steps:
+        tree = yield from self.grow_tree({"a.txt": OLD})
+        self.git("init", "-q", os.path.join(tree.path, "inner"))
+        view = yield from self.shown(tree)
+        self.assertIn("## inner  not compared", text_of(view))
+        self.assertIn(merging.IS_REPOSITORY, text_of(view))
+        self.decide(view, "reject_file", self.id_of(tree, "inner"))
+        yield from self.until_not_shown(view, "## inner")
+
     def test_a_file_that_is_gone_goes_with_its_folder_and_comes_back(self) -> Steps:
         tree = yield from self.grow_tree({"dir/a.txt": OLD, "b.txt": OLD})
         shutil.rmtree(os.path.join(tree.path, "dir"))

@@ -317,5 +317,5 @@ def _left_sentences(changed: int, came: int, left: int) -> list[str]:
     """What was not decided."""
     said = [f"{changed} changed meanwhile and can be decided on now."] if changed else []
     said += [f"{came} came meanwhile and can be decided on now."] if came else []
-    said += [f"{left} cannot be shown here: look at each one in its own tab."] if left else []
+    said += [f"{left} cannot be shown here: decide on each one alone."] if left else []
     return said

@@ -71,7 +71,10 @@ def read_sides(
     reader: TreeReader, taken: Taken, change: TreeChange, unsaved: str | None = None
 ) -> Sides:
     """May take some time. Raises SidesFailure, GitFailure."""
-    left, right = reader.read_left(change, taken), reader.read_right(change)
+    left = reader.read_left(change, taken)
+    is_repository = change.right.mode == REPOSITORY
+    # Nothing of one is read.
+    right = TreeContent(REPOSITORY) if is_repository else reader.read_right(change)
     own = read_side(reader.tree.root, change.old_path)
     merged = merge_change(left, right, own, unsaved)
     return Sides(reader.tree, change, left, right, own, merged, unsaved)

@@ -41,7 +41,7 @@ from .tree_owner import TreeOwner
 from .tree_reviews import TreeReviews, label_of
 from .variant_texts import VariantTexts
 
-HAS_ALL = "Your file has all of this."
+HAS_ALL, NAME_ALONE = "Your file has all of this.", "Its name changes, and no line."
 TOO_LARGE = "Too large to be shown here: Accept takes it over as it is."
 NO_TEXT = "This is no text that can be edited here: accept the file, or reject it."
 CONFLICT = "1 conflict with your file is marked: resolve it before you accept."
@@ -406,7 +406,7 @@ def _file_changes(
     if merged.conflicts:
         notes.append(CONFLICT if merged.conflicts == 1 else CONFLICTS.format(merged.conflicts))
     elif merged.is_nothing:
-        notes.append(HAS_ALL)
+        notes.append(NAME_ALONE if change.is_renamed else HAS_ALL)
     note = shown_line(" ".join(filter(None, notes)))
     return replace(shown, comparison=comparison, note=note, can_type=True)
 
