@@ -26,6 +26,7 @@ from GeminiCompanion.companion.ui.work_trees.free_modes import FREE, KEEP
 from GeminiCompanion.companion.ui.work_trees.making_progress import KEY
 from GeminiCompanion.companion.ui.work_trees.tree_removal import NONE, REMOVED, WORKS
 from GeminiCompanion.companion.work_trees import repository, tree_making
+from GeminiCompanion.companion.work_trees.git import GitFailure
 from GeminiCompanion.companion.work_trees.removal import doomed_path
 from GeminiCompanion.companion.work_trees.work_tree import TreeState, WorkTree
 
@@ -290,6 +291,15 @@ class Lists(TreeCase):
         yield from self.choose(3)
         yield lambda: not self.trees.trees
 
+    def test_its_row_has_its_name_as_it_is_written(self) -> Steps:
+        tree = yield from self.new_chat()
+        # That of a CLI that the user has named so.
+        self.trees.store.keep_tree(replace(tree, name="MyCLI-1"))
+        self.run_command("agents")
+        yield from self.answer(())
+        yield lambda: self.shown
+        self.assertIn("Work tree MyCLI-1", self.triggers)
+
     def test_a_count_of_changes_begins_nothing_and_the_list_of_agents_looks(self) -> Steps:
         tree = yield from self.new_chat()
         lists = self.running().tree_changes.lists
@@ -397,6 +407,23 @@ class Several(TreeCase):
                 texts.append(file.read())
         self.assertEqual(texts, ["not committed\n"] * 2)
         yield lambda: self.unsent(source) == ""
+
+    def test_who_has_the_message_is_told_where_not_all_work_trees_are_made(self) -> Steps:
+        source = yield from self.chat()
+        self.type(source, "refactor it")
+        make_tree = tree_maker.make_tree
+
+        def make_first(*arguments: Any) -> WorkTree:
+            if self.trees.trees:
+                raise GitFailure("The disk is full.")
+            return make_tree(*arguments)
+
+        self.replace(tree_maker, "make_tree", make_first)
+        yield from self.choose_agents(2)
+        yield from self.choose(0)
+        yield from self.until_told("The disk is full.")
+        yield from self.until_told(several_agents.ONLY.format("Gemini CLI"))
+        self.assertEqual(len(self.trees.trees), 1)
 
     def test_one_agent_alone_is_not_several(self) -> Steps:
         self.run_command("ask_several_agents")

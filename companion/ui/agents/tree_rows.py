@@ -19,7 +19,7 @@ ACTIONS = (
     "Open a new window on it",
     "Remove it …",
 )
-OF_PROJECT = "of {}"
+TITLE, OF_PROJECT = "Work tree {}", "of {}"
 
 Act = Callable[[sublime.Window, WorkTree], Coroutine[Any, Any, object]]
 
@@ -56,7 +56,7 @@ class TreeRows:
     def _tree_row(self, tree: WorkTree) -> AgentRow:
         project = OF_PROJECT.format(os.path.basename(tree.root))
         act = partial(self._choose_action, tree)
-        title = PLACE.format(tree.name).capitalize()
+        title = TITLE.format(tree.name)
         count, agent = self._count_changes(tree.id), self._trees.agent_of(tree.id)
         changed = f"{count} changed" if count else ""
         facts = tuple(filter(None, (project, agent, changed)))

@@ -25,6 +25,8 @@ ASK, NOT_YET = "Ask {}", "Choose another one"
 CHOSEN = "chosen"
 MESSAGE = "Message to all of them:"
 ASKED = 'Each has a work tree of its own. "Show Changes" shows what they do, file by file.'
+ONLY = "Only {} has the message: no other work tree was made."
+ONLY_THESE = "Only {} have the message: no other work tree was made."
 TOO_FEW = "Only {} can be asked here. Log in to other agents, or install them."
 NOBODY = "no agent"
 
@@ -76,6 +78,9 @@ class SeveralAgents:
             message.source.above.detach(message.attached)
         if asked == len(agents):
             self._tell(ASKED)
+        elif asked:
+            names = ", ".join(agent.name for agent in agents[:asked])
+            self._tell((ONLY if asked == 1 else ONLY_THESE).format(names))
 
     async def _find_message(self, window: sublime.Window) -> SharedMessage | None:
         view = self._chats.tabs.in_window(window)
