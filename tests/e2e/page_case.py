@@ -86,8 +86,8 @@ def axe() -> str:
 
 @unittest.skipUnless(find_browser(), "no Chromium found: put one into PATH")
 class PageCase(ApiCase):
-    # Seconds that a page may take to come back, on a busy machine.
-    api: dict[str, Any] = {"grace": 20.0, "access": Access(has_read_only_token=True)}
+    # A page may take as long to come back as anything else.
+    api: dict[str, Any] = {"grace": PATIENCE / 1000, "access": Access(has_read_only_token=True)}
     browser: Browser
     shared = ExitStack()
 
