@@ -529,8 +529,9 @@ class OurClient(WithModel):
                 if event["type"] == "content":
                     said += event["data"]["text"]
                     if not gate.is_set():
-                        gate.set()
+                        # First: what has come is read even then, and could be all of it.
                         made[-1].sock.shutdown(socket.SHUT_RDWR)
+                        gate.set()
         self.assertEqual((said, len(made)), ("one two", 2))
 
     def test_the_program_shows_the_answer_and_nothing_else_on_its_output(self) -> None:
