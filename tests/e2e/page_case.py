@@ -38,6 +38,7 @@ from playwright.async_api import (
     ConsoleMessage,
     Locator,
     Page,
+    Request,
     Route,
     async_playwright,
     expect,
@@ -84,6 +85,17 @@ def axe() -> str:
         return file.read()
 
 
+async def what_became_of(request: Request) -> str:
+    """In a line."""
+    told = f"{request.method} {request.url}"
+    if request.failure:
+        return f"{told} failed: {request.failure}"
+    if request.timing["responseStart"] < 0:
+        return f"{told} is not answered"
+    response = await request.response()
+    return f"{told} {response.status if response else 'ended'}"
+
+
 @unittest.skipUnless(find_browser(), "no Chromium found: put one into PATH")
 class PageCase(ApiCase):
     # A page may take as long to come back as anything else.
@@ -125,8 +137,8 @@ class PageCase(ApiCase):
     def setUp(self) -> None:
         super().setUp()
         self.addCleanup(self.run_soon, self.forget_all())
-        # By page: addresses that it asked for; uncaught exceptions, and errors in the console.
-        self.requests: dict[Page, list[str]] = defaultdict(list)
+        # By page: what it asked for; uncaught exceptions, and errors in the console.
+        self.requests: dict[Page, list[Request]] = defaultdict(list)
         self.complaints: dict[Page, list[str]] = defaultdict(list)
 
     async def forget_all(self) -> None:
@@ -147,7 +159,7 @@ class PageCase(ApiCase):
         context.set_default_timeout(PATIENCE)
         await context.add_init_script(WATCH)
         page = await context.new_page()
-        page.on("request", lambda request: self.requests[page].append(request.url))
+        page.on("request", lambda request: self.requests[page].append(request))
         page.on("pageerror", lambda error: self.complaints[page].append(str(error)))
 
         def hear(message: ConsoleMessage) -> None:
@@ -165,7 +177,7 @@ class PageCase(ApiCase):
             await expect(page.locator("#model option")).not_to_have_count(0)
         except AssertionError as error:
             shown = await page.inner_text("body")
-            asked = self.requests[page][-8:]
+            asked = [await what_became_of(request) for request in self.requests[page][-12:]]
             raise AssertionError(f"{shown!r}, {self.complaints[page]}, {asked}") from error
         return page
 
@@ -242,6 +254,6 @@ class PageCase(ApiCase):
     async def assert_calm(self, page: Page) -> None:
         """Nothing was asked of anybody else, nothing thrown, nothing blocked."""
         mine = self.server.url + "/"
-        others = [url for url in self.requests[page] if not url.startswith(mine)]
+        others = [each.url for each in self.requests[page] if not each.url.startswith(mine)]
         self.assertEqual((others, self.complaints[page]), ([], []))
         self.assertEqual(await page.evaluate("violations"), [])
