@@ -12,6 +12,7 @@ from typing import Any, Generator
 
 import sublime
 from GeminiCompanion import plugin
+from GeminiCompanion.companion.ui.changes.sheet_files import NOTHING
 from GeminiCompanion.companion.ui.texts import replace_view_text
 from GeminiCompanion.companion.ui.work_trees import (
     closed_files,
@@ -736,6 +737,33 @@ class Restarted(InWorkTrees):
         yield from self.until_not_shown(view, "## a.txt")
         found = yield from self.until_listed(tree)
         self.assertEqual(found.changes, ())
+
+    def test_a_text_can_be_undone_also_if_a_binary_file_was_accepted_after_it(self) -> Steps:
+        tree = yield from self.grow_tree({"a.txt": OLD, "b.bin": b"\0\xff1"})
+        self.put("a.txt", NEW, tree)
+        self.put("b.bin", b"\0\xff22", tree)
+        view = yield from self.shown(tree)
+        for name in ("a.txt", "b.bin"):
+            self.decide(view, "accept_file", self.id_of(tree, name))
+            yield from self.until_not_shown(view, f"## {name}")
+            yield from self.until_equal(
+                lambda: self.sheet(view).marking.undoable, "Undo 1 accepted"
+            )
+        yield lambda: self.running().review.history.edits.made.is_complete
+        yield from self.restarted()
+        yield from self.until_listed(tree)
+        yield lambda: self.running().review.history.edits.made.is_complete
+        yield from self.until_equal(lambda: self.sheet(view).marking.undoable, "Undo 1 accepted")
+        self.decide(view, "undo_last")
+        yield from self.answer_first()
+        yield from self.until_file("a.txt", OLD)
+        self.assertEqual(self.read("b.bin"), b"\0\xff22")
+
+    def test_who_wants_to_decide_on_nothing_is_told(self) -> Steps:
+        yield from self.show()
+        self.run_command("decide_on_changes")
+        yield lambda: any(NOTHING in sentence for sentence in self.sentences)
+        self.assertEqual(self.asked, [])
 
     def test_what_was_decided_is_not_shown_again_and_can_be_undone(self) -> Steps:
         tree, view, id = yield from self.dropped()

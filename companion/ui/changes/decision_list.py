@@ -44,7 +44,9 @@ async def choose_decision(commands: SheetCommands, window: sublime.Window) -> No
         return
     await sheet.refresh()
     choices = [*_file_decisions(commands.at_caret(window)), *_sheet_decisions(sheet)]
-    if choices:
+    if not choices:
+        commands.tell_nothing_waits()
+    else:
         items = [[choice.words, choice.detail] for choice in choices]
         number = await panels.ask_choice(window, items, CAPTION)
         if number >= 0:

@@ -18,6 +18,7 @@ from .change_sheets import ChangeSheets
 from .deciding import Deciding
 from .keeping import DECIDED, Keeping
 from .sheet import ChangeSheet
+from .sheet_files import NOTHING
 from .sources import Source
 
 # The actions on one change.
@@ -74,6 +75,10 @@ class SheetCommands:
         self._tabs = tabs
         self._stories = stories
         self._tell = tell
+
+    def tell_nothing_waits(self) -> None:
+        """There is nothing in a sheet that can be decided, or undone."""
+        self._tell(NOTHING)
 
     def instead_of(
         self, name: str, arguments: Mapping[str, Any] | None, view: sublime.View

@@ -164,8 +164,9 @@ class Undoing:
     def _remember_accepted(self, sheet: ChangeSheet) -> None:
         """Keep in the sheet's views which edits can be undone after a restart."""
         found = [decision.takes for decision in self._decisions_of(sheet)]
-        accepted = [takes for takes in found if any(take.is_accepted for take in takes)]
-        ids = [id for takes in accepted[-1:] for take in takes for id in take.step.edit_ids]
+        # Of a file that is no text there is no edit, and so nothing after a restart.
+        edits = [[id for take in takes for id in take.step.edit_ids] for takes in found]
+        ids = next(filter(None, reversed(edits)), [])
         for view in sheet.views:
             if ids or view.settings().has(ACCEPTED):
                 view.settings().set(ACCEPTED, ids)
