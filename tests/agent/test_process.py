@@ -77,3 +77,16 @@ class Stopping(unittest.TestCase):
             self.assertTrue(stdout.at_eof())
 
         asyncio.run(asyncio.wait_for(run(), PATIENCE))
+
+    def test_a_killed_process_has_ended_also_where_the_system_tells_it_late(self) -> None:
+        async def run() -> None:
+            command = (sys.executable, "-c", STAYS)
+            one = await AgentProcess.start(command, dict(os.environ), tempfile.gettempdir())
+            await one.read_lines().__anext__()
+            # Later than what is left in the pipes is waited for.
+            with mock.patch.object(process, "DRAINING", 0.0):
+                await one.kill()
+            self.assertFalse(one.is_running)
+            await until(one._process._transport.is_closing)  # type: ignore[attr-defined]
+
+        asyncio.run(asyncio.wait_for(run(), PATIENCE))

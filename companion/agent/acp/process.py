@@ -29,6 +29,8 @@ CLOSING, TERMINATING = 1.0, 3.0
 LOOKING = 0.02
 # Seconds to read what an ended process left in its pipes; its children may hold them open.
 DRAINING = 1.0
+# Seconds until the system has told that a killed process has ended; a busy one tells it late.
+TELLING = 10.0
 
 
 class TooLong(Exception):
@@ -116,7 +118,8 @@ class AgentProcess:
             yield b"".join(parts)
 
     async def stop(self) -> None:
-        """End the process as gently as possible, within five seconds."""
+        """End the process as gently as possible, within five seconds; a busy system may take longer
+        to tell of its end."""
         if self._process.stdin is not None:
             self._process.stdin.close()
         if not await self._ends_within(CLOSING) and sys.platform != "win32":
@@ -142,6 +145,7 @@ class AgentProcess:
             end_group(self.pid)
         # Some releases of Python wait for the pipes here, which a grandchild may hold open.
         await self._ends_within(DRAINING)
+        await self._hear_of_end(TELLING)
         await asyncio.wait({self._drain}, timeout=DRAINING)
         self._drain.cancel()
 
@@ -162,6 +166,12 @@ class AgentProcess:
         with suppress(asyncio.TimeoutError):
             await asyncio.wait_for(self._process.wait(), seconds)
         return not self.is_running
+
+    async def _hear_of_end(self, seconds: float) -> None:
+        """Wait until the process itself has ended, whatever becomes of its pipes."""
+        end = asyncio.get_running_loop().time() + seconds
+        while self.is_running and asyncio.get_running_loop().time() < end:
+            await asyncio.sleep(LOOKING)
 
     async def _group_ends_by(self, end: float) -> None:
         """`end` is a time of the loop."""
