@@ -41,6 +41,8 @@ class AgentsCase(QuestionCase):
         providers = [each for each in agents._providers if each.name != "CLIs in terminals"]
         self.replace(agents, "_providers", providers)
         self.replace(type(self.chats.engines), "is_there", True)
+        # A busy machine may answer later.
+        self.replace(agent_list, "SOON", 100_000)
         self.shown = self.panels()
         self.pages: Sequence[SessionInfo] | None = ()
         self.work: Sequence[WorkFacts] | None = ()
@@ -340,6 +342,7 @@ class WhatIsSaid(AgentsCase):
 
 class Slow(AgentsCase):
     def test_what_is_known_is_shown_though_the_disk_does_not_answer(self) -> Steps:
+        self.replace(agent_list, "SOON", 1)
         view = yield from self.chat()
         yield from self.update(view, state=WORKING, title="T")
         self.pages = None
@@ -385,7 +388,6 @@ class Slow(AgentsCase):
     def test_one_that_is_wanted_again_while_it_is_about_to_open_opens_once(self) -> Steps:
         view = yield from self.chat()
         yield from self.update(view, state=WORKING, title="T")
-        self.replace(agent_list, "SOON", 100_000)
         self.pages = None
         for _ in range(3):
             self.run_command("agents")
