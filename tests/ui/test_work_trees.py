@@ -19,6 +19,7 @@ from GeminiCompanion.companion.chat.work_requests import LookAtWork, StopWork, W
 from GeminiCompanion.companion.ide.editor import UnaskedEdit
 from GeminiCompanion.companion.ui.agents import tree_rows
 from GeminiCompanion.companion.ui.chat.conversation_list import window_workspaces
+from GeminiCompanion.companion.ui.parts import tree_parts
 from GeminiCompanion.companion.ui.terminals import terminus
 from GeminiCompanion.companion.ui.user_messages import PREFIX
 from GeminiCompanion.companion.ui.work_trees import beginning_choice, several_agents, tree_maker
@@ -274,8 +275,10 @@ class Lists(TreeCase):
         tree = yield from self.new_chat()
         with open(os.path.join(tree.path, "new.txt"), "w", encoding="utf-8") as file:
             file.write("new\n")
-        looked = self.running().tree_changes.lists.look_again()
-        yield lambda: looked.is_there
+        lists = self.running().tree_changes.lists
+        yield lambda: not lists.is_looking
+        self.replace(lists, "_next_look", 0.0)
+        self.replace(tree_parts, "LOOKS", 10_000)
         self.run_command("agents")
         yield from self.answer(())
         yield lambda: self.shown

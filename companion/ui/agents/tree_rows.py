@@ -26,9 +26,9 @@ Act = Callable[[sublime.Window, WorkTree], Coroutine[Any, Any, object]]
 
 class TreeRows:
     """`show_changes` shows what was changed in a tree, `show_left` also what was decided to stay
-    there, `remove_tree` removes it. `list_changes` begins to list the changes if that was not done
-    a moment ago, and `count_changes` says how many files wait in the tree with the id; "" for none,
-    or if that is not known yet."""
+    there, `remove_tree` removes it. `list_changes` lists the changes if that was not done a moment
+    ago and takes no time, and `count_changes` says how many files wait in the tree with the id; ""
+    for none, or if that is not known yet."""
 
     name = "work trees"
 
@@ -38,7 +38,7 @@ class TreeRows:
         show_changes: Act,
         show_left: Act,
         remove_tree: Act,
-        list_changes: Callable[[], None],
+        list_changes: Callable[[], Coroutine[Any, Any, None]],
         count_changes: Callable[[str], str],
     ) -> None:
         self._trees = trees
@@ -50,7 +50,7 @@ class TreeRows:
 
     async def agent_rows(self, window: sublime.Window) -> Sequence[AgentRow]:
         await self._trees.look_again()
-        self._list_changes()
+        await self._list_changes()
         return [self._tree_row(tree) for tree in self._trees.in_window(window)]
 
     def _tree_row(self, tree: WorkTree) -> AgentRow:

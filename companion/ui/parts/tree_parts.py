@@ -17,7 +17,7 @@ from ...work_trees.work_tree import WorkTree
 from .. import settings, views
 from ..chat.chat_view import ChatView
 from ..known_trees import PLACE
-from ..stories import run_in_thread
+from ..stories import run_in_thread, sleep
 from ..work_trees.free_modes import FreeModes
 from ..work_trees.several_agents import SeveralAgents
 from ..work_trees.shared_notices import SharedNotices
@@ -30,6 +30,8 @@ from .change_parts import ChangeParts
 from .chat_parts import ChatParts
 from .foundation import Foundation
 
+# Milliseconds between two looks whether all are listed, and how many of them.
+LOOK, LOOKS = 20, 15
 UNCHANGED = "Nothing waits for you in the {}."
 
 
@@ -83,9 +85,13 @@ class TreeParts:
         await self._lists.show_left(tree.id)
         await self.show_changes(window, tree)
 
-    def list_changes(self) -> None:
-        """Begin to list them, unless that was done a moment ago."""
+    async def list_changes(self) -> None:
+        """List them, unless that was done a moment ago; what takes long is not waited for."""
         self._lists.look_if_due()
+        for _ in range(LOOKS):
+            if not self._lists.is_looking:
+                return
+            await sleep(LOOK)
 
     def count_changes(self, id: str) -> str:
         """How many files wait in the tree, as it was listed last; "" if none does, or if it never
