@@ -58,8 +58,8 @@ class Listed(unittest.TestCase):
             self.assertEqual(str(session.updated), "2026-01-02 03:04:00+00:00")
 
 
-class Repeated(unittest.TestCase):
-    def test_calls_without_an_end_are_told_in_their_order(self) -> None:
+class Repeated(unittest.IsolatedAsyncioTestCase):
+    async def test_calls_without_an_end_are_told_in_their_order(self) -> None:
         turns = repeated_turns.RepeatedTurns(
             GeminiCli("/w", False), "c" * 32, datetime.now(timezone.utc)
         )
@@ -71,7 +71,7 @@ class Repeated(unittest.TestCase):
         calls = [event.body for event in turn.events if isinstance(event.body, events.ToolCall)]
         self.assertEqual([call.call_id for call in calls], ids)
 
-    def test_what_a_call_has_shown_is_told_between_its_beginning_and_its_end(self) -> None:
+    async def test_what_a_call_has_shown_is_told_between_its_beginning_and_its_end(self) -> None:
         turns = repeated_turns.RepeatedTurns(
             GeminiCli("/w", False), "c", datetime.now(timezone.utc)
         )
@@ -88,7 +88,7 @@ class Repeated(unittest.TestCase):
         self.assertEqual(shown, [(0, ""), (2, "1")])
         self.assertIsInstance(found[1], events.ToolCall)
 
-    def test_what_a_call_has_put_out_in_pieces_is_its_result_if_its_end_has_none(self) -> None:
+    async def test_what_a_call_puts_out_in_pieces_is_its_result_if_its_end_has_none(self) -> None:
         turns = repeated_turns.RepeatedTurns(
             GeminiCli("/w", False), "c", datetime.now(timezone.utc)
         )
