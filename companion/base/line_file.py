@@ -26,7 +26,7 @@ class LineFile:
         descriptor = os.open(self.path, flags | (os.O_CREAT if is_new else 0), 0o600)
         with open(descriptor, "a+b", buffering=0) as file:
             # After a crash the last line may be incomplete.
-            start = b"" if self._ends_whole or _ends_whole(file) else b"\n"
+            start = b"" if self._ends_whole or ends_whole(file) else b"\n"
             self._ends_whole = False
             before = file.seek(0, os.SEEK_END)
             try:
@@ -50,7 +50,7 @@ def _write_whole(file: BinaryIO, data: bytes) -> None:
         view = view[file.write(view) :]
 
 
-def _ends_whole(file: BinaryIO) -> bool:
+def ends_whole(file: BinaryIO) -> bool:
     """Whether the file is empty or ends with a line feed."""
     if not file.seek(0, os.SEEK_END):
         return True

@@ -10,17 +10,19 @@ import hashlib
 import json
 import os
 import time
+from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Iterable, Mapping
+from typing import Iterable, Mapping, Sequence
 
 from ..base import private_files
-from ..base.line_file import LineFile
+from ..base.file_lock import FileLock
+from ..base.line_file import LineFile, ends_whole
 from ..base.log import logger
-from ..base.regular_file import read_regular
+from ..base.regular_file import open_regular, read_regular
 
-NAME, TEXTS = "taken.jsonl", "taken"
+NAME, TEXTS, LOCK = "taken.jsonl", "taken", "taken.lock"
 # The most bytes of the list, and of a text.
 LIMIT, TEXT_LIMIT = 32 << 20, 64 << 20
 # Seconds after which a text that nobody needs is removed.
@@ -87,8 +89,8 @@ class Taken:
 
     def without(self, undone: Iterable[TreeDecision]) -> Taken:
         """Without decisions that were taken back."""
-        gone = {replace(each, is_shown_again=False) for each in undone}
-        left = (each for each in self.decisions if replace(each, is_shown_again=False) not in gone)
+        gone = set(map(_as_made, undone))
+        left = (each for each in self.decisions if _as_made(each) not in gone)
         return replace(self, decisions=tuple(left))
 
     def of_edit(self, id: str) -> tuple[TreeDecision, ...]:
@@ -110,11 +112,13 @@ def content_digest(data: bytes) -> str:
 
 
 def store_text(folder: str, data: bytes) -> str:
-    """Keep a text, and give its digest. Raises OSError."""
+    """Keep a text, and give its digest. Raises OSError, also if the folder is not there: that of a
+    tree that was removed is not made again."""
     digest = content_digest(data)
     path = os.path.join(folder, TEXTS, digest)
     if not os.path.exists(path):
-        private_files.make_parents(path)
+        with suppress(FileExistsError):
+            os.mkdir(os.path.dirname(path), 0o700)
         private_files.write_file(path, data)
     return digest
 
@@ -122,54 +126,118 @@ def store_text(folder: str, data: bytes) -> str:
 def load_taken(folder: str) -> Taken:
     """The decisions that were saved; a damaged list is put aside. Texts of none are removed. Raises
     OSError if it is not known what there is."""
-    path = os.path.join(folder, NAME)
-    try:
-        decisions = tuple(map(_decision_of, _whole_lines(read_regular(path, LIMIT))))
-    except FileNotFoundError:
-        decisions = ()
-    except (ValueError, TypeError, LookupError, RecursionError):
-        logger.error("what was taken over from a work tree cannot be read")
-        with suppress(OSError):
-            os.replace(path, path + ".damaged")
+    decisions: tuple[TreeDecision, ...] | None = ()
+    with suppress(FileNotFoundError):
+        decisions = _read_decisions(folder)
+    if decisions is None:
         return Taken(folder)
     _remove_unused(folder, decisions)
     return Taken(folder, decisions)
 
 
+def _read_decisions(folder: str) -> tuple[TreeDecision, ...] | None:
+    """Those that were saved; None of a damaged list, which is put aside. Raises OSError, also if
+    there is no list."""
+    path = os.path.join(folder, NAME)
+    try:
+        return tuple(map(_decision_of, _whole_lines(read_regular(path, LIMIT))))
+    except (ValueError, TypeError, LookupError, RecursionError):
+        logger.error("what was taken over from a work tree cannot be read")
+        with suppress(OSError):
+            os.replace(path, path + ".damaged")
+        return None
+
+
 def save_taken(taken: Taken) -> None:
-    """Raises OSError."""
+    """Write the list whole, in the place of what it had. Raises OSError."""
     if not taken.is_known:
         raise OSError(errno.EIO, NOT_KNOWN, taken.folder)
     path = os.path.join(taken.folder, NAME)
-    private_files.make_parents(path)
     private_files.write_file(path, _encode_decisions(taken.decisions))
 
 
 class TakenFile:
-    """Saves the decisions on one tree again and again, in one thread: those that came since are
-    appended, so that thousands cost no more than each of them."""
+    """Saves the decisions on one tree again and again, in one thread. Another editor may save those
+    that were made there: into the list goes what has changed here, and what it has besides stays.
+    Decisions that are new are appended, so that thousands cost no more than each of them."""
 
     def __init__(self) -> None:
-        # What the list is known to have; None if it has to be written whole.
-        self._saved: tuple[TreeDecision, ...] | None = None
+        # What was decided here when the list was read or saved last.
+        self._saved: tuple[TreeDecision, ...] = ()
+
+    def load(self, folder: str) -> Taken:
+        """The decisions that were saved, as `load_taken` gives them. Raises OSError."""
+        taken = load_taken(folder)
+        self._saved = taken.decisions
+        return taken
 
     def save(self, taken: Taken) -> None:
-        """Raises OSError."""
-        saved, self._saved = self._saved, None
-        is_more = saved is not None and taken.decisions[: len(saved)] == saved
-        if saved is None or not is_more or not taken.is_known:
-            save_taken(taken)
-        else:
-            self._append(taken, taken.decisions[len(saved) :])
-        self._saved = taken.decisions
+        """Raises OSError; then it is saved with the next ones. The folder has to be there: that of
+        a tree that was removed is not made again."""
+        if not taken.is_known:
+            raise OSError(errno.EIO, NOT_KNOWN, taken.folder)
+        count, own = len(self._saved), taken.decisions
+        with FileLock(os.path.join(taken.folder, LOCK)).hold_lock():
+            if own[:count] != self._saved or not _append_decisions(taken.folder, own[count:]):
+                self._merge(taken)
+        self._saved = own
 
-    @staticmethod
-    def _append(taken: Taken, made: Iterable[TreeDecision]) -> None:
-        lines = LineFile(os.path.join(taken.folder, NAME))
-        try:
-            lines.append_lines(_encode_decisions(made), is_new=False, is_lasting=False)
-        except FileNotFoundError:
-            save_taken(taken)
+    def _merge(self, taken: Taken) -> None:
+        stored = None
+        with suppress(FileNotFoundError):
+            stored = _read_decisions(taken.folder)
+        if stored is not None:
+            merged = _merge_decisions(stored, self._saved, taken.decisions)
+            taken = replace(taken, decisions=merged)
+        save_taken(taken)
+
+
+def _append_decisions(folder: str, made: Sequence[TreeDecision]) -> bool:
+    """Gives whether there is a list to which it can be done: not one whose last line another editor
+    was writing when it was killed. Raises OSError."""
+    path = os.path.join(folder, NAME)
+    try:
+        with open_regular(path) as file:
+            if not ends_whole(file):
+                return False
+        lines = _encode_decisions(made)
+        LineFile(path).append_lines(lines, is_new=False, is_lasting=False)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _merge_decisions(
+    stored: Iterable[TreeDecision], before: Iterable[TreeDecision], own: Iterable[TreeDecision]
+) -> tuple[TreeDecision, ...]:
+    """What the list has, with what has changed here since it was as `before`."""
+    gone = Counter(map(_as_made, before))
+    made: list[TreeDecision] = []
+    shown = _count_shown(own) - _count_shown(before)
+    for each in own:
+        if gone[_as_made(each)]:
+            gone[_as_made(each)] -= 1
+        else:
+            made.append(each)
+    left: list[TreeDecision] = []
+    for each in stored:
+        key = _as_made(each)
+        if gone[key]:
+            gone[key] -= 1
+        elif shown[key] and not each.is_shown_again:
+            shown[key] -= 1
+            left.append(replace(each, is_shown_again=True))
+        else:
+            left.append(each)
+    return Taken("", tuple(left)).with_decisions(made).decisions
+
+
+def _as_made(decision: TreeDecision) -> TreeDecision:
+    return replace(decision, is_shown_again=False)
+
+
+def _count_shown(decisions: Iterable[TreeDecision]) -> Counter[TreeDecision]:
+    return Counter(_as_made(each) for each in decisions if each.is_shown_again)
 
 
 def _encode_decisions(decisions: Iterable[TreeDecision]) -> bytes:

@@ -689,6 +689,23 @@ class Removed(InWorkTrees):
         self.assertEqual(details, ["1 file was decided on, and not all of it taken over: a.txt."])
 
 
+    def test_a_save_that_waits_while_its_tree_goes_leaves_nothing(self) -> Steps:
+        tree = yield from self.grow_tree({"a.txt": OLD})
+        yield from self.until_listed(tree)
+        store, may_go = self.trees.store, threading.Event()
+        self.addCleanup(may_go.set)
+
+        def wait() -> None:
+            may_go.wait(60)
+
+        taken_saving.writer.do_soon(wait)
+        self.lists.decide(tree.id, [TreeDecision("a.txt")])
+        store.forget_tree(tree.id)
+        may_go.set()
+        taken_saving.writer.finish()
+        self.assertFalse(os.path.exists(store.data_folder(tree.id)))
+
+
 class Recorded(InWorkTrees):
     def test_of_one_that_is_recorded_anew_the_list_before_is_closed(self) -> Steps:
         tree = yield from self.grow_tree({"a.txt": OLD})

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
+import threading
 import unittest
+from contextlib import ExitStack
+from dataclasses import replace
+from unittest import mock
 
+from GeminiCompanion.companion.base.file_lock import FileLock
 from GeminiCompanion.companion.work_trees.taken import (
+    LOCK,
     MOST,
     NAME,
     Taken,
@@ -23,6 +29,7 @@ from ..support import temp_folder
 class Stored(unittest.TestCase):
     def setUp(self) -> None:
         self.folder = os.path.join(temp_folder(self), "data")
+        os.mkdir(self.folder)
 
     def test_without_a_file_nothing_is_decided(self) -> None:
         self.assertEqual(load_taken(self.folder), Taken(self.folder))
@@ -67,7 +74,6 @@ class Stored(unittest.TestCase):
         self.assertEqual(taken.decided["a"].edit, str(MOST + 4))
 
     def test_a_damaged_list_is_put_aside(self) -> None:
-        os.makedirs(self.folder)
         for data in (b"{", b'["a"]', b'[{"path": 1}]', b"[" * 100_000, b"7", b"7\n", b"{}\n{}\n"):
             with open(os.path.join(self.folder, NAME), "wb") as file:
                 file.write(data)
@@ -91,10 +97,22 @@ class Stored(unittest.TestCase):
     def test_a_list_that_was_removed_is_written_whole_again(self) -> None:
         file, taken = TakenFile(), Taken(self.folder).with_decisions([TreeDecision("a")])
         file.save(taken)
-        shutil.rmtree(self.folder)
+        os.remove(os.path.join(self.folder, NAME))
         file.save(taken.with_decisions([TreeDecision("b")]))
-        found = load_taken(self.folder).decisions
-        self.assertEqual([decision.path for decision in found], ["a", "b"])
+        self.assertEqual(self.stored_paths(), ["a", "b"])
+
+    def test_a_folder_that_was_removed_is_not_made_again(self) -> None:
+        file, taken = TakenFile(), Taken(self.folder).with_decisions([TreeDecision("a")])
+        file.save(taken)
+        shutil.rmtree(self.folder)
+        with self.assertRaises(FileNotFoundError):
+            file.save(taken.with_decisions([TreeDecision("b")]))
+        with self.assertRaises(FileNotFoundError):
+            store_text(self.folder, b"text\n")
+        self.assertFalse(os.path.exists(self.folder))
+
+    def stored_paths(self) -> list[str]:
+        return [decision.path for decision in load_taken(self.folder).decisions]
 
     def test_a_decision_that_was_not_written_whole_takes_no_other_one_with_it(self) -> None:
         taken = Taken(self.folder).with_decisions([TreeDecision("a"), TreeDecision("b")])
@@ -102,12 +120,16 @@ class Stored(unittest.TestCase):
         path = os.path.join(self.folder, NAME)
         os.truncate(path, os.stat(path).st_size - 10)
         with self.assertLogs("GeminiCompanion"):
-            found = load_taken(self.folder)
-        self.assertEqual([decision.path for decision in found.decisions], ["a"])
+            self.assertEqual(self.stored_paths(), ["a"])
         file = TakenFile()
+        with self.assertLogs("GeminiCompanion"):
+            found = file.load(self.folder)
         for path in ("c", "d"):
             found = found.with_decisions([TreeDecision(path)])
-            file.save(found)
+            with ExitStack() as stack:
+                if path == "c":
+                    stack.enter_context(self.assertLogs("GeminiCompanion"))
+                file.save(found)
         self.assertEqual(load_taken(self.folder), found)
 
     def test_what_could_not_be_read_is_not_written_over(self) -> None:
@@ -138,3 +160,118 @@ class Stored(unittest.TestCase):
             file.write(b"2")
         with self.assertLogs("GeminiCompanion"):
             self.assertIsNone(Taken(self.folder).read_text(digest))
+
+
+class Editor:
+    """What one editor knows of the decisions on a tree, and saves at once."""
+
+    def __init__(self, folder: str) -> None:
+        self.file = TakenFile()
+        self.taken = self.file.load(folder)
+
+    def decide(self, *decisions: TreeDecision) -> None:
+        self.save(self.taken.with_decisions(decisions))
+
+    def save(self, taken: Taken) -> None:
+        self.taken = taken
+        self.file.save(taken)
+
+
+class TwoEditors(unittest.TestCase):
+    """Two editors that have the same tree."""
+
+    def setUp(self) -> None:
+        self.folder = os.path.join(temp_folder(self), "data")
+        os.mkdir(self.folder)
+        self.known = TreeDecision("a", edit="1"), TreeDecision("b", is_whole=False)
+        save_taken(Taken(self.folder, self.known))
+        self.one, self.other = Editor(self.folder), Editor(self.folder)
+
+    def stored(self) -> tuple[TreeDecision, ...]:
+        return load_taken(self.folder).decisions
+
+    def test_each_adds_its_decisions_to_those_of_the_other(self) -> None:
+        c, d, e = (TreeDecision(path) for path in "cde")
+        self.one.decide(c)
+        self.other.decide(d)
+        self.one.decide(e)
+        self.assertEqual(self.stored(), (*self.known, c, d, e))
+
+    def test_what_one_takes_back_is_gone_and_the_other_ones_decisions_stay(self) -> None:
+        c, d = TreeDecision("c"), TreeDecision("d")
+        self.other.decide(c)
+        self.one.save(self.one.taken.without(self.known[:1]))
+        self.other.decide(d)
+        self.assertEqual(self.stored(), (self.known[1], c, d))
+        self.one.save(self.one.taken.without(self.known[1:]))
+        self.other.save(self.other.taken.without(self.known))
+        self.assertEqual(self.stored(), (c, d))
+
+    def test_what_one_has_taken_back_does_not_come_back_with_the_next_of_the_other(self) -> None:
+        self.one.save(self.one.taken.without(self.known))
+        c = TreeDecision("c")
+        self.other.decide(c)
+        self.assertEqual(self.stored(), (c,))
+
+    def test_what_was_left_is_shown_again_beside_new_decisions_of_the_other(self) -> None:
+        c = TreeDecision("c", is_whole=False)
+        self.other.decide(c)
+        self.one.save(self.one.taken.with_left_shown())
+        shown = replace(self.known[1], is_shown_again=True)
+        self.assertEqual(self.stored(), (self.known[0], shown, c))
+        # The other one does not know that, and takes the decision back.
+        self.other.save(self.other.taken.without(self.known[1:]))
+        self.assertEqual(self.stored(), (self.known[0], c))
+
+    def test_one_that_is_decided_again_after_it_was_shown_again_is_the_last(self) -> None:
+        c = TreeDecision("c")
+        self.other.decide(c)
+        for _ in range(2):
+            self.one.save(self.one.taken.with_left_shown())
+            self.one.decide(self.known[1])
+            self.assertEqual(load_taken(self.folder).decided["b"], self.known[1])
+        self.assertIn(c, self.stored())
+
+    def test_a_line_that_the_other_one_did_not_write_whole_takes_nothing_with_it(self) -> None:
+        path = os.path.join(self.folder, NAME)
+        with open(path, "ab") as file:
+            file.write(b'{"path": "c", "mo')
+        with self.assertLogs("GeminiCompanion"):
+            self.one.decide(TreeDecision("d"))
+        self.other.decide(TreeDecision("e"))
+        self.assertEqual([each.path for each in self.stored()], ["a", "b", "d", "e"])
+
+    def test_one_waits_while_the_other_writes(self) -> None:
+        with FileLock(os.path.join(self.folder, LOCK)).hold_lock():
+            thread = threading.Thread(target=self.one.decide, args=(TreeDecision("c"),))
+            thread.start()
+            # What it would write over otherwise.
+            save_taken(Taken(self.folder, (*self.known, TreeDecision("d"))))
+        thread.join(60)
+        self.assertEqual([each.path for each in self.stored()], ["a", "b", "d", "c"])
+
+    def test_of_many_that_both_save_at_once_none_is_lost(self) -> None:
+        def decide_many(editor: Editor, name: str) -> None:
+            for number in range(40):
+                editor.decide(TreeDecision(f"{name}{number}"))
+                if number % 4 == 3:
+                    editor.save(editor.taken.without(editor.taken.decisions[-1:]))
+
+        editors = (self.one, "one"), (self.other, "other")
+        threads = [threading.Thread(target=decide_many, args=each) for each in editors]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+        wanted = [f"{name}{n}" for _each, name in editors for n in range(40) if n % 4 != 3]
+        paths = [each.path for each in self.stored()]
+        self.assertEqual(sorted(paths), sorted(["a", "b", *wanted]))
+
+    def test_one_that_could_not_be_saved_is_saved_with_the_next(self) -> None:
+        c, d = TreeDecision("c"), TreeDecision("d")
+        failing = mock.patch.object(FileLock, "acquire", side_effect=OSError("full"))
+        with failing, self.assertRaises(OSError):
+            self.one.decide(c)
+        self.other.decide(TreeDecision("e"))
+        self.one.decide(d)
+        self.assertEqual([each.path for each in self.stored()], ["a", "b", "e", "c", "d"])

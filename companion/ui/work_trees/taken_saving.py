@@ -7,6 +7,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Callable, Iterable
 
+from ...base.log import logger
 from ...base.write_behind import WriteBehind
 from ...work_trees.taken import Taken, TakenFile, TreeDecision, store_text
 from .. import queues
@@ -20,14 +21,23 @@ writer = WriteBehind("work trees")
 
 class TakenSaving:
     """Saves the decisions on one tree: of those that wait for the writer the last ones, which
-    include all before them."""
+    include all before them. `make_folder` makes their folder where it is missing; it raises
+    FileNotFoundError if the tree was removed."""
 
-    def __init__(self, warn: Callable[[str], None]) -> None:
+    def __init__(self, make_folder: Callable[[], str], warn: Callable[[str], None]) -> None:
+        self.make_folder = make_folder
         self._warn = warn
         self._file = TakenFile()
         self._taken: Taken | None = None
         # Texts of decisions, to be there before these are saved.
         self._copies: deque[Callable[[], None]] = deque()
+
+    def load(self) -> Taken:
+        """The decisions that were saved. Blocks, until those that wait are saved, too. Raises
+        OSError."""
+        writer.finish()
+        folder = self.make_folder()
+        return self._file.load(folder)
 
     def copy_texts(self, own: Taken, folder: str, decisions: Iterable[TreeDecision]) -> None:
         """Keep for this tree, too, what another one's files were; decisions that are saved from now
@@ -42,11 +52,15 @@ class TakenSaving:
         """Runs on the writer's thread."""
         # First what to save: what it needs was to be copied before.
         taken = self._taken
-        while self._copies:
-            self._copies.popleft()()
         try:
+            self.make_folder()
+            while self._copies:
+                self._copies.popleft()()
             if taken is not None:
                 self._file.save(taken)
+        except FileNotFoundError:
+            # The tree was removed meanwhile, and with it the folder, which nobody makes again.
+            logger.info("decisions on a work tree that was removed are not kept")
         except OSError as error:
             sentence = NOT_SAVED.format(error.strerror)
             queues.on_ui_thread(partial(self._warn, sentence))

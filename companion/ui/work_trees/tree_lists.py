@@ -15,14 +15,13 @@ from ...base.background import start_work
 from ...base.log import logger
 from ...base.signal import Signal
 from ...work_trees.git import GitFailure
-from ...work_trees.taken import Taken, TreeDecision, load_taken
+from ...work_trees.taken import Taken, TreeDecision
 from ...work_trees.tree_changes import TreeChange, TreeReader
-from ...work_trees.tree_store import TreeStore
 from ...work_trees.variants import Variant, Variants
 from ...work_trees.work_tree import WorkTree
 from ..known_trees import KnownTrees
 from ..stories import Stories, run_in_thread
-from .taken_saving import TakenSaving, writer
+from .taken_saving import TakenSaving
 
 # Seconds between two lists while somebody looks, and how many times as long as a list takes.
 PAUSE, REST = 1.0, 5.0
@@ -160,8 +159,10 @@ class TreeLists:
                 start_work(reader.close)
         for tree in wanted:
             if tree.id not in self._known:
-                folder = self.trees.store.data_folder(tree.id)
-                self._known[tree.id] = _Known(TreeReader(tree, folder), TakenSaving(self.warn))
+                store = self.trees.store
+                saving = TakenSaving(partial(store.make_data_folder, tree.id), self.warn)
+                reader = TreeReader(tree, store.data_folder(tree.id))
+                self._known[tree.id] = _Known(reader, saving)
         work = {tree.id: self._start_list(tree) for tree in wanted}
         before = {id: known.found for id, known in self._known.items()}
         for id, answer in work.items():
@@ -205,7 +206,7 @@ class TreeLists:
 
     def _start_list(self, tree: WorkTree) -> Answer[TreeList]:
         known = self._known[tree.id]
-        return start_work(partial(_list_tree, self.trees.store, known.reader, known.decisions))
+        return start_work(partial(_list_tree, known.reader, known.saving, known.decisions))
 
     def _wanted_trees(self) -> list[WorkTree]:
         found = (tree for window in sublime.windows() for tree in self.trees.in_window(window))
@@ -265,14 +266,13 @@ class TreeLists:
         self._known.clear()
 
 
-def _list_tree(store: TreeStore, reader: TreeReader, taken: Taken | None) -> TreeList:
+def _list_tree(reader: TreeReader, saving: TakenSaving, taken: Taken | None) -> TreeList:
     """Runs in a thread. The boundary of lists."""
     tree = reader.tree
     try:
-        store.make_data_folder(tree.id)
+        saving.make_folder()
         if taken is None:
-            writer.finish()
-            taken = load_taken(reader.folder)
+            taken = saving.load()
         changes = reader.list_changes(taken)
         reader.prepare_sides(changes)
     except (GitFailure, OSError) as error:
