@@ -688,7 +688,6 @@ class Removed(InWorkTrees):
         yield from self.answer_first()
         self.assertEqual(details, ["1 file was decided on, and not all of it taken over: a.txt."])
 
-
     def test_a_save_that_waits_while_its_tree_goes_leaves_nothing(self) -> Steps:
         tree = yield from self.grow_tree({"a.txt": OLD})
         yield from self.until_listed(tree)
@@ -781,6 +780,23 @@ class Restarted(InWorkTrees):
         self.run_command("decide_on_changes")
         yield lambda: any(NOTHING in sentence for sentence in self.sentences)
         self.assertEqual(self.asked, [])
+
+    def test_a_renamed_file_is_one_that_can_be_undone(self) -> Steps:
+        tree = yield from self.grow_tree({"a.txt": OLD})
+        self.put("a.txt", None, tree)
+        self.put("b.txt", NEW, tree)
+        view = yield from self.shown(tree)
+        self.decide(view, "accept_file", self.id_of(tree, "b.txt"))
+        yield from self.until_file("b.txt", NEW)
+        yield lambda: self.running().review.history.edits.made.is_complete
+        yield from self.until_equal(lambda: self.sheet(view).marking.undoable, "Undo 1 accepted")
+        yield from self.restarted()
+        yield lambda: self.running().review.history.edits.made.is_complete
+        yield from self.until_equal(lambda: self.sheet(view).marking.undoable, "Undo 1 accepted")
+        self.decide(view, "undo_last")
+        yield from self.answer_first()
+        yield from self.until_file("a.txt", OLD)
+        yield from self.until_equal(lambda: self.read("b.txt"), None)
 
     def test_what_was_decided_is_not_shown_again_and_can_be_undone(self) -> Steps:
         tree, view, id = yield from self.dropped()

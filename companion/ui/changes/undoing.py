@@ -29,7 +29,7 @@ DETAILS = {
     False: "Edits that were made already are made again. The others wait here again. CLIs do not"
     " wait for them any more, so Sublime Text writes what you accept.",
 }
-# In the settings of the sheet's view: the ids of the edits that were accepted last.
+# In the settings of the sheet's view: what was accepted last, for each file the ids of its edits.
 ACCEPTED = "gemini_companion_changes_accepted"
 # The most decisions of a sheet that are known.
 MOST = 20
@@ -155,9 +155,9 @@ class Undoing:
     def _decisions_of(self, sheet: ChangeSheet) -> list[SheetDecision]:
         if sheet.buffer_id not in self._decisions:
             stored = [view.settings().get(ACCEPTED) for view in sheet.views[:1]]
-            ids = stored[0] if stored and isinstance(stored[0], (list, tuple)) else ()
-            known = [undo_of_accepted(self._history, id) for id in ids if isinstance(id, str)]
-            takes = [Take(True, step) for step in known]
+            takes = [
+                Take(True, undo_of_accepted(self._history, *ids)) for ids in _stored_ids(*stored)
+            ]
             self._decisions[sheet.buffer_id] = [SheetDecision(takes)] if takes else []
         return self._decisions[sheet.buffer_id]
 
@@ -165,11 +165,21 @@ class Undoing:
         """Keep in the sheet's views which edits can be undone after a restart."""
         found = [decision.takes for decision in self._decisions_of(sheet)]
         # Of a file that is no text there is no edit, and so nothing after a restart.
-        edits = [[id for take in takes for id in take.step.edit_ids] for takes in found]
+        edits = [
+            [list(take.step.edit_ids) for take in takes if take.step.edit_ids] for takes in found
+        ]
         ids = next(filter(None, reversed(edits)), [])
         for view in sheet.views:
             if ids or view.settings().has(ACCEPTED):
                 view.settings().set(ACCEPTED, ids)
+
+
+def _stored_ids(stored: object = None) -> list[list[str]]:
+    """Those of the edits of each file; earlier releases had one for each."""
+    files = stored if isinstance(stored, (list, tuple)) else ()
+    found = [[each] if isinstance(each, str) else each for each in files]
+    lists = [each for each in found if isinstance(each, (list, tuple)) and each]
+    return [list(each) for each in lists if all(isinstance(id, str) for id in each)]
 
 
 def _decision_place(known: Sequence[SheetDecision], decision: SheetDecision) -> int | None:
