@@ -18,6 +18,7 @@ from typing import Iterable, Iterator, Mapping, Sequence
 
 from ..base.log import logger
 from .file_git import FileGit, GitPlaces, open_file_git
+from .filtered import FilteredFiles
 from .git import READING, GitFailure, GitStuck, Watch, run_git
 from .inside import (
     ABSENT,
@@ -61,6 +62,7 @@ UNREAD = re.compile(
 NEW_IN_INDEX = (
     "diff-index", "--cached", "--no-renames", "--diff-filter=A", "--name-only", "-z",
 )  # fmt: skip
+NOT_KNOWN = "What the file was at the beginning is not known any more."
 # Seconds after which no list is waited for any more.
 PATIENCE = 600.0
 # Seconds after which a lock of the index was left by somebody who has died.
@@ -142,6 +144,7 @@ class TreeReader:
     # The mark of the agent's index, and what is new in it.
     _forced: tuple[Mark, tuple[str, ...]] = (None, ())
     _renames: Renames = field(default_factory=Renames)
+    _filtered: FilteredFiles = field(default_factory=FilteredFiles)
     # Whether there were more than the last list has.
     has_more: bool = False
     # What git could not look at, such as a folder that may not be read.
@@ -190,7 +193,8 @@ class TreeReader:
     def _old_file(self, change: TreeChange, taken: Taken) -> OldFile:
         data = b""
         with suppress(SidesFailure):
-            data = self.read_left(change, taken).data
+            # As git keeps it: a filter would be started for each.
+            data = self._read_kept(change, taken)
         return OldFile(change.path, change.left, data)
 
     def _new_file(self, change: TreeChange) -> OldFile:
@@ -205,6 +209,12 @@ class TreeReader:
         left = change.left
         if left.mode not in (*FILES, LINK):
             return TreeContent(left.mode)
+        if left.object and left.mode in FILES and self._filtered.has_filter(change.old_path):
+            return TreeContent(left.mode, self._read_filtered(change.old_path, left.object))
+        return TreeContent(left.mode, self._read_kept(change, taken))
+
+    def _read_kept(self, change: TreeChange, taken: Taken) -> bytes:
+        left = change.left
         if left.digest:
             data = taken.read_text(left.digest)
         else:
@@ -212,8 +222,20 @@ class TreeReader:
             if data is None:
                 data = self.read_objects([left.object]).get(left.object)
         if data is None:
-            raise SidesFailure("What the file was at the beginning is not known any more.")
-        return TreeContent(left.mode, data)
+            raise SidesFailure(NOT_KNOWN)
+        return data
+
+    def _read_filtered(self, path: str, id: str) -> bytes:
+        if self._git is None:
+            raise SidesFailure(NOT_KNOWN)
+        try:
+            return self._filtered.read_object(self._git_at_root(self._git), path, id)
+        except GitFailure as error:
+            raise SidesFailure(str(error)) from error
+
+    def _git_at_root(self, git: FileGit) -> FileGit:
+        """git in the user's own files, whose attributes no agent has written."""
+        return replace(git, places=replace(git.places, root=self.tree.root))
 
     def read_right(self, change: TreeChange) -> TreeContent:
         """What is in the tree now. Raises SidesFailure."""
@@ -221,7 +243,11 @@ class TreeReader:
 
     def prepare_sides(self, changes: Iterable[TreeChange]) -> None:
         """Read what the beginning has of all of them at once. Raises GitFailure."""
-        wanted = [change.left.object for change in changes if change.left.object]
+        changes = [change for change in changes if change.left.object]
+        if self._git is not None:
+            paths = [change.old_path for change in changes if change.left.mode in FILES]
+            self._filtered.look_at(self._git_at_root(self._git), paths)
+        wanted = [change.left.object for change in changes]
         self._objects.update(self.read_objects([id for id in wanted if id not in self._objects]))
 
     def read_objects(self, ids: Sequence[str]) -> dict[str, bytes]:
@@ -383,6 +409,7 @@ class TreeReader:
         self._objects = {id: data for id, data in self._objects.items() if id in ids}
         paths = {change.path for change in changes}.union(taken.decided)
         self._digests = {key: found for key, found in self._digests.items() if key[1] in paths}
+        self._filtered.forget_others((change.old_path for change in changes), KEPT)
 
 
 _NONE = Found(ABSENT, None)

@@ -8,12 +8,18 @@ import sys
 import time
 import unittest
 from dataclasses import replace
+from typing import Mapping
+from unittest import mock
 
+from GeminiCompanion.companion.work_trees import filtered
 from GeminiCompanion.companion.work_trees.git import GitFailure
+from GeminiCompanion.companion.work_trees.inside import TreeContent
+from GeminiCompanion.companion.work_trees.merging import MergedChange, merge_change
 from GeminiCompanion.companion.work_trees.taken import TreeDecision, store_text
 from GeminiCompanion.companion.work_trees.tree_changes import (
     SidesFailure,
     TreeReader,
+    read_side,
 )
 
 from .in_tree import InTree
@@ -398,3 +404,90 @@ class Decided(InTree):
         (change,) = reader.list_changes(self.taken)
         with self.assertRaisesRegex(SidesFailure, "not known any more"):
             reader.read_left(change, self.taken)
+
+
+@ON_POSIX
+@NEEDS_GIT
+class Filtered(InTree):
+    """Files of which git keeps another form, by a filter of the user's own settings."""
+
+    def begin_filtered(self, clean: str, smudge: str, files: Mapping[str, bytes]) -> None:
+        self.git("config", "--global", "filter.f.clean", clean)
+        self.git("config", "--global", "filter.f.smudge", smudge)
+        self.git("config", "--global", "filter.f.required", "true")
+        self.begin_tree({".gitattributes": b"*.f filter=f\n", **files})
+        for name, text in files.items():
+            with open(self.in_tree(name), "rb") as file:
+                self.assertEqual(file.read(), text)
+
+    def begin_upper(self, files: Mapping[str, bytes]) -> None:
+        """git keeps capital letters."""
+        self.begin_filtered("tr a-z A-Z", "tr A-Z a-z", files)
+
+    def merged(self, path: str) -> MergedChange:
+        """What becomes of the user's file."""
+        reader = TreeReader(self.tree, self.data)
+        self.addCleanup(reader.close)
+        changes = reader.list_changes(self.taken)
+        reader.prepare_sides(changes)
+        (change,) = (change for change in changes if change.path == path)
+        own = read_side(self.folder, change.old_path)
+        return merge_change(reader.read_left(change, self.taken), reader.read_right(change), own)
+
+    def test_what_nobody_has_touched_is_not_listed(self) -> None:
+        self.begin_upper({"c.f": b"one\ntwo\n", "d.f": b"\0\xffabc"})
+        for name in ("c.f", "d.f"):
+            # git has to look into it.
+            os.utime(self.in_tree(name), (1_700_000_000, 1_700_000_000))
+        self.write("d.f", b"\0\xffmine")
+        self.assertEqual(self.changes(), {})
+
+    def test_a_file_that_the_agent_alone_has_changed_counts_as_that(self) -> None:
+        self.begin_upper({"c.f": b"one\ntwo\n", "d.f": b"\0\xffabc"})
+        self.write_there("c.f", b"one\n2\n")
+        self.write_there("d.f", b"\0\xffxyz")
+        text, binary = self.merged("c.f"), self.merged("d.f")
+        self.assertEqual((text.text, text.conflicts, text.exact), ("one\n2\n", 0, b"one\n2\n"))
+        self.assertEqual(binary.whole, TreeContent("100644", b"\0\xffxyz"))
+
+    def test_what_both_have_changed_is_merged(self) -> None:
+        self.begin_upper({"c.f": b"one\ntwo\nthree\nfour\n"})
+        self.write_there("c.f", b"one\ntwo\nthree\n4\n")
+        self.write("c.f", b"1\ntwo\nthree\nfour\n")
+        merged = self.merged("c.f")
+        self.assertEqual((merged.text, merged.conflicts), ("1\ntwo\nthree\n4\n", 0))
+
+    def test_contents_that_the_repository_does_not_have_come_from_the_filter(self) -> None:
+        store = os.path.join(self.temp, "store")
+        os.mkdir(store)
+        script = os.path.join(self.temp, "clean")
+        with open(script, "w") as file:
+            file.write(f"cat > {store}/new\nid=$(git hash-object {store}/new)\n")
+            file.write(f"mv {store}/new {store}/$id\necho $id\n")
+        self.begin_filtered(f"sh {script}", f'read id; cat {store}/"$id"', {"c.f": b"\0\xffone"})
+        self.write_there("c.f", b"\0\xfftwo")
+        self.assertEqual(self.merged("c.f").whole, TreeContent("100644", b"\0\xfftwo"))
+        self.write("c.f", b"\0\xffmine")
+        self.assertIsNone(self.merged("c.f").whole)
+
+    def test_one_whose_filter_fails_is_told(self) -> None:
+        self.begin_upper({"c.f": b"one\n"})
+        self.write_there("c.f", b"two\n")
+        self.git("config", "--global", "filter.f.smudge", "false")
+        with self.assertRaisesRegex(SidesFailure, "smudge filter f failed"):
+            self.merged("c.f")
+
+    def test_one_that_is_too_large_as_a_file_is_told(self) -> None:
+        smudge = "case $(cat) in ONE) head -c 2000000 /dev/zero;; *) echo two;; esac"
+        self.begin_upper({"c.f": b"one\n"})
+        self.git("config", "--global", "filter.f.smudge", smudge)
+        self.write_there("c.f", b"two\n")
+        with mock.patch.object(filtered, "LIMIT", 1 << 20):
+            with self.assertRaisesRegex(SidesFailure, "more than 1 MiB"):
+                self.merged("c.f")
+
+    def test_attributes_of_the_agent_start_no_filter_on_other_files(self) -> None:
+        self.begin_upper({"c.txt": b"ONE\n"})
+        self.write_there(".gitattributes", b"* filter=f\n")
+        self.write_there("c.txt", b"TWO\n")
+        self.assertEqual(self.merged("c.txt").exact, b"TWO\n")
