@@ -185,8 +185,14 @@ class Files(EngineTestCase):
         state = self.editor.view(view.id())
         self.editor.ui(state.buffer.change, 0, 80, ("x" * 79 + "\n") * 100000)
         view.rowcol(0)
-        self.editor.queues.ui.reset_statistics()
-        self.select(view, self.sublime.Region(0, view.size()))
-        self.assertEqual(view.rowcol_utf16(view.sel()[0].b), (100000, 0))
-        self.settle()
-        self.assertLess(self.editor.queues.ui.longest, 0.1)
+        took = []
+        # A busy machine holds up one or the other.
+        while min(took, default=1.0) >= 0.1 and len(took) < 20:
+            self.select(view, self.sublime.Region(0))
+            self.settle()
+            self.editor.queues.ui.reset_statistics()
+            self.select(view, self.sublime.Region(0, view.size()))
+            self.assertEqual(view.rowcol_utf16(view.sel()[0].b), (100000, 0))
+            self.settle()
+            took.append(self.editor.queues.ui.longest)
+        self.assertLess(min(took), 0.1)
