@@ -17,6 +17,7 @@ from GeminiCompanion.companion.chat.chat_update import FAILED, READY, WORKING
 from GeminiCompanion.companion.chat.requests import FoundConversations, ListConversations
 from GeminiCompanion.companion.chat.work_requests import LookAtWork, WorkFacts
 from GeminiCompanion.companion.ui.agents import agent_list
+from GeminiCompanion.companion.ui.agents.chat_progress import UNSEEN
 from GeminiCompanion.companion.ui.chat import chat_places, work_look
 from GeminiCompanion.companion.ui.chat.drafts import folder_of
 from GeminiCompanion.companion.ui.chat.taking_over import NO_OWN_LOGIN
@@ -247,6 +248,16 @@ class AfterRestart(AgentsCase):
         self.chats.tabs.stop()
         self.running().agents.progress._known.clear()
         self.chats.tabs.start()
+
+    def test_a_chat_whose_tab_was_not_shown_yet_is_described_as_its_conversation(self) -> Steps:
+        view = yield from self.chat()
+        yield from self.open("a.py", "x\n")
+        view.settings().set(UNSEEN, 1.0)
+        self.restart()
+        self.pages = (info(self.id_of(view), "Mend it", agent="qwen", turns=3),)
+        yield from self.list_them()
+        self.assertEqual(self.rows, [("Mend it", "done")])
+        self.assertEqual(self.details("Mend it")[1], "Qwen Code · 3 messages")
 
 
 class LookedAt:

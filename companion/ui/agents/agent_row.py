@@ -76,7 +76,8 @@ class AgentRow:
     each: who it is, where, what it changed, what it cost. `about` are further lines. Texts may have
     any characters. `act` is what choosing the row in a window does; it gives whether the list is
     shown again. Of several rows with one `key` the first provider's is shown. It `is_place` if it
-    is no agent."""
+    is no agent. It `is_vague` if nothing is known of its agent yet: the title and the facts of
+    another provider's row with its key count then."""
 
     state: RowState
     title: str
@@ -87,6 +88,7 @@ class AgentRow:
     about: tuple[str, ...] = ()
     key: str = ""
     is_place: bool = False
+    is_vague: bool = False
 
     @property
     def order(self) -> tuple[int, float]:

@@ -69,10 +69,10 @@ class ChatRows:
             doing = told.problem
         elif facts is not None:
             since = work_words.time_of_state(facts, state) or since
-        name = (told.agent_name if told is not None else "") or AN_AGENT
+        name = told.agent_name if told is not None else ""
         queued = len(told.queue.messages) if told is not None else 0
         words = (
-            name,
+            name or AN_AGENT,
             CHAT,
             *self._place_words(told.workspace if told is not None else ""),
             *([f"{count_text(queued, 'message')} waiting"] if queued else []),
@@ -80,7 +80,10 @@ class ChatRows:
         )
         title = (told.title if told is not None else "") or chat.views[0].name()
         act = partial(self._go_to_chat, chat)
-        return AgentRow(state, title, act, doing, since, words, key=chat.conversation)
+        # After a restart, until its tab is shown.
+        is_vague = not name and facts is None
+        key = chat.conversation
+        return AgentRow(state, title, act, doing, since, words, key=key, is_vague=is_vague)
 
     def _other_row(self, facts: WorkFacts) -> AgentRow:
         info = facts.info

@@ -3,6 +3,7 @@ another one is. UI thread only."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Callable, Sequence
 
@@ -37,7 +38,10 @@ class Gathering:
         found: dict[object, AgentRow] = {}
         for provider in self._providers:
             for row in self._found.get(provider.name, ()):
-                found.setdefault(row.key or id(row), row)
+                key = row.key or id(row)
+                known = found.setdefault(key, row)
+                if known.is_vague and known is not row:
+                    found[key] = replace(known, title=row.title, facts=row.facts, is_vague=False)
         return sorted(found.values(), key=lambda row: row.order)
 
     @property
