@@ -185,13 +185,17 @@ class Serving(ProgramCase):
         self.addCleanup(asking.join, PATIENCE)
         self.assertTrue(gate.reached.wait(PATIENCE))
         process.send_signal(signal.SIGTERM)
-        wait_for(lambda: not self.ask("GET", "/readyz")["success"])
         return process, lambda: (asking.join(PATIENCE), replies[0])[1], gate
+
+    def until_not_ready(self) -> None:
+        """It has heard that it is to end."""
+        wait_for(lambda: not self.ask("GET", "/readyz")["success"])
 
     @unittest.skipIf(sys.platform == "win32", "it is ended at once there")
     def test_a_turn_that_runs_comes_to_its_end_and_no_other_begins(self) -> None:
         with ModelServer() as model:
             process, answer, gate = self.draining(model, "--drain-time", "600")
+            self.until_not_ready()
             refused = self.ask("POST", "/chat", {"message": "another"})
             self.assertEqual(refused["code"], "DRAINING")
             gate.set()
@@ -211,6 +215,7 @@ class Serving(ProgramCase):
     def test_who_asks_twice_waits_for_no_turn(self) -> None:
         with ModelServer() as model:
             process, answer, _gate = self.draining(model, "--drain-time", "600")
+            self.until_not_ready()
             process.send_signal(signal.SIGTERM)
             self.assertEqual(answer()["reason"], "cancelled")
             process.communicate(timeout=PATIENCE)
@@ -254,7 +259,7 @@ class Serving(ProgramCase):
             lambda: any(session["isBusy"] for session in self.ask("GET", "/sessions")["sessions"])
         )
         process.send_signal(signal.SIGTERM)
-        wait_for(lambda: not self.ask("GET", "/readyz")["success"])
+        self.until_not_ready()
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=PATIENCE)
         asking.join(PATIENCE)
