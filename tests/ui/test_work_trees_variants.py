@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import shutil
+import threading
+from typing import Any
 
+from GeminiCompanion.companion.ui.work_trees import tree_owner
+
+from ..waiting import PATIENCE
 from .adapter import text_of
 from .in_work_trees import OWN, VariantCase, with_line
 from .reviewing import Steps
@@ -94,6 +99,29 @@ class Variants(VariantCase):
         yield from self.until_file("a.txt", OWN)
         for tree in (one, two):
             yield lambda tree=tree: bool(self.lists.with_id(tree.id).changes)
+
+    def test_what_is_undone_before_it_is_noted_waits_in_each_tree_again(self) -> Steps:
+        one, two = yield from self.grow(2)
+        for tree in (one, two):
+            self.put("a.txt", with_line(OWN, 3, "same"), tree)
+        may_note, decide_on = threading.Event(), tree_owner.decide_on
+        self.addCleanup(may_note.set)
+
+        def decide_late(*arguments: Any, **more: Any) -> Any:
+            may_note.wait(PATIENCE)
+            return decide_on(*arguments, **more)
+
+        self.replace(tree_owner, "decide_on", decide_late)
+        view = yield from self.shown(one, two)
+        self.decide(view, "accept_file", self.id_of(one, "a.txt"))
+        yield from self.until_file("a.txt", with_line(OWN, 3, "same"))
+        self.run_command("undo_last_accepted")
+        yield from self.until_told("a.txt is as it was before the edit.")
+        yield from self.until_turn()
+        may_note.set()
+        for tree in (one, two):
+            yield lambda tree=tree: bool(self.lists.with_id(tree.id).changes)
+        yield from self.until_equal(lambda: len(self.headings(view)), 1)
 
     def test_one_that_is_refused_stays_in_both_trees_until_that_is_undone(self) -> Steps:
         one, two = yield from self.grow(2)

@@ -120,7 +120,14 @@ class TreeOwner(Owner):
         """The user's file is as it was before this edit of theirs: what was taken over is shown
         again."""
         self.writings[edit.path] += 1
-        self._stories.begin(self._undone.take_back(edit))
+        self._stories.begin(self._take_back(edit))
+
+    async def _take_back(self, edit: Edit) -> None:
+        # One that was written a moment ago may not be noted yet.
+        for id, made in list(self._edits.items()):
+            if any(each.id == edit.id for each in made):
+                await self.wait_until_done(id)
+        await self._undone.take_back(edit)
 
     async def note_decision(
         self, sides: Sides, is_whole: bool = False, edits: tuple[str, ...] = ()
