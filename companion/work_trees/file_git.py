@@ -12,12 +12,13 @@ import stat
 import tempfile
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Iterator, Mapping
 
 from ..base.private_files import is_running
 from ..base.regular_file import open_regular, read_regular
-from .git import ALWAYS, READING, GitFailure, Watch, run_git, start_git
-from .waiting import PipeSearch
+from .git import ALWAYS, READING, GitFailure, Watch, run_git, start_git, watch_for_pipes
+from .waiting import PipeSearch, pipes_of_files
 
 # The beginning of the name of such a folder, in a folder of ours; the process id follows.
 NAME = ".gemini-companion-git-"
@@ -103,8 +104,9 @@ class FileGit:
         root = self.places.root
         # git follows it from our folder.
         borrowed = os.path.join(self.places.common_folder, "objects", "info", "alternates")
-        searching = PipeSearch(root, [borrowed]).watch_with(watch)
-        return start_git(root, words, SETTINGS, given, told, seconds, searching)
+        search = PipeSearch(root, partial(pipes_of_files, root, [borrowed]))
+        watch = watch_for_pipes(search, watch)
+        return start_git(root, words, SETTINGS, given, told, seconds, watch)
 
 
 @contextmanager

@@ -13,12 +13,14 @@ import tempfile
 import threading
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import IO, Callable, Mapping
 
 from ..base.child_processes import NO_WINDOW, end_tree, users_variables
 from ..base.login_path import LOGIN_PATH
 from ..base.shown_text import shown_line
+from .waiting import PipeSearch, pipes_of_repository
 
 # Bytes of what git writes; more is refused. Bytes of its errors that are kept: the last ones.
 MAX_OUTPUT, MAX_ERRORS = 256 << 20, 16 << 10
@@ -113,6 +115,19 @@ class Watch:
     take_output: Callable[[bytes], None] | None = None
 
 
+def watch_for_pipes(search: PipeSearch, watch: Watch) -> Watch:
+    """What hears git in the place of this watch, and ends it where it waits for a pipe. Raises
+    GitStuck."""
+
+    def hear(line: str) -> None:
+        watch.hear_error(line)
+        reason = search.reason()
+        if reason:
+            raise GitStuck(reason)
+
+    return replace(watch, hear_error=hear)
+
+
 def run_git(
     folder: str,
     *words: str,
@@ -121,13 +136,19 @@ def run_git(
     watch: Watch = Watch(),  # noqa: B008
 ) -> bytes:
     """The output of a command in the repository that the folder belongs to; `words` begin with one
-    of COMMANDS, and `told` is its input. Raises GitFailure, and what the watch raises."""
+    of COMMANDS, and `told` is its input. Raises GitFailure, also where it waits for a pipe in the
+    place of a file of the repository, and what the watch raises."""
     if words[0] not in COMMANDS or any(STARTING.fullmatch(word) for word in words):
         raise ValueError(f"git {' '.join(words)} may start a program of the repository")
     settings = [*ALWAYS, *IN_A_REPOSITORY]
     if words[0] in CHANGING:
         settings += _without_hooks(folder)
+    watch = _watch_repository(folder, watch)
     return start_git(folder, words, settings, told=told, seconds=seconds, watch=watch)
+
+
+def _watch_repository(folder: str, watch: Watch = Watch()) -> Watch:  # noqa: B008
+    return watch_for_pipes(PipeSearch(folder, partial(pipes_of_repository, folder)), watch)
 
 
 def git_or_nothing(folder: str, *words: str) -> bytes:
@@ -144,7 +165,8 @@ def git_or_nothing(folder: str, *words: str) -> bytes:
 
 def _without_hooks(folder: str) -> list[str]:
     """The settings against hooks that other settings name."""
-    keys = start_git(folder, ("config", "--name-only", "--list", "-z"), ALWAYS, seconds=READING)
+    words, watch = ("config", "--name-only", "--list", "-z"), _watch_repository(folder)
+    keys = start_git(folder, words, ALWAYS, seconds=READING, watch=watch)
     found = (HOOK_KEY.fullmatch(key) for key in keys.decode("utf-8", "surrogateescape").split("\0"))
     names = dict.fromkeys([*EVENTS, *(match.group(1) for match in found if match)])
     if any("=" in name for name in names):

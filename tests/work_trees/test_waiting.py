@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 import unittest
+from contextlib import ExitStack
+from functools import partial
 from unittest import mock
 
 from GeminiCompanion.companion.work_trees import git, waiting
-from GeminiCompanion.companion.work_trees.git import GitStuck, Watch, run_git
+from GeminiCompanion.companion.work_trees.git import GitStuck, run_git
 from GeminiCompanion.companion.work_trees.loss import what_would_be_lost
 from GeminiCompanion.companion.work_trees.untaken import Untaken
 
@@ -87,7 +90,42 @@ class Waiting(InTree):
         os.mkfifo(os.path.join(self.folder, ".git", "pipe"))
         with mock.patch.object(waiting, "PATIENCE", 0.0):
             for root in (self.folder, self.tree.path):
-                waiting.PipeSearch(root).watch_with(Watch()).hear_error("")
+                self.assertEqual(self.reason(root), "")
             os.mkfifo(self.in_tree("d/.GitIgnore"))
-            with self.assertRaises(GitStuck):
-                waiting.PipeSearch(self.tree.path).watch_with(Watch()).hear_error("")
+            self.assertIn("d/.GitIgnore", self.reason(self.tree.path))
+
+    def reason(self, root: str) -> str:
+        return waiting.PipeSearch(root, partial(waiting.pipes_of_files, root)).reason()
+
+    def test_of_a_pipe_in_what_git_keeps_of_the_repository_its_name_is_said(self) -> None:
+        self.git("config", "extensions.worktreeConfig", "true")
+        shared, own = self.tree.git_folder, self.tree.admin_folder
+        words = ("config", "--list"), ("update-ref", "refs/heads/new", self.tree.beginning)
+        for place, name, command in (
+            (shared, "config.worktree", words[0]),
+            (own, "config.worktree", words[0]),
+            (shared, "config.worktree", words[1]),
+            (shared, "objects/info/alternates", words[1]),
+            (shared, "packed-refs", ("for-each-ref",)),
+            (own, "commondir", words[0]),
+        ):
+            folder = self.tree.path if place == own else self.folder
+            path, began = os.path.join(place, name), time.monotonic()
+            aside = path + ".aside"
+            with self.subTest(name, command=command), ExitStack() as after:
+                if os.path.exists(path):
+                    os.rename(path, aside)
+                    after.callback(os.rename, aside, path)
+                else:
+                    after.callback(os.remove, path)
+                os.mkfifo(path)
+                with self.assertRaisesRegex(GitStuck, f"waits for .*{name}, which is a pipe"):
+                    run_git(folder, *command)
+                self.assertLess(time.monotonic() - began, git.READING / 2)
+
+    def test_of_a_link_to_a_pipe_its_name_is_said(self) -> None:
+        os.mkfifo(os.path.join(self.temp, "pipe"))
+        path = os.path.join(self.tree.git_folder, "objects", "info", "alternates")
+        os.symlink(os.path.join(self.temp, "pipe"), path)
+        with self.assertRaisesRegex(GitStuck, "alternates, which is a pipe"):
+            run_git(self.folder, "cat-file", "-t", self.tree.beginning)
