@@ -11,7 +11,8 @@ from typing import Iterator, List, Tuple
 from unittest import mock
 
 from companion.ide.companion import Companion
-from companion.ide.context import DEBOUNCE, Cursor, OpenFile
+from companion.ide.context import Cursor, OpenFile
+from companion.ide.context_updates import DEBOUNCE
 from companion.ide.events import FileFocused, SelectionChanged
 
 from .fake_editor import FakeEditor

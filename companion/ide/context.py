@@ -1,5 +1,4 @@
-"""The open files of one window, newest first, and when its CLIs are told of them. Never asks the
-editor.
+"""The open files of one window, newest first, as its CLIs are told of them. Never asks the editor.
 
 Source: the companion specification, section II, and how the CLI uses it (docs/protocol.md,
 section 4).
@@ -7,22 +6,16 @@ section 4).
 
 from __future__ import annotations
 
-import asyncio
 import os
 import time
 from collections import Counter, OrderedDict
 from dataclasses import dataclass, field
-from itertools import islice
-from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping, Sequence
+from typing import Any, Callable, Iterator, Mapping, Sequence
 
 from ..base.path_maps import NO_MAPS
 from .clis import GEMINI_CLI, Cli
 from .sharing import Gate, Sharing, follow_links
-
-if TYPE_CHECKING:
-    # The editor's thread imports this module for a file's place, and needs no sessions for that.
-    from .session import Session
-    from .sessions import Sessions
+from .window_trees import TreeFolders, WindowTrees
 
 # The CLI keeps ten files and drops the rest, so more would only be traffic.
 MAX_FILES = 10
@@ -32,10 +25,6 @@ MAX_SELECTION_UNITS = 16384
 TRUNCATED = "... [TRUNCATED]"
 # The reason for leaving a file out, beside those of `sharing`.
 OLDER = "older"
-# Seconds from the last change to the update (the specification's); a burst of typing is one update.
-DEBOUNCE = 0.05
-# The longest time in seconds that an update waits while changes keep coming.
-LONGEST_WAIT = 0.25
 
 
 @dataclass(frozen=True)
@@ -100,6 +89,7 @@ class ContextStore:
     `clock` gives milliseconds since the epoch. `exists` says whether a path is a file on disk.
     `target` follows links and raises OSError. `sharing` decides what may be shared; it gets the
     window's `folders` and paths as the editor knows them. `path_maps` give the paths of the CLIs.
+    `trees` are the work trees among the folders.
     """
 
     def __init__(
@@ -114,6 +104,7 @@ class ContextStore:
         self.sharing = Sharing()
         self.path_maps = NO_MAPS
         self.folders: Sequence[str] = ()
+        self.trees = WindowTrees()
         # Oldest focus first: an update costs the same with ten tabs and with ten thousand.
         self._files: OrderedDict[int, OpenFile] = OrderedDict()
         self._focused_at: dict[int, int] = {}
@@ -152,12 +143,35 @@ class ContextStore:
         """The open files, newest focus first, whoever may be told of them."""
         return iter(dict.fromkeys(each.path for each in reversed(self._files.values())))
 
-    def open_files(self) -> list[dict[str, Any]]:
-        """The `openFiles` member of ide/contextUpdate: newest first, one entry for each path."""
+    def set_folders(self, folders: tuple[str, ...], trees: Sequence[TreeFolders]) -> bool:
+        """The window has these folders, and these work trees; gives whether the trees are others
+        than before."""
+        are_others = self.trees.all != tuple(trees)
+        if are_others:
+            self.trees = WindowTrees(trees, self._target)
+        self.folders = (*folders, *self.trees.folders)
+        return are_others
+
+    def open_files(self, tree: TreeFolders | None = None) -> list[dict[str, Any]]:
+        """The `openFiles` member of ide/contextUpdate: newest first, one entry for each path. With
+        `tree` as it is for a CLI that works there: with its own files in the place of the user's,
+        and without those that it does not have."""
         if self.sharing.paused:
             return []
-        told = (view_id for view_id, reason in self._files_with_reasons() if not reason)
-        return [self._file_entry(view_id) for view_id in islice(told, MAX_FILES)]
+        told: dict[str, dict[str, Any]] = {}
+        gate = self.gate()
+        for file in self.files():
+            path = self.trees.own_path(tree, file.path)
+            is_told = not gate.reason_to_hide(file.path)
+            if (
+                path not in told
+                and is_told
+                and (path == file.path or not gate.reason_to_hide(path))
+            ):
+                told[path] = self._file_entry(file, path)
+                if len(told) == MAX_FILES:
+                    break
+        return list(told.values())
 
     def held_back(self) -> dict[str, int]:
         """The number of files that are left out, by reason."""
@@ -198,84 +212,17 @@ class ContextStore:
         gate = self.gate()
         return ((file.view_id, gate.reason_to_hide(file.path)) for file in self.files())
 
-    def _file_entry(self, view_id: int) -> dict[str, Any]:
-        file = self._files[view_id]
-        path = self.path_maps.to_remote(file.path)
-        entry: dict[str, Any] = {"path": path, "timestamp": self._focused_at[view_id]}
-        if view_id == self._active:
+    def _file_entry(self, file: OpenFile, path: str) -> dict[str, Any]:
+        """The entry of a file that is told as the one at `path`. In another text what the user has
+        selected is elsewhere, if it is there."""
+        told, time = self.path_maps.to_remote(path), self._focused_at[file.view_id]
+        entry: dict[str, Any] = {"path": told, "timestamp": time}
+        if file.view_id == self._active:
             entry["isActive"] = True
+            if not self.trees.has_same_text(file.path, path):
+                return entry
             if file.cursor is not None:
                 entry["cursor"] = {"line": file.cursor.line, "character": file.cursor.character}
             if file.selected_text:
                 entry["selectedText"] = file.selected_text
         return entry
-
-
-class ContextUpdates:
-    """Sends the context of one window to its CLIs. Whoever changes the context calls
-    `schedule_update`."""
-
-    def __init__(self, context: ContextStore, sessions: Sessions, is_trusted: bool | None) -> None:
-        self._context = context
-        self._sessions = sessions
-        self._is_trusted = is_trusted
-        self._timer: asyncio.TimerHandle | None = None
-        self._changed_at = self._due_at = 0.0
-        self._last: ContextUpdate | None = None
-
-    def schedule_update(self) -> None:
-        """Send an update DEBOUNCE seconds after the last of these calls, but no later than
-        LONGEST_WAIT after the first."""
-        loop = asyncio.get_running_loop()
-        self._changed_at = loop.time()
-        if self._timer is None:
-            self._due_at = self._changed_at + LONGEST_WAIT
-            self._timer = loop.call_later(DEBOUNCE, self._check_timer)
-
-    def set_trust(self, is_trusted: bool | None) -> None:
-        self._is_trusted = is_trusted
-        self.schedule_update()
-
-    def tell_now(self) -> None:
-        """The rules have changed: updates that still wait on streams must not be sent any more."""
-        self.stop()
-        self._timer = None
-        self._send_update()
-
-    def greet_session(self, session: Session) -> None:
-        """Send the present context to a new stream (docs/protocol.md 3.27)."""
-        update = self.present_update()
-        if update == self._last:
-            session.send_notification(update, passing=True)
-        else:
-            self._last = update
-            self._sessions.broadcast(update)
-
-    def stop(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-
-    def present_update(self) -> ContextUpdate:
-        return ContextUpdate(self._context.open_files(), self._is_trusted)
-
-    def shared_context(self) -> SharedContext:
-        """The context as it is shown to the user."""
-        connected = sum(session.stream is not None for session in self._sessions)
-        paused = self._context.sharing.paused
-        return SharedContext(self.present_update(), connected, paused, self._context.held_back())
-
-    def _check_timer(self) -> None:
-        """There is one timer, however many changes come. It starts again if some came late."""
-        loop = asyncio.get_running_loop()
-        quiet_at = min(self._changed_at + DEBOUNCE, self._due_at)
-        if quiet_at > loop.time():
-            self._timer = loop.call_at(quiet_at, self._check_timer)
-            return
-        self._timer = None
-        self._send_update()
-
-    def _send_update(self) -> None:
-        update = self.present_update()
-        if update != self._last:
-            self._last = update
-            self._sessions.broadcast(update)

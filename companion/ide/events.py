@@ -17,6 +17,7 @@ from .context import TRUNCATED as TRUNCATED
 from .context import Cursor as Cursor
 from .context import OpenFile as OpenFile
 from .window_settings import WindowSettings as WindowSettings
+from .window_trees import TreeFolders as TreeFolders
 
 if TYPE_CHECKING:
     # At run time these would import aiohttp, which takes too long for any thread of the editor.
@@ -50,11 +51,11 @@ class _WindowEvent(Event):
 class WindowsChanged(Event):
     """The windows that exist, each with its folders (absolute paths); all others are closed. New
     windows start with these settings, or with the defaults if they are not in `settings`. `trees`
-    are the folders of work trees that belong to a window."""
+    are the work trees that belong to a window."""
 
     windows: Mapping[int, tuple[str, ...]]
     settings: Mapping[int, WindowSettings] = field(default_factory=dict)
-    trees: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    trees: Mapping[int, tuple[TreeFolders, ...]] = field(default_factory=dict)
 
     def apply(self, windows: Windows) -> None:
         windows.set_windows(self.windows, self.settings, self.trees)

@@ -191,13 +191,15 @@ class WindowServed(Question[None]):
 
 @dataclass(frozen=True)
 class ContextShared(Question["SharedContext | None"]):
-    """The context that the CLIs of the window are sent; None if there is no such window."""
+    """The context that the CLIs of the window are sent, and those that work in `folder`; None if
+    there is no such window."""
 
     window_id: int
+    folder: str = ""
 
     def find_answer(self, windows: Windows) -> SharedContext | None:
         workspace = windows.workspaces.get(self.window_id)
-        return workspace.updates.shared_context() if workspace is not None else None
+        return workspace.updates.shared_context(self.folder) if workspace is not None else None
 
 
 @dataclass(frozen=True)

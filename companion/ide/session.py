@@ -67,7 +67,8 @@ class Session:
     is the same by the loop's time, far in the past for a session from before a restart. `ordinal`
     counts the sessions of its window. `newest_then` is the highest ordinal of the sessions that had
     existed for a while when the stream was lost, or at all when the client sent something: only
-    later sessions may be this client, returned.
+    later sessions may be this client, returned. `folder` is the one in which the client works, as
+    this system knows it; empty if that is not known.
     `on_told` gets the number of each decision that was sent whole.
     """
 
@@ -84,6 +85,7 @@ class Session:
         self.cli = cli
         self.protocol_version = protocol_version
         self.client = client
+        self.folder = ""
         self.ordinal = self.newest_then = 0
         self.last_seen = 0.0
         self.since = time.time()

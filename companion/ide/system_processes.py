@@ -120,19 +120,21 @@ def _command_name(command: str) -> str:
 def _with_details(process: SystemProcess) -> SystemProcess:
     if process.folder is not None:
         return process
-    folder: str | None = None
     environment: dict[str, str] | None = None
-    with suppress(OSError):
-        folder = os.readlink(f"/proc/{process.pid}/cwd")
     with suppress(OSError), open(f"/proc/{process.pid}/environ", "rb") as file:
         pairs = (item.partition("=") for item in os.fsdecode(file.read()).split("\0"))
         environment = {name: value for name, separator, value in pairs if separator}
-    if folder is None and sys.platform == "darwin":
-        lines = output_of_program(
-            "lsof", "-a", "-d", "cwd", "-p", str(process.pid), "-Fn"
-        ).splitlines()
-        folder = next((line[1:] for line in lines if line.startswith("n")), None)
-    return replace(process, folder=folder, environment=environment)
+    return replace(process, folder=_folder_of(process.pid), environment=environment)
+
+
+def _folder_of(pid: int) -> str | None:
+    """The folder in which the process works; None if the system does not tell."""
+    with suppress(OSError):
+        return os.readlink(f"/proc/{pid}/cwd")
+    if sys.platform != "darwin":
+        return None
+    lines = output_of_program("lsof", "-a", "-d", "cwd", "-p", str(pid), "-Fn").splitlines()
+    return next((line[1:] for line in lines if line.startswith("n")), None)
 
 
 def has_own_network(pid: int) -> bool:
@@ -166,6 +168,28 @@ def ports_to(pid: int, port: int) -> frozenset[int] | None:
     rows = windows_processes.tcp_connections()
     own = frozenset(row.own for row in rows if (row.pid, row.other) == (pid, port))
     return own if rows else None
+
+
+def folder_at(peer: int, port: int) -> str:
+    """The folder in which the process works that has the connection from the port `peer` of this
+    machine to `port`; empty if the system does not tell, or if several have it elsewhere."""
+    folders = {_folder_of(pid) or "" for pid in _processes_at(peer, port)}
+    return folders.pop() if len(folders) == 1 else ""
+
+
+def _processes_at(peer: int, port: int) -> list[int]:
+    if os.path.isdir("/proc/self"):
+        sockets = set()
+        with suppress(OSError):
+            tables = [_read_text(f"/proc/self/net/{name}") for name in ("tcp", "tcp6")]
+            sockets = _sockets_between("".join(tables), peer, port)
+        return [int(pid) for pid in os.listdir("/proc") if sockets and _has_any(pid, sockets)]
+    if sys.platform != "darwin":
+        return []
+    told = output_of_program("lsof", "-nP", "-a", f"-iTCP:{peer}", "-sTCP:ESTABLISHED", "-Fpn")
+    # Of each process there is a line, and below it one for each of its connections.
+    found = re.findall(rf"^p(\d+)$|^n\S+:{peer}->\S+:{port}$", told, re.M)
+    return [int(pid) for pid, its in zip(found, found[1:]) if pid and not its]
 
 
 def of_hook(pid: int) -> int:
@@ -217,6 +241,26 @@ def _read_text(path: str) -> str:
     with suppress(FileNotFoundError), open(path, encoding="ascii") as file:
         return file.read()
     return ""
+
+
+def _sockets_between(table: str, own: int, port: int) -> set[str]:
+    """The numbers of the sockets with these ports, in such a table as `_connected_ports` reads."""
+    rows = [line.split() for line in table.splitlines()]
+    ends = f":{own:04X}", f":{port:04X}"
+    found = {
+        row[9]
+        for row in rows
+        if len(row) > 9 and row[1].endswith(ends[0]) and row[2].endswith(ends[1])
+    }
+    # One that nobody has any more.
+    return found - {"0"}
+
+
+def _has_any(pid: str, sockets: set[str]) -> bool:
+    """Whether the process has one of these sockets, as far as it may be asked."""
+    with suppress(OSError):
+        return pid.isdigit() and not sockets.isdisjoint(_socket_numbers(int(pid)))
+    return False
 
 
 def _socket_numbers(pid: int) -> set[str]:

@@ -23,6 +23,7 @@ from .status import Status
 from .status_updates import Environments, StatusUpdates
 from .unclaimed import Unclaimed
 from .window_settings import DEFAULTS, WindowSettings
+from .window_trees import TreeFolders
 from .workspace import Workspace
 
 # Seconds between two readings of the clock, and the seconds by which it must be ahead to show that
@@ -147,11 +148,11 @@ class Windows:
         self,
         windows: Mapping[int, tuple[str, ...]],
         settings: Mapping[int, WindowSettings] | None = None,
-        trees: Mapping[int, tuple[str, ...]] | None = None,
+        trees: Mapping[int, tuple[TreeFolders, ...]] | None = None,
     ) -> None:
         """Keep one workspace for each of these windows, with its folders, and close all others.
         `settings` are those of new windows; a window that is not in them gets the defaults. `trees`
-        are the folders of work trees that belong to a window."""
+        are the work trees that belong to a window."""
         for window_id in set(self.workspaces) - set(windows):
             self._close_workspace(self.workspaces.pop(window_id))
         for window_id, folders in windows.items():

@@ -14,7 +14,8 @@ from ..base.path_maps import PathMaps
 from .accepted_texts import AcceptedTexts
 from .clis import Cli
 from .connected_clis import CliFinder
-from .context import ContextStore, ContextUpdates
+from .context import ContextStore
+from .context_updates import ContextUpdates
 from .decisions import DECIDED, OPEN, TOLD, Book, Entry, UnwrittenText
 from .delivery import Delivery
 from .diffs import Diffs
@@ -24,6 +25,7 @@ from .editor import Editor
 from .editor_tools import EditorTools
 from .hooks.diagnostics_after_edits import DiagnosticsAfterEdits
 from .hooks.hook_desk import HookDesk
+from .hooks.hook_folders import HookFolders
 from .hooks.unasked_edits import UnaskedEdits
 from .hooks.words_for_model import WordsForModel
 from .mcp import DEFAULT_VERSION
@@ -36,6 +38,7 @@ from .status import ConnectedCli, ConnectedClient, Status
 from .transport import Endpoint
 from .window_server import WindowServer
 from .window_settings import DEFAULTS, WindowSettings
+from .window_trees import TreeFolders
 
 
 class Workspace:
@@ -81,7 +84,9 @@ class Workspace:
             lambda number: self.delivery.confirm_delivery(number),
             lambda session, unread: self.delivery.stream_lost(session, unread),
         )
-        self.updates = ContextUpdates(self.context, sessions, settings.is_trusted)
+        self.updates = ContextUpdates(
+            self.context, sessions, settings.is_trusted, lambda: self.advertisement.port
+        )
         self._disk = disk = DiskCheck(
             book, self._give_back, editor.repeat_message, lambda: self.delivery.follow_book()
         )
@@ -180,10 +185,11 @@ class Workspace:
             self.diffs.reject_all()
         self.server.close(is_handed_over=not reject)
 
-    def change_folders(self, folders: tuple[str, ...], trees: tuple[str, ...] = ()) -> None:
+    def change_folders(self, folders: tuple[str, ...], trees: tuple[TreeFolders, ...] = ()) -> None:
         """The window has these folders from now on, and these work trees of them."""
-        self.context.folders = (*folders, *trees)
-        if self.server.change_advertisement(folders=folders, trees=trees):
+        if self.context.set_folders(folders, trees):
+            self.updates.trees_changed()
+        if self.server.change_advertisement(folders=folders, trees=self.context.trees.folders):
             self.updates.tell_now()
 
     def map_paths(self, path_maps: PathMaps) -> None:
@@ -240,15 +246,17 @@ class Workspace:
         await self.unasked.makers.forget_ended()
         await self.words.return_undeliverable()
         self.delivery.pass_on()
+        self.updates.look_again()
         self.server.renew_files()
 
     async def _give_back(self, entry: Entry) -> None:
         await self._editor.return_text(self.window_id, entry.path, entry.text or "")
 
-    def connect_cli(self, cli: Cli, client: str) -> tuple[Session, Stream]:
+    def connect_cli(self, cli: Cli, client: str, folder: str) -> tuple[Session, Stream]:
         """A session for a CLI that has no sessions of its own, with the stream of what it is told.
-        `client` is the name and version that it gave itself."""
+        `client` is the name and version that it gave itself, `folder` as in `note_folder`."""
         session = self.sessions.open_session(DEFAULT_VERSION, client, cli)
+        self.updates.note_folder(session, folder)
         stream = session.attach_stream(None)
         self._stream_began(session)
         return session, stream
@@ -321,5 +329,5 @@ def _hook_listeners(
     found = DiagnosticsAfterEdits(workspace.window_id, editor.edit_watch, context)
     found.is_on = settings.diagnostics_after_edits
     # The one that may wait comes last.
-    workspace.hooks.listeners += [edits, found]
+    workspace.hooks.listeners += [HookFolders(workspace.updates.note_folder), edits, found]
     return edits, found

@@ -9,7 +9,9 @@ from typing import Iterable, Mapping, Sequence
 
 import sublime
 
+from ..base.path_maps import PathMap, PathMaps
 from ..base.signal import Signal, ValueSignal
+from ..ide.events import TreeFolders
 from ..work_trees.tree_places import is_below
 from ..work_trees.tree_store import TreeStore
 from ..work_trees.work_tree import TreeState, WorkTree
@@ -119,8 +121,31 @@ class KnownTrees:
 
     def folders_in(self, window: sublime.Window) -> tuple[str, ...]:
         """The folders of these work trees, and those in them that stand for one of the user's."""
-        found = (path for tree in self.in_window(window) for path in (tree.path, tree.own_folder))
+        found = (path for tree in self.as_told_of(window) for path in tree.folders)
         return tuple(dict.fromkeys(found))
+
+    def as_told_of(self, window: sublime.Window) -> tuple[TreeFolders, ...]:
+        """These work trees as the companion is told of them."""
+        folders = views.window_folders(window)
+        links = {each: self._targets[each] for each in folders if each in self._targets}
+        return tuple(_told_of(tree, links) for tree in self.in_window(window))
+
+
+def _told_of(tree: WorkTree, links: Mapping[str, str]) -> TreeFolders:
+    """`links` are folders of the window that are links, with where they lead."""
+    folders = tuple(dict.fromkeys((tree.path, tree.own_folder)))
+    # Of a damaged record it may be missing.
+    if not tree.root:
+        return TreeFolders(folders)
+    originals = [PathMap(tree.root, tree.path)]
+    for link, target in links.items():
+        if is_below(target, tree.root):
+            own = os.path.join(tree.path, os.path.relpath(target, tree.root))
+            originals.append(PathMap(link, os.path.normpath(own)))
+        elif is_below(tree.root, target):
+            inside = os.path.relpath(tree.root, target)
+            originals.append(PathMap(os.path.join(link, inside), tree.path))
+    return TreeFolders(folders, PathMaps(tuple(originals)))
 
 
 def _list_trees(

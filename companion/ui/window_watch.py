@@ -10,7 +10,13 @@ import sublime
 from ..base import log
 from ..base.log import logger
 from ..ide.companion import Companion
-from ..ide.events import DiffsRestored, WindowsChanged, WindowSettings, WindowSettingsChanged
+from ..ide.events import (
+    DiffsRestored,
+    TreeFolders,
+    WindowsChanged,
+    WindowSettings,
+    WindowSettingsChanged,
+)
 from . import queues, settings, sharing_settings, views
 from .files import Files
 from .known_trees import KnownTrees
@@ -56,7 +62,7 @@ class WindowWatch:
         self._polls = polls
         self._folders: Mapping[int, tuple[str, ...]] = {}
         # Those of the work trees that belong to each window.
-        self._tree_folders: Mapping[int, tuple[str, ...]] = {}
+        self._tree_folders: Mapping[int, tuple[TreeFolders, ...]] = {}
         self._settings: Mapping[int, WindowSettings] = {}
         # The sentences about invalid values that were shown already.
         self._problems: set[str] = set()
@@ -103,7 +109,7 @@ class WindowWatch:
 
     def _check_folders(self, windows: list[sublime.Window]) -> None:
         folders = {window.id(): views.window_folders(window) for window in windows}
-        trees = {window.id(): self._trees.folders_in(window) for window in windows}
+        trees = {window.id(): self._trees.as_told_of(window) for window in windows}
         if folders == self._folders and trees == self._tree_folders:
             return
         if folders != self._folders:
@@ -124,7 +130,7 @@ class WindowWatch:
         present = {window.id(): window for window in sublime.windows()}
         folders = {id: views.window_folders(present[id]) for id in self._folders if id in present}
         if folders != self._folders:
-            trees = {id: self._trees.folders_in(present[id]) for id in folders}
+            trees = {id: self._trees.as_told_of(present[id]) for id in folders}
             self._companion.post(WindowsChanged(folders, self._settings, trees))
 
     def _report_problems(self, found: Iterable[str]) -> None:

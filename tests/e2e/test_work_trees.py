@@ -17,6 +17,9 @@ from cli import GeminiCli as CliInTerminal
 from model_server import call
 from served import until
 
+from tests.fake_cli import FakeCli
+from tests.support import wait_for
+
 GIT = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
 OWN = "".join(f"line {number}\n" for number in range(1, 10))
 THEIRS = OWN.replace("line 2\n", "line two\n")
@@ -140,50 +143,84 @@ class Several(TreeChat):
 
 
 class InTerminal(session.Session):
-    """A CLI in the work tree finds the window by its folder alone."""
+    """A CLI in the work tree finds the window by its folder alone. The project has `a.txt`."""
 
     has_cli = False
+    own: str
+    tree: str
 
-    def advertised(self) -> str:
+    @classmethod
+    def setUpClass(cls) -> None:
+        super().setUpClass()
+        cls.own = os.path.join(cls.folder, "a.txt")
+        with open(cls.own, "w", encoding="utf-8") as file:
+            file.write(OWN)
+        for words in ("init -q", "add -A", "-c user.name=a -c user.email=a@b commit -qm first"):
+            env = {**os.environ, **GIT}
+            subprocess.run(["git", *words.split()], cwd=cls.folder, env=env, check=True, timeout=60)
+        # What would be the user's terminal only shows that something was started.
+        cls.editor.do("setting", "terminal_command", ["true", "{command}"])
+        cls.editor.do("command", "gemini_companion_run_cli_in_work_tree")
+        cls.tree = os.path.join(cls.root, "work.trees", "gemini-1")
+        until(lambda: cls.tree in cls.advertised())
+        home = tempfile.mkdtemp(dir=cls.root)
+        cls.cli = CliInTerminal(home, cls.tree, cls.model.url, {"TMPDIR": cls.temp})
+        cls.addClassCleanup(cls.cli.close)
+        cls.cli.wait_connected()
+
+    @classmethod
+    def advertised(cls) -> str:
         """What discovery files say."""
-        folder = os.path.join(self.temp, "gemini", "ide")
-        names = self.editor.discovery_files()
-        return "".join(self.read(os.path.join(folder, name)).decode() for name in names)
+        told = ""
+        for name in cls.editor.discovery_files():
+            with open(os.path.join(cls.temp, "gemini", "ide", name), encoding="utf-8") as file:
+                told += file.read()
+        return told
 
     def test_its_edits_are_reviewed_in_the_window_of_the_project(self) -> None:
-        for words in ("init -q", "-c user.name=a -c user.email=a@b commit -q --allow-empty -m x"):
-            env = {**os.environ, **GIT}
-            subprocess.run(
-                ["git", *words.split()], cwd=self.folder, env=env, check=True, timeout=60
-            )
-        # What would be the user's terminal only shows that something was started.
-        self.editor.do("setting", "terminal_command", ["true", "{command}"])
-        self.editor.do("command", "gemini_companion_run_cli_in_work_tree")
-        tree = os.path.join(self.root, "work.trees", "gemini-1")
-        until(lambda: tree in self.advertised())
-        home = tempfile.mkdtemp(dir=self.root)
-        cli = CliInTerminal(home, tree, self.model.url, {"TMPDIR": self.temp})
-        self.addCleanup(cli.close)
-        cli.wait_connected()
-        path = os.path.join(tree, "new.txt")
-        self.ask_on(cli, path, "write_file", content="theirs\n")
-        self.editor.do("wait_for", "proposal", "theirs\n", path)
+        path = os.path.join(self.tree, "new.txt")
+        self.ask(path, "theirs\n", "write_file", content="theirs\n")
         self.editor.do("command", session.ACCEPT)
         until(lambda: os.path.exists(path))
         self.editor.do("wait_for", "holds", True, path, "theirs\n")
-        self.assertEqual(os.listdir(self.folder), [".git"])
-        # It is told of the user's file by the path that this has, and cannot write it.
-        own = os.path.join(self.folder, "own.txt")
-        with open(own, "w", encoding="utf-8") as file:
-            file.write("mine\n")
-        self.editor.do("open", own)
+        self.finish(path)
+        self.assertEqual(sorted(os.listdir(self.folder)), [".git", "a.txt"])
+
+    def test_it_cannot_write_the_users_own_files(self) -> None:
         self.model.will_play(
-            "change this", [call("write_file", file_path=own, content="theirs\n")], ["I cannot."]
+            "change mine",
+            [call("write_file", file_path=self.own, content="theirs\n")],
+            ["I cannot."],
         )
-        cli.say("change this")
-        cli.wait_for("I cannot.")
+        self.cli.say("change mine")
+        self.cli.wait_for("I cannot.")
         self.assertIn("Path not in workspace", json.dumps(self.model.last_request()))
-        self.assertEqual(self.read(own), b"mine\n")
+        self.assertEqual(self.read(self.own), OWN.encode())
+        self.cli.wait_ready()
+
+    def test_it_is_told_of_its_own_file_while_the_user_looks_at_theirs(self) -> None:
+        path = os.path.join(self.tree, "a.txt")
+        watcher = FakeCli(self.editor.do("environment"))
+        self.addCleanup(watcher.close)
+        self.editor.do("open", self.own)
+        self.editor.do("select", self.own, 7, 13)
+        wait_for(lambda: [each.get("selectedText") for each in watcher.context()] == ["line 2"])
+        self.assertEqual([each["path"] for each in watcher.context()], [self.own])
+        self.cli.wait_for("1 open file")
+        self.cli.say("what is this")
+        prompt = self.model.wait_for_prompt("what is this")
+        for words in (f'"path": "{path}"', '"line": 2', '"selectedText": "line 2"'):
+            self.assertIn(words, prompt)
+        self.assertNotIn(self.own, prompt)
+        self.cli.wait_answered("what is this")
+        # What it is told it can change.
+        self.ask(
+            path, THEIRS, "replace", instruction="", old_string="line 2\n", new_string="line two\n"
+        )
+        self.editor.do("command", session.ACCEPT)
+        self.editor.do("wait_for", "holds", True, path, THEIRS)
+        self.finish(path)
+        self.assertEqual(self.read(self.own), OWN.encode())
 
 
 if __name__ == "__main__":

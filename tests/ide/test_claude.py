@@ -14,6 +14,7 @@ import zlib
 from typing import Any, AsyncIterator, Iterator
 from unittest import mock
 
+from GeminiCompanion.companion.base.path_maps import PathMap, PathMaps
 from GeminiCompanion.companion.ide import state_file
 from GeminiCompanion.companion.ide.claude import (
     claude_endpoint,
@@ -44,6 +45,7 @@ from GeminiCompanion.companion.ide.events import (
 from GeminiCompanion.companion.ide.questions import Examinations, MentionInClaude, WindowStatuses
 from GeminiCompanion.companion.ide.sharing import Sharing
 from GeminiCompanion.companion.ide.window_settings import WindowSettings
+from GeminiCompanion.companion.ide.window_trees import TreeFolders
 from GeminiCompanion.companion.ide.windows import Windows
 
 from ..support import PATIENCE, patched, wait_for
@@ -570,7 +572,9 @@ class Diffs(ClaudeCase):
         windows = {
             number: (self.path("", name),) for number, name in ((1, "project"), (2, "other"))
         }
-        self.tell(WindowsChanged(windows, trees={1: (os.path.join(self.temp, tree),)}))
+        self.tell(
+            WindowsChanged(windows, trees={1: (TreeFolders((os.path.join(self.temp, tree),)),)})
+        )
         wait_for(lambda: os.path.join(self.temp, tree) in self.lock()["workspaceFolders"])
         self.cli.open_diff(self.path("a.py", tree), "new\n", "t")
         wait_for(lambda: self.shown() == [(1, "a.py", "new\n")])
@@ -1011,6 +1015,26 @@ class Telling(ClaudeCase):
             self.heard(),
             {**told, "fileUrl": told["fileUrl"].replace(" ", "%20"), "selection": place},
         )
+
+    def test_one_that_works_in_a_work_tree_is_told_of_its_own_file(self) -> None:
+        tree = self.path("", "tree")
+        os.mkdir(tree)
+        with open(self.path("a.py", "tree"), "w", encoding="utf-8"):
+            pass
+        trees = TreeFolders((tree,), PathMaps((PathMap(self.path(""), tree),)))
+        self.tell(WindowsChanged({1: (self.path(""),)}, trees={1: (trees,)}))
+        self.look_at("a.py", "word")
+        self.assertEqual(self.heard()["filePath"], self.path("a.py"))
+        other = self.connect("tree")
+        heard = other.notification("selection_changed")
+        self.assertEqual((heard["filePath"], heard["text"]), (self.path("a.py", "tree"), "word"))
+        # It goes to another folder.
+        other.send({"method": "notifications/roots/list_changed"})
+        asked = other._take(lambda message: message.get("method") == "roots/list")
+        roots = [{"uri": f"file://{self.path('')}"}]
+        other.send({"id": asked["id"], "result": {"roots": roots}})
+        heard = other.notification("selection_changed")
+        self.assertEqual(heard["filePath"], self.path("a.py"))
 
     def test_a_file_that_may_not_be_told_takes_back_what_was(self) -> None:
         self.look_at("a.py", "secret")

@@ -15,7 +15,7 @@ from GeminiCompanion.companion.base import private_files
 from GeminiCompanion.companion.base.large_json import TruncatedString
 from GeminiCompanion.companion.ide import disk_check
 from GeminiCompanion.companion.ide.clis import CLIS, GEMINI_CLI
-from GeminiCompanion.companion.ide.context import LONGEST_WAIT
+from GeminiCompanion.companion.ide.context_updates import LONGEST_WAIT
 from GeminiCompanion.companion.ide.decisions import OPEN, TOLD
 from GeminiCompanion.companion.ide.diffs import MAX_OPEN_DIFFS, MAX_PATH, MAX_WINDOW_DIFFS
 from GeminiCompanion.companion.ide.disk_check import CHECKED_AFTER
@@ -25,6 +25,7 @@ from GeminiCompanion.companion.ide.hooks import edit_makers, hook_desk, unasked_
 from GeminiCompanion.companion.ide.session import Session
 from GeminiCompanion.companion.ide.sharing import EXCLUDED, OUTSIDE, Sharing
 from GeminiCompanion.companion.ide.window_settings import WindowSettings
+from GeminiCompanion.companion.ide.window_trees import TreeFolders
 from GeminiCompanion.companion.ide.workspace import Workspace
 
 from ..support import Client, FakeEditor, begun, patched, until, untold
@@ -729,7 +730,9 @@ class DiscoveryFile(Served):
         """A CLI in a work tree finds the window; Gemini CLI may write into all that its variables
         name."""
         self.serve("/one")
-        self.background.call(self.workspace.change_folders, ("/one",), ("/trees/a",))
+        self.background.call(
+            self.workspace.change_folders, ("/one",), (TreeFolders(("/trees/a",)),)
+        )
         [file] = self.files()
         self.assertEqual(file["workspacePath"], os.pathsep.join(["/one", "/trees/a"]))
         told = self.workspace.advertisement.environment()
@@ -739,7 +742,9 @@ class DiscoveryFile(Served):
     def test_a_file_in_a_work_tree_is_shared_as_one_of_the_project(self) -> None:
         self.serve("/one")
         sharing = Sharing(exclude=("/secrets/",), only_project_files=True)
-        self.background.call(self.workspace.change_folders, ("/one",), ("/trees/a",))
+        self.background.call(
+            self.workspace.change_folders, ("/one",), (TreeFolders(("/trees/a",)),)
+        )
         self.workspace.context.sharing = sharing
         gate = self.workspace.context.gate()
         reasons = [

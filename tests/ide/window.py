@@ -16,7 +16,8 @@ from unittest import mock
 
 from GeminiCompanion.companion.ide import delivery
 from GeminiCompanion.companion.ide.clis import CONNECTING_CLIS, GEMINI_CLI
-from GeminiCompanion.companion.ide.context import DEBOUNCE, OpenFile
+from GeminiCompanion.companion.ide.context import OpenFile
+from GeminiCompanion.companion.ide.context_updates import DEBOUNCE
 from GeminiCompanion.companion.ide.decisions import Entry
 from GeminiCompanion.companion.ide.editor import EditorError
 from GeminiCompanion.companion.ide.session import ABSENT, READ, Session, StreamEnded

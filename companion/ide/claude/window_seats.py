@@ -71,6 +71,8 @@ class WindowSeats:
     def settle_in(self, folder: str) -> None:
         """The CLI runs in that folder; empty if it does not say where."""
         self._folder = folder
+        for seat in self._seats.values():
+            seat.workspace.updates.note_folder(seat.session, folder)
         self.check_windows()
 
     def check_windows(self) -> None:
@@ -140,7 +142,7 @@ class WindowSeats:
         """Its seat in the window, a new one if it has none."""
         seat = self._seats.get(workspace)
         if seat is None:
-            session, stream = workspace.connect_cli(CLAUDE_CODE, self._client())
+            session, stream = workspace.connect_cli(CLAUDE_CODE, self._client(), self._folder or "")
             passing = partial(self._pass_on, workspace, session, stream)
             task = asyncio.ensure_future(run_safely(passing))
             seat = self._seats[workspace] = Seat(workspace, session, task)

@@ -16,7 +16,6 @@ from ...ide.clis import GEMINI_CLI
 from ...ide.companion import Companion
 from ...ide.questions import ContextShared, WindowServed
 from .. import settings, sharing_settings
-from ..known_trees import KnownTrees
 from .chat_view import ChatView, workspace_of
 from .edit_problems import EditProblems
 
@@ -29,12 +28,11 @@ TOOLS, EDITOR = "/tools", "editor"
 
 
 class ToldContext:
-    """`companion` decides what may be told: the pause, excluded files, files of the project. An
-    agent in one of the `trees` is told of its own file in the place of the user's."""
+    """`companion` decides what may be told: the pause, excluded files, files of the project, the
+    files of an agent in a work tree."""
 
-    def __init__(self, companion: Companion, trees: KnownTrees) -> None:
+    def __init__(self, companion: Companion) -> None:
         self._companion = companion
-        self._trees = trees
         self._problems = EditProblems(companion)
         self.follow_update = self._problems.follow_update
         self.note_loaded_view = self._problems.note_loaded_view
@@ -57,7 +55,7 @@ class ToldContext:
         if not settings.current_settings(window).chat_context:
             return ""
         try:
-            shared = await self._companion.ask(ContextShared(window.id()))
+            shared = await self._companion.ask(ContextShared(window.id(), folder))
         except Unanswered:
             # The message does not depend on it.
             return ""
@@ -65,8 +63,7 @@ class ToldContext:
             return ""
         maps = sharing_settings.path_maps(window)
         files = [
-            {**file, "path": self._trees.path_for(folder, maps.to_local(str(file["path"])))}
-            for file in shared.update.open_files
+            {**file, "path": maps.to_local(str(file["path"]))} for file in shared.update.open_files
         ]
         return context_text(files, folder)
 

@@ -32,7 +32,7 @@ class ChatParts:
         drafts: Drafts,
     ) -> None:
         tell, warn = base.messages.tell_user, base.messages.warn_user
-        context = ToldContext(base.companion, base.trees)
+        context = ToldContext(base.companion)
         # The engines outlive this.
         self._forget_tabs = engines.open_tabs.replacements.subscribe(context.note_loaded_view)
         self.actions = ChatActions(
