@@ -139,8 +139,7 @@ def find_work_tree(folder: str) -> GitPlaces:
     its settings put the files elsewhere."""
     is_bare = git_or_nothing(folder, "rev-parse", "--is-bare-repository").strip()
     if not is_bare:
-        # Once more, for what git says.
-        run_git(folder, "rev-parse", "--git-dir")
+        _say_why_none(folder)
     if is_bare == b"true":
         raise GitFailure(f"{folder} is a bare repository, without files to work on.")
     if git_or_nothing(folder, "rev-parse", "--is-inside-work-tree").strip() != b"true":
@@ -153,6 +152,17 @@ def find_work_tree(folder: str) -> GitPlaces:
             ' ".git"; remove "core.worktree" from its settings.'
         )
     return places
+
+
+def _say_why_none(folder: str) -> None:
+    """Raises GitFailure: there is no repository, or git says what is wrong with it."""
+    place = os.path.join(folder, "")
+    while place != os.path.dirname(place):
+        place = os.path.dirname(place)
+        if os.path.lexists(os.path.join(place, ".git")):
+            run_git(folder, "rev-parse", "--git-dir")
+            return
+    raise GitFailure(f"{folder} is in no repository of git, and a work tree is made of one.")
 
 
 def refresh_index(git: FileGit, watch: Watch) -> None:

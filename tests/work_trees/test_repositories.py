@@ -40,7 +40,7 @@ class Inspection(InRepository):
         self.assertFalse(found.is_shallow or found.is_work_tree or found.is_sparse)
 
     def test_a_folder_without_a_repository_is_refused(self) -> None:
-        with self.assertRaisesRegex(GitFailure, "not a git repository"):
+        with self.assertRaisesRegex(GitFailure, "is in no repository of git, and"):
             self.inspect(self.temp)
 
     def test_a_bare_repository_is_refused(self) -> None:

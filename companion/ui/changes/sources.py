@@ -21,7 +21,7 @@ from ..review.review import Review
 from ..review.reviews import not_compared
 
 NO_CHANGES = "No line changes."
-NOT_UNDONE = "The others stay as they were."
+NOT_UNDONE = "What could not be undone stays as it is."
 
 
 @dataclass(frozen=True)
