@@ -233,7 +233,15 @@ class Deciding(EditCase):
         )
         yield lambda: unseen() == [long]
         sheet = self.window.active_view()
-        sheet.show(sheet.size(), animate=False)
+        end = sheet.rowcol(sheet.size())[0]
+        looks: list[sublime.View] = []
+        self.addCleanup(self.running().changes.sheets.looks.subscribe(looks.append))
+        for row in (end, *range(0, end, 15)):
+            looks.clear()
+            sheet.show(sheet.text_point(row, 0), animate=False)
+            yield lambda: len(looks) > 1
+            # What a jump has passed over was not in sight.
+            self.assertTrue(row < end or unseen() == [long])
         yield lambda: not unseen()
 
     def test_an_edit_that_was_in_sight_in_the_sheet_for_a_moment_was_not_seen(self) -> Steps:

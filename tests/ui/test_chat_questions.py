@@ -440,13 +440,69 @@ class Commands(QuestionCase):
         self.assertGreater(pages, 3)
         self.assertIn("[Yes]", visible)
 
+    def scroll_on(self, view: sublime.View) -> bool:
+        """A page, as a user does; False at the end."""
+        left, top = view.viewport_position()
+        view.set_viewport_position((left, top + view.viewport_extent()[1]), False)
+        return view.viewport_position()[1] > top
+
     def test_a_long_command_that_the_user_has_scrolled_through_is_decided_at_its_end(self) -> Steps:
         view = yield from self.chat()
         yield from self.asks(view, command="\n".join(["echo"] * 200))
         bottom = view.viewport_position()
         yield from self.press("allow")
         self.moments += 1
+        top = view.viewport_position()
+        while self.scroll_on(view):
+            self.chats.questions.look_at_questions()
+        self.assertGreater(bottom[1] - top[1], 2 * view.viewport_extent()[1])
+        yield from self.press("allow")
+        self.assertEqual(self.decided(), [("c", ONCE)])
+
+    def test_what_a_jump_to_the_end_has_passed_over_is_named_and_shown_before_it_is_allowed(
+        self,
+    ) -> Steps:
+        view = yield from self.chat()
+        rows = [f"echo {number}" for number in range(200)]
+        yield from self.asks(view, command="\n".join(rows))
+        bottom = view.viewport_position()
+        yield from self.press("allow")
+        self.moments += 1
+        first = view.substr(view.visible_region())
         view.set_viewport_position(bottom, False)
+        last = view.substr(view.visible_region())
+        self.assertIn("[Yes]", last)
+        in_sight = [line.strip() for line in (first + "\n" + last).split("\n")]
+        passed = [row for row in rows if row not in in_sight]
+        self.assertGreater(len(passed), 50)
+        yield from self.press("allow")
+        self.assertEqual(self.decided(), [])
+        place = view.substr(
+            sublime.Region(*(self.chats.questions.all_questions[0].place or (0, 0)))
+        )
+        lines = [line.strip() for line in place.split("\n")]
+        ends = lines.index(passed[0]) + 1, lines.index(passed[-1]) + 1, len(lines)
+        yield from self.until_told("lines {} to {} of {} were not in sight".format(*ends))
+        shown: list[str] = []
+        while not self.decided():
+            self.moments += 1
+            shown += view.substr(view.visible_region()).split("\n")
+            yield from self.press("allow")
+        read = [line.strip() for line in shown]
+        self.assertLess(read.index(passed[0]), 3)
+        self.assertEqual([row for row in passed if row not in read], [])
+
+    def test_what_is_scrolled_through_is_looked_at_often(self) -> Steps:
+        view = yield from self.chat()
+        yield from self.asks(view, command="\n".join(["echo"] * 200))
+        yield from self.press("allow")
+        self.moments += 1
+        question, questions = self.chats.questions.all_questions[0], self.chats.questions
+        before = questions.unseen_rows(question, self.window)
+        while before is not None and self.scroll_on(view):
+            # Nobody but the chat itself looks.
+            yield lambda before=before: questions.unseen_rows(question, self.window) != before
+            before = questions.unseen_rows(question, self.window)
         yield from self.press("allow")
         self.assertEqual(self.decided(), [("c", ONCE)])
 
@@ -457,10 +513,10 @@ class Commands(QuestionCase):
         rows = [f"echo {number:06} {'x' * 80}" for number in range(4000)]
         yield from self.asks(view, command="\n".join(rows))
         self.assertNotIn(rows[3500], text_of(view))
-        bottom = view.viewport_position()
         self.run_command("allow")
         self.moments += 1
-        view.set_viewport_position(bottom, False)
+        while self.scroll_on(view):
+            self.chats.questions.look_at_questions()
         self.run_command("allow")
         yield lambda: self.window.active_view() != view
         self.assertEqual(self.decided(), [])

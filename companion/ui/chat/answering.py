@@ -32,6 +32,10 @@ NONE_WAITS = "No question of an agent waits in this window."
 ON_ITS_WAY = "That is answered already."
 OVER = "That question was answered, or the agent took it back."
 SHOWN = "{} was not in sight until now, or not all of it. Read it, then choose {} again."
+UNSEEN_ROWS = (
+    "Of the question about {}, lines {} to {} of {} were not in sight until now. Read them, then "
+    "choose {} again."
+)
 NO_SUCH = "This question does not offer {}. You can answer: {}."
 TOO_LONG = "This is too long for the chat. A tab shows all of it: read it there, then choose again."
 ALLOWED = "Allowed once: {}."
@@ -196,7 +200,9 @@ class Answering:
         """Whether it can be decided now; else the user is told, and sees it."""
         if not self._is_open(asked):
             return False
+        unseen = None
         if not self._questions.is_seen(asked, window):
+            unseen = self._questions.unseen_rows(asked, window)
             self._questions.show_question(asked, window)
         elif OUTCOMES.get(decision) != NO and self._replies.whole_texts.show_if_needed(
             asked, window
@@ -206,7 +212,10 @@ class Answering:
         elif OUTCOMES.get(decision) == NO or not self._replies.shows_unseen_edit(asked):
             return True
         title = shorten_text(one_line(asked.question.title), MAX_TITLE)
-        self._tell(SHOWN.format(title, decision))
+        if unseen is None:
+            self._tell(SHOWN.format(title, decision))
+        else:
+            self._tell(UNSEEN_ROWS.format(title, *unseen, decision))
         return False
 
     def _choose_outcome(

@@ -75,7 +75,7 @@ class ChatActions:
         self.tabs = ChatTabs(
             drafts, self.load_transcript, self.leave_chat, self._follow_link, trees.place_of
         )
-        self.questions = WaitingQuestions(self.tabs, notify)
+        self.questions = WaitingQuestions(self.tabs, stories, notify)
         self.access, self.ensure_service = access, access.ensure_service
         replies = Replies(stories, tell, warn, access.ensure_service, edits, accept)
         self.answering = Answering(self.questions, replies, stories, tell)

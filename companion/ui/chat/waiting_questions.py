@@ -13,11 +13,16 @@ import sublime
 from ...base.signal import Signal
 from ...chat.question import ChatQuestion
 from ..review.open_diffs import is_on_top
+from ..stories import Stories, sleep
 from . import question_words
 from .chat_tabs import ChatTabs
 from .chat_view import ChatView
 from .question_places import Key, find_question_places, key_of, place_in
 from .question_sight import Sight, visible_part
+
+# Milliseconds between two looks while the user scrolls through a question: whoever passes a page of
+# it in less time has not read that.
+INTERVAL = 100
 
 
 @dataclass(frozen=True)
@@ -48,13 +53,18 @@ class WaitingQuestions:
     """`notify` is called with a sentence for the desktop and its window; `changes` says that others
     wait than before."""
 
-    def __init__(self, tabs: ChatTabs, notify: Callable[[sublime.Window, str], None]) -> None:
+    def __init__(
+        self, tabs: ChatTabs, stories: Stories, notify: Callable[[sublime.Window, str], None]
+    ) -> None:
         self._tabs = tabs
+        self._stories = stories
         self._notify = notify
         self.changes = Signal()
         self.sight = Sight()
         # What waits in each conversation and the user was told of, by its block.
         self._known: dict[str, Mapping[str, ChatQuestion]] = {}
+        # The conversations with a question that is being read.
+        self._read: set[str] = set()
 
     def update_questions(self, chat: ChatView) -> None:
         """An update of the chat was drawn."""
@@ -170,25 +180,60 @@ class WaitingQuestions:
         place = asked.place
         if place is not None:
             self.sight.scroll_to(view, asked.key, *place)
+            self._look_at(asked.chat)
+
+    def unseen_rows(
+        self, asked: WaitingQuestion, window: sublime.Window
+    ) -> tuple[int, int, int] | None:
+        """The first rows of it that were not in sight, from and to, and how many it has; None where
+        none was in sight yet, or all."""
+        view, place = asked.view_in(window), asked.place
+        if view is None or place is None or not self.sight.is_begun(asked.key):
+            return None
+        unseen = self.sight.unseen_part(asked.key, place[1] - place[0])
+        if unseen is None:
+            return None
+        text = view.substr(sublime.Region(*place))
+        # It begins at a line end, or within a row, and ends before a row.
+        first, last = text.count("\n", 0, unseen[0] + 1), text.count("\n", 0, unseen[1] - 1)
+        return first + 1, last + 1, text.count("\n") + 1
 
     def _known_in(self, chat: ChatView) -> Mapping[str, ChatQuestion]:
         return self._known.get(chat.conversation, {})
 
     def _look_at(self, chat: ChatView) -> None:
-        for view in chat.views:
-            visible = visible_part(view)
-            if visible is not None:
-                self._note_visible(chat, visible)
+        if self._note_sight(chat) and chat.conversation not in self._read:
+            self._stories.begin(self._follow_reader(chat))
 
-    def _note_visible(self, chat: ChatView, visible: sublime.Region) -> None:
-        known = self._known_in(chat)
+    async def _follow_reader(self, chat: ChatView) -> None:
+        """Look often, while a question is in sight of which more is to be read."""
+        self._read.add(chat.conversation)
+        try:
+            while self._note_sight(chat):
+                await sleep(INTERVAL)
+        finally:
+            self._read.discard(chat.conversation)
+
+    def _note_sight(self, chat: ChatView) -> bool:
+        """Note what is in sight of the chat; whether some of it is part of a question that was
+        begun to be read and has more."""
+        visible = filter(None, map(visible_part, chat.views))
+        # All of them are noted.
+        return any([self._note_visible(chat, each) for each in visible])
+
+    def _note_visible(self, chat: ChatView, visible: sublime.Region) -> bool:
+        known, is_read = self._known_in(chat), False
         for begin, block in chat.document.blocks_from_end():
             if begin + block.size < visible.begin():
-                return
+                break
             question = known.get(block.id)
             if question is not None and begin <= visible.end():
-                place = place_in(begin, block)
-                self.sight.note_visible(visible, (chat.conversation, key_of(question)), *place)
+                start, end = place_in(begin, block)
+                key = chat.conversation, key_of(question)
+                self.sight.note_visible(visible, key, start, end)
+                has_more = self.sight.unseen_part(key, end - start) is not None
+                is_read = is_read or (has_more and self.sight.is_begun(key))
+        return is_read
 
     def _notify_user(self, chat: ChatView, new: Sequence[ChatQuestion]) -> None:
         window = chat.views[0].window() if chat.views and new else None
