@@ -32,6 +32,7 @@ from GeminiCompanion.tools.terminal import (
     hints,
     link_lists,
     messages,
+    panel,
     proposals,
     questions,
     review_keys,
@@ -575,6 +576,47 @@ class InView(EngineTestCase):
             4,
         )
         self.assertEqual(wide.caret, (2, 0))
+
+    def test_what_a_package_has_scrolled_to_stays_in_sight_until_the_person_writes(self) -> None:
+        self.view.set_scratch(True)
+        self.insert(self.view, rows(60), 0)
+        self.at(len(self.state.text))
+        pictures, place = frames.TabPictures(), panel.Panel()
+
+        def drawn() -> list[str]:
+            tab = self.editor.ui(tabs.read_tab, self.state, is_wanted=True)
+            lines = pictures.lines_in(place, tab, 80)
+            bar = lines.caret[0] if lines.caret is not None and not pictures.is_away else None
+            found = place.shown(lines.lines, 11, bar, "", tab.is_at_end, "")[:-1]
+            seen = tabs.visible_part(tab, lines, place.top, place.height)
+            self.editor.ui(tabs.tell_seen, self.editor, self.state.id, seen)
+            return found
+
+        def scroll(row: int) -> None:
+            top = self.view.text_to_layout(self.view.text_point(row, 0))[1]
+            self.view.set_viewport_position((0.0, top), False)
+
+        self.assertEqual(drawn()[-1], "last")
+        scroll(19)
+        first = drawn()
+        self.assertEqual(first[0], "row 20")
+
+        def put(text: str, point: int) -> None:
+            """The caret does not notice."""
+            self.insert(self.view, text, point)
+            self.at(len(self.state.text))
+
+        # Text comes above, and the package scrolls for it; then below; then a note.
+        put("more\n" * 5, 0)
+        scroll(24)
+        self.assertEqual(drawn(), first)
+        put("more\n", len(self.state.text) - len("first\nlast"))
+        self.assertEqual(drawn(), first)
+        region = self.sublime.Region(0, 0)
+        self.view.add_phantom("key", region, "It is", self.sublime.LAYOUT_BLOCK)
+        self.assertEqual(drawn(), first)
+        self.insert(self.view, "!", len(self.state.text))
+        self.assertEqual(drawn()[-1], "last!")
 
     def test_links_of_a_phantom_stand_in_its_lines_where_they_are(self) -> None:
         content = '<div>One · <a href="1">take</a> · <a href="2">send</a></div><div>Two</div>'

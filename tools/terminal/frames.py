@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 from typing import Any, List, NamedTuple, Optional, Sequence, Tuple
 
 from . import hints, questions, tabs
@@ -49,9 +50,7 @@ class Frames:
         lines: Optional[tabs.Lines] = None
         caret: Optional[Tuple[int, int]] = None
         if state.question is None and state.tab is not None and not panel:
-            lines, top = self._tabs.lines_of(state.tab, self._screen.columns)
-            if top is not None:
-                self.panel.go_to(top)
+            lines = self._tabs.lines_in(self.panel, state.tab, self._screen.columns)
             panel = lines.lines
             # In a sheet, keys are about what is at the caret.
             caret = lines.caret if self._writing.is_on or state.tab.is_sheet else None
@@ -138,24 +137,40 @@ class TabPictures:
         self.is_away = False
         self._made: Optional[Tuple[Tab, int, tabs.Lines]] = None
 
-    def lines_of(self, tab: Tab, width: int) -> Tuple[tabs.Lines, Optional[int]]:
-        """The lines, and the one to go to, if a package has scrolled the tab."""
-        before = self._made
-        if before is not None and before[:2] == (tab, width):
-            return before[2], None
+    def lines_in(self, panel: Panel, tab: Tab, width: int) -> tabs.Lines:
+        """The lines. The panel goes to those that a package has scrolled to, and keeps in sight
+        what stands there while text is changed above."""
+        before, drawn = self._made, tab._replace(seen=None)
+        if before is not None and before[:2] == (drawn, width):
+            return before[2]
         found = tabs.tab_lines(tab, width)
-        self._made = (tab, width, found)
-        has_scrolled = before is not None and self._has_scrolled(before[0], tab)
-        return found, found.rows[tab.top] if has_scrolled else None
+        self._made = (drawn, width, found)
+        if before is None or before[0].title != tab.title:
+            self.is_away = False
+            return found
+        self.is_away = self.is_away and _is_at_rest(before[0], tab)
+        if before[0].scrolled != tab.scrolled and before[0].text == tab.text:
+            # Where the text was changed as well, it only keeps in sight what was there.
+            self.is_away = True
+            panel.go_to(found.rows[tab.top])
+        elif self.is_away and panel.is_cut and tab.seen is not None:
+            row = max(0, bisect.bisect_right(before[2].rows, panel.top) - 1)
+            panel.top += found.rows[tab.seen] - before[2].rows[row]
+        return found
 
-    def _has_scrolled(self, before: Tab, tab: Tab) -> bool:
-        """A package shows something else of a tab, such as a question whose beginning was out of
-        sight. Where the text was changed as well, it only keeps in sight what was there."""
-        is_same = (before.title, before.text) == (tab.title, tab.text)
-        self.is_away = self.is_away and is_same and before.caret == tab.caret
-        has_scrolled = is_same and before.scrolled != tab.scrolled
-        self.is_away = self.is_away or has_scrolled
-        return has_scrolled
+
+def _is_at_rest(before: Tab, tab: Tab) -> bool:
+    """Whether the caret is where it was, whatever a package has changed above or below it."""
+    if before.caret is None or tab.caret is None:
+        return before.caret == tab.caret
+    behind = len(before.text) - before.caret == len(tab.text) - tab.caret
+    is_same_place = before.caret == tab.caret or behind
+    return is_same_place and _begun_row(before) == _begun_row(tab)
+
+
+def _begun_row(tab: Tab) -> str:
+    """What stands before the caret in its row: there the person writes."""
+    return tab.text[: tab.caret].rpartition("\n")[2]
 
 
 class KeyLines:

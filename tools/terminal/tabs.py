@@ -29,7 +29,8 @@ class Tab(NamedTuple):
     `is_at_end` whether that is its end; `top` the row to which it was scrolled, and `scrolled` how
     often; `folds` what FOLD stands for. `links` are those of the phantoms; `offers` what completes
     the word at the caret; `signs` the rows that are coloured as added or as deleted. It `is_sheet`
-    if it has the changes of several files."""
+    if it has the changes of several files. `seen` is where the row that was the first one in sight
+    stands now, None where none was."""
 
     title: str
     text: str
@@ -43,6 +44,7 @@ class Tab(NamedTuple):
     offers: Tuple[str, ...]
     signs: Mapping[int, str]
     is_sheet: bool = False
+    seen: Optional[int] = None
 
 
 class Lines(NamedTuple):
@@ -109,11 +111,18 @@ def read_tab(view: Any, is_wanted: bool) -> Optional[Tab]:
         tuple(offer.trigger for offer in offers[:MOST_OFFERS]),
         _row_signs(view, folded, folds),
         bool(view.settings.get(proposals.SHEET)),
+        _seen_row(view, folded, folds),
     )
 
 
 def _top_row(view: Any) -> int:
     return int(view.layout().row_at(view.viewport[1])) if view.scrolled else 0
+
+
+def _seen_row(view: Any, folded: str, folds: List[Tuple[int, int]]) -> Optional[int]:
+    if view.seen is None or view.seen == NOWHERE:
+        return None
+    return folded.count("\n", 0, _folded_place(view.seen[0], folds))
 
 
 def visible_part(tab: Tab, found: Lines, first: int, count: int) -> Tuple[int, int]:
