@@ -145,7 +145,8 @@ class Changing(ListingCase):
     def read_while_they_change(self, chance: random.Random) -> None:
         index = self.kept.agent.conversations.index
         before = dict(index.summaries)
-        used, gone = set[int](), set[int]()
+        used: set[int] = set()
+        gone: set[int] = set()
         later = max(entry.last_used for entry in before.values())
 
         def change() -> None:
@@ -369,10 +370,13 @@ class Compressing(ListingCase):
 
 
 class Deleting(ListingCase):
-    def test_many_go_at_once_and_each_that_stays_says_why(self) -> None:
-        known = self.kept.agent.conversations.known_conversation(id_of(2))
+    async def reserve(self, session: str) -> None:
+        known = self.kept.agent.conversations.known_conversation(session)
         known.reserve()
-        self.addCleanup(known.reservation.release)
+        self.addCleanup(self.loop.call_soon_threadsafe, known.reservation.release)
+
+    def test_many_go_at_once_and_each_that_stays_says_why(self) -> None:
+        self.on_loop(self.reserve(id_of(2)))
         wanted = [id_of(number) for number in (1, 2, 3, 3)] + ["nobody"]
         reply = self.ask("POST", "/sessions/delete", {"sessionIds": wanted})
         self.assertEqual(reply["removed"], [id_of(1), id_of(3)])

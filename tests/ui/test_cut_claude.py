@@ -209,7 +209,8 @@ class CutClaude(CuttingCase):
 
     def accepted_and_cut(self, at: int) -> Any:
         """Whether it had an await of that number, from 0, at which the package is loaded anew."""
-        count, under_way, is_cut = 0, set[int](), False
+        count, is_cut = 0, False
+        under_way: set[int] = set()
         begin = Stories.begin
 
         def cut() -> None:

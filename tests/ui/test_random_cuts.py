@@ -75,7 +75,7 @@ class RandomCuts(CuttingCase, ChatCase, UnaskedCase):  # type: ignore[misc]
         self.replace(self.service, "ask", answered)
 
     def test_wherever_it_is_nothing_is_lost_or_half_done(self) -> Steps:
-        happened = set[str]()
+        happened: set[str] = set()
         for seed in seeds():
             self.said: list[str] = []
             # Of ten that follow each other, each is there.
@@ -95,7 +95,7 @@ class RandomCuts(CuttingCase, ChatCase, UnaskedCase):  # type: ignore[misc]
         at = awaits = PRESSES[press]
         while awaits <= at:
             at = self.chance.randrange(awaits)
-            self.typed = set[str]()
+            self.typed: set[str] = set()
             self.service.asked.clear()
             yield from self.begin_example(f"{seed}-{at:02}", press)
             awaits = yield from self.cut_at(at, press, how)
@@ -173,7 +173,8 @@ class RandomCuts(CuttingCase, ChatCase, UnaskedCase):  # type: ignore[misc]
     def cut_at(self, at: int, press: str, how: str) -> Generator[Any, Any, int]:
         """The number of awaits, of which the first is 0. It was cut if there are more than `at`."""
         self.said.append(f"{press}, cut at await {at} by {how}")
-        count, under_way, is_cut = 0, set[int](), False
+        count, is_cut = 0, False
+        under_way: set[int] = set()
         begin = Stories.begin
 
         def cut() -> None:
