@@ -60,7 +60,8 @@ class Queues(unittest.TestCase):
         self.queue.limit = 0.01
         with contextlib.redirect_stderr(io.StringIO()) as output:
             self.queue.post(lambda: threading.Event().wait(0.03))
-            wait_until(lambda: self.queue.slow)
+            wait_until(output.getvalue)
+        self.assertEqual(len(self.queue.slow), 1)
         self.assertGreaterEqual(self.queue.longest, 0.02)
         self.assertIn("held the UI thread", output.getvalue())
 
