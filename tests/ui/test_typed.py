@@ -7,12 +7,14 @@ from unittest import mock
 
 import sublime
 from GeminiCompanion import plugin
+from GeminiCompanion.companion.ide import disk_check
 from GeminiCompanion.companion.ide.questions import WindowStatuses
 from GeminiCompanion.companion.ui import texts
 from GeminiCompanion.companion.ui.review import open_diffs, record, restoring, typed_text_saver
 from GeminiCompanion.companion.ui.sublime_editor import SublimeEditor
 
 from ..tables import rows, word
+from ..waiting import PATIENCE
 from .adapter import saved_state, text_of
 from .desk import DeskCase, text, words_of
 from .reviewing import ReviewCase, Steps
@@ -86,10 +88,11 @@ MARKS = (record.STAMP, record.PATH, record.RECORD, record.ORIGINAL)
         c connects & proposes theirs for a.py | c closes a.py and gets theirs
         | the tabs are nothing
     nothing stays of what the CLI takes with a decision in the terminal
-        c connects & was edited | c closes a.py in its terminal and gets theirs/penned
+        a CLI may write late; c connects & was edited
+        | c closes a.py in its terminal and gets theirs/penned
         | the tabs are nothing | a.py holds theirs/penned | the tabs are nothing
     it waits again where the package is unloaded before the CLI has got it
-        c connects & was edited
+        a CLI may write late; c connects & was edited
         | the package is unloaded and loaded again as c closes a.py in its terminal
         | +a.py reads theirs/penned | c closes a.py in its terminal and gets theirs/penned
         | the tabs are nothing | a.py holds theirs/penned | the tabs are nothing
@@ -261,6 +264,10 @@ class Typed(DeskCase):
         ),
         "c is cut off": lambda t: t.by_name["c"].close(),
         "the server is down": lambda t: plugin._host.companion.stop(),
+        # On a busy machine seconds pass until it has: else the text comes back to a tab.
+        "a CLI may write late": lambda t: t.replace(
+            disk_check, "CHECKED_AFTER", (*disk_check.CHECKED_AFTER, PATIENCE)
+        ),
         "edits are kept at once": lambda t: t.replace(typed_text_saver, "AT_REST", 0),
         "it is marked as the left side of a diff": lambda t: record.write_original(
             t.view("+a.py"), record.OriginalRecord("a diff of its own", t.view("+a.py").id())
