@@ -10,10 +10,12 @@ from unittest import mock
 
 from GeminiCompanion.companion.ide import system_processes
 from GeminiCompanion.companion.ide.clis import GEMINI_CLI, QWEN_CODE
-from GeminiCompanion.companion.ide.hooks import extension
+from GeminiCompanion.companion.ide.hooks import extension, hook_desk
 from GeminiCompanion.companion.ui import notices
+from GeminiCompanion.companion.ui.agents import agent_list
 from GeminiCompanion.companion.ui.status_bar import KEY
 
+from ..waiting import PATIENCE
 from .reviewing import ReviewCase, Steps
 
 NPM_TEST = {"type": "exec", "command": "npm test"}
@@ -93,6 +95,9 @@ class Setup(ReviewCase):
 class Live(ReviewCase):
     def setUp(self) -> None:
         super().setUp()
+        # A busy machine needs long to say whose connection it is, and to answer for all rows.
+        self.replace(hook_desk, "PATIENCE", PATIENCE)
+        self.replace(agent_list, "SOON", 100_000)
         # The status bar is that of a view, and tests before this one may have closed all.
         self.window.new_file()
 
