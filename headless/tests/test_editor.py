@@ -185,7 +185,7 @@ class Files(EngineTestCase):
         state = self.editor.view(view.id())
         self.editor.ui(state.buffer.change, 0, 80, ("x" * 79 + "\n") * 100000)
         view.rowcol(0)
-        took = []
+        took: list[float] = []
         # A busy machine holds up one or the other.
         while min(took, default=1.0) >= 0.1 and len(took) < 20:
             self.select(view, self.sublime.Region(0))

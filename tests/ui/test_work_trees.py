@@ -554,7 +554,7 @@ class Removal(TreeCase):
         tree = yield from self.new_chat()
         self.window.active_view().close()
         self.answer_looks()
-        self.works = {"a": tree.own_folder, "another one": self.project}
+        self.works.update({"a": tree.own_folder, "another one": self.project})
         yield from self.stop_for_removal(tree, "a")
         del self.works["a"]
         yield lambda: not self.trees.trees
