@@ -1096,6 +1096,10 @@ class Drawn(Terminal):
     def setUp(self) -> None:
         super().setUp()
         self.editor.resize(30, 100)
+        if "Two minutes" in self.editor.said():
+            # Else it would be taken for the one that the command is still to open, over a review.
+            self.press("\x1b")
+            self.see(gone="Two minutes")
         self.press(":welcome\r", "Two minutes")
 
     def review(self, text: str = "new\n") -> FakeCli:
