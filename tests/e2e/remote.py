@@ -314,6 +314,7 @@ def windows_of(path: str) -> list[str]:
 
 def decide_in(folder: str, command: str) -> None:
     """Decide on the diff that the window with the folder shows."""
+    _press_at_once()
     _window_of(folder).run_command(command)
 
 
@@ -357,6 +358,7 @@ def choose_in_palette(caption: str) -> bool:
 
 def _choose_entry(caption: str) -> bool:
     """Choose the entry of the palette; whether it is offered."""
+    _press_at_once()
     editor = current()
     for entry in editor.packages.palette():
         if entry["caption"] == caption and _is_offered(entry["command"], entry.get("args")):
@@ -490,7 +492,7 @@ def choose_if_asked(index: int) -> None:
 
 
 def run(name: str, *answers: int) -> None:
-    window().run_command(name)
+    command(name)
     choose(*answers)
 
 
@@ -546,11 +548,12 @@ def review(name: str, path: str, number: int = 0) -> None:
     """Run a command for the diff, whatever has the keyboard."""
     _wait(lambda: len(_diffs(path)) > number, "no such diff")
     record: Any = _diffs(path)[number].settings().get("gemini_companion_diff_record")
-    window().run_command("gemini_companion_" + name, {"id": record["id"]})
+    command("gemini_companion_" + name, {"id": record["id"]})
 
 
 def click(path: str, text: str, number: int = 0) -> None:
     """Click a link at the head of the proposal."""
+    _press_at_once()
     clicks.click(current(), current().views[_diffs(path)[number].id()], text)
 
 

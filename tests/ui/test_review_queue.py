@@ -143,6 +143,11 @@ class Going(QueueCase):
         two wait and typing.py is typed in; +b is covered; +a is covered by a file | run reject_diff
         | the user was told: a was out of sight; +a is in sight: yes; what waits is +a, +b
         | run reject_diff | what waits is +b
+    one that is shown is decided on only once it was seen
+        a moment is long; two wait and typing.py is typed in; +b is covered; +a is covered by a file
+        | run reject_diff | the user was told: a was out of sight
+        | run reject_diff | the user was told: a came just now; what waits is +a, +b
+        | a moment is short; run reject_diff | what waits is +b
     one that comes opens behind the one that is read
         two wait and typing.py is typed in; +a has the keyboard; typing.py has the keyboard
         | b is proposed once more | +a is in sight: yes; the keyboard is in typing.py
@@ -223,6 +228,14 @@ class FromTheCode(QueueCase):
         listener, view = plugin.GeminiCompanionListener(), self.view("typing.py")
         return [listener.on_query_context(view, key, *each, False) for each in asked]
 
+    DECIDING = (
+        "accept_diff",
+        "accept_diff_and_next",
+        "reject_diff",
+        "release_diff",
+        "keep_change",
+        "drop_change",
+    )
     words = {
         r"\+b is covered": lambda t: t.cover("+b"),
         "a moment is long": lambda t: t.replace(pace, "MOMENT", 1000),
@@ -232,6 +245,48 @@ class FromTheCode(QueueCase):
         r"the caret of (\S+) is in row": lambda t, name: caret_row(t.view(name)),
         r"(gemini_companion_\w+) is": answers,
     }
+
+    def test_what_is_pressed_twice_decides_on_one_diff_and_not_on_the_next(self) -> Steps:
+        yield from self.two()
+        a, b = self.view("+a"), self.view("+b")
+        ids = [self.review(view).id for view in (a, b)]
+        self.run_command("reject_diff", id=ids[1])
+        yield lambda: not b.is_valid() and open_diffs.is_on_top(self.window, a)
+        self.replace(pace, "MOMENT", 1000)
+        for name in self.DECIDING:
+            self.run_command(name, id=ids[0])
+            yield from self.was_told("a came just now")
+            self.sentences.clear()
+        a.run_command("save")
+        yield from self.was_told("a came just now")
+        yield from self.until_turn()
+        self.assertEqual([diff for diff, _ in open_diffs.undecided_diffs(self.window)], [a])
+        summary = self.review(a).diff_summary(a)
+        self.assertEqual((summary.changes, summary.seen, summary.dropped), (3, 0, 0))
+        self.replace(pace, "MOMENT", 0)
+        self.run_command("accept_diff", id=ids[0])
+        yield lambda: len(self.cli.received("ide/diffAccepted")) == 1
+
+    def test_one_that_comes_after_a_decision_is_decided_on_only_once_it_was_seen(self) -> Steps:
+        clock = [0]
+        presses = self.running().review.pace
+        for name, new in {"_now": lambda: clock[0], "_pressed": {}, "_shown": {}}.items():
+            self.replace(presses, name, new)
+        self.replace(pace, "MOMENT", 2)
+        yield from self.connects("c")
+        yield from self.another_diff("a")
+        self.run_command("reject_diff", id=self.review(self.view("+a")).id)
+        yield from self.until_rejected(1)
+        clock[0] += 100
+        yield from self.another_diff("b")
+        for seconds in (0, 1):
+            clock[0] += seconds
+            self.run_command("reject_diff", id=self.review(self.view("+b")).id)
+            yield from self.was_told("b came just now")
+            self.sentences.clear()
+        clock[0] += 1
+        self.run_command("reject_diff", id=self.review(self.view("+b")).id)
+        yield from self.until_rejected(2)
 
     def test_a_command_acts_on_the_diff_in_sight_and_names_it(self) -> Steps:
         yield from self.two()

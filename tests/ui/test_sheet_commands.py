@@ -18,7 +18,7 @@ from GeminiCompanion.companion.ui.changes import (
 from GeminiCompanion.companion.ui.changes.proposal_source import ProposalSource
 from GeminiCompanion.companion.ui.changes.sources import SheetEntry
 from GeminiCompanion.companion.ui.commands import diff_commands
-from GeminiCompanion.companion.ui.review import large, open_diffs, record
+from GeminiCompanion.companion.ui.review import large, open_diffs, pace, record
 from GeminiCompanion.companion.ui.review.record import (
     DiffRecord,
     is_diff,
@@ -353,6 +353,27 @@ class OnWhichFile(UnaskedCase, CommandCase):
         yield lambda: not is_diff(self.first)
         self.assertTrue(is_diff(self.second))
         self.assertIn("z.py", text_of(view))
+
+    def test_what_is_pressed_twice_decides_on_one_file_and_not_on_the_next(self) -> Steps:
+        view = yield from self.beside()
+        self.replace(pace, "MOMENT", 1000)
+        id = self.id(self.second)
+        self.caret_at(view, "0.py")
+        self.run_command("accept_diff")
+        yield lambda: not is_diff(self.first) and "0.py" not in text_of(view)
+        for action in ("accept_file", "reject_file", "keep_file", "drop_file"):
+            self.decide(view, action, id)
+            yield from self.until_said("1.py came just now")
+        self.caret_at(view, "1.py")
+        for name in (*self.DECIDING[:3], "release_diff"):
+            self.run_command(name)
+            yield from self.until_said("1.py came just now")
+        yield from self.until_turn()
+        self.assertTrue(is_diff(self.second))
+        self.assertEqual((text_of(self.second), seen_changes(self.second)), (OTHER, frozenset()))
+        self.replace(pace, "MOMENT", 0)
+        self.decide(view, "reject_file", id)
+        yield lambda: not is_diff(self.second)
 
     def test_where_no_change_is_going_to_one_says_so(self) -> Steps:
         yield from self.show()

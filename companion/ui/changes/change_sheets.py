@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Callable, Sequence
+from typing import Callable, Sequence, Tuple
 
 import sublime
 
@@ -37,6 +37,8 @@ class ChangeSheets:
         self._sheets: dict[int, ChangeSheet] = {}
         # The view of a sheet that is new here.
         self.adoptions = ValueSignal[sublime.View]()
+        # The line of a sheet, and the id of a file that it does not show any more.
+        self.removals = ValueSignal[Tuple[str, str]]()
         # The view of a sheet that is in front: some times a second.
         self.looks = ValueSignal[sublime.View]()
 
@@ -132,7 +134,8 @@ class ChangeSheets:
 
     def _adopt_view(self, view: sublime.View) -> None:
         """Draw the sheet anew: it was opened just now, or before a restart."""
-        sheet = ChangeSheet(view, self._sources, self._stories, self._tell, self.looks.emit)
+        signals = self.looks.emit, self.removals.emit
+        sheet = ChangeSheet(view, self._sources, self._stories, self._tell, *signals)
         self._sheets[view.buffer_id()] = sheet
         sheet.refresh()
         self.adoptions.emit(view)

@@ -45,7 +45,7 @@ ASIDE = "{} has changed meanwhile, so what you typed there is in a tab of its ow
 class ChangeSheet:
     """The sheet in one view and its clones. `sources` are asked in their order. What is drawn and
     what is typed change one text. `look_at` is called with each view that is in front, as long as
-    it is."""
+    it is, and `note_removal` with the sheet's line and each file that goes away."""
 
     def __init__(
         self,
@@ -54,6 +54,7 @@ class ChangeSheet:
         stories: Stories,
         tell: Callable[[str], None],
         look_at: Callable[[sublime.View], None],
+        note_removal: Callable[[tuple[str, str]], None],
     ) -> None:
         self.buffer_id = view.buffer_id()
         self._text = SheetText(view)
@@ -64,6 +65,7 @@ class ChangeSheet:
         self.marking = Marking(view.buffer_id(), self._files.kept_changes, look_at)
         self._stories = stories
         self._tell = tell
+        self._note_removal = note_removal
         self.edits = TypedEdits(self._files.source_of, stories, self._end_typing, self.find_section)
         self._refreshing: Answer[None] | None = None
         self._is_old = False
@@ -238,8 +240,11 @@ class ChangeSheet:
             if update is None:
                 break
             before = {id(section) for section in self.model.sections}
+            gone = self.model.numbers.keys() - update.sheet.numbers.keys()
             self._text.replace_parts(update.parts)
             self.model = update.sheet
+            for file in gone:
+                self._note_removal((self.line, file))
             drawn = [
                 section.file.id for section in self.model.sections if id(section) not in before
             ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from typing import Any, Callable, Collection, Mapping, NamedTuple
 
@@ -11,6 +12,7 @@ from ...base.change_sheet import ADDED, EQUAL, PLACE, REMOVED, FileChanges, RowP
 from ...base.comparison import Comparison
 from .. import queues, settings
 from ..review import pair, sight
+from ..review.pace import TOO_SOON, Pace
 from ..review.reviews import Reviews
 from ..review.unopened_tabs import UnopenedTabs
 from ..stories import Stories
@@ -63,6 +65,7 @@ class SheetCommands:
         sheets: ChangeSheets,
         deciding: Deciding,
         keeping: Keeping,
+        pace: Pace,
         reviews: Reviews,
         tabs: UnopenedTabs,
         stories: Stories,
@@ -71,6 +74,7 @@ class SheetCommands:
         self.sheets = sheets
         self._deciding = deciding
         self._keeping = keeping
+        self._pace = pace
         self._reviews = reviews
         self._tabs = tabs
         self._stories = stories
@@ -146,14 +150,17 @@ class SheetCommands:
             story = self.decide_by_link(found.sheet, action, found.file.id, found.key)
             self._stories.begin(story, window)
 
-    def review_at_caret(self, window: sublime.Window) -> sublime.View | None:
-        """The right view of the review of the file at the caret; if that is not open, says so."""
+    def review_at_caret(self, window: sublime.Window, decides: bool) -> sublime.View | None:
+        """The right view of the review of the file at the caret; if that is not open, says so. For
+        a press that `decides` on it: None if that came too soon."""
         found = self.at_caret(window)
         view = found.view if found is not None else None
         if found is None:
             self._tell(NO_FILE)
         elif view is None:
             self._tell(NOT_OPEN if found.file.is_made else DECIDED)
+        elif decides and found is not None and self._has_moved(found.sheet, found.file.id):
+            return None
         return view
 
     def go_to_change(self, window: sublime.Window, step: int) -> bool:
@@ -212,7 +219,10 @@ class SheetCommands:
                 _show_change(right, comparison, place)
 
     async def decide_by_link(self, sheet: ChangeSheet, action: str, file: str, change: str) -> None:
-        """What a link of the sheet says."""
+        """What a link of the sheet says, unless that may be meant for a file that has gone just now
+        from where it stands."""
+        if self._has_moved(sheet, file):
+            return
         what, _, of = action.partition("_")
         if of == "change":
             await self._keeping.keep_or_drop_change(sheet, file, change, what == "keep")
@@ -232,6 +242,15 @@ class SheetCommands:
             await self._deciding.reject_maker(sheet, file, change)
         else:
             await self._deciding.decide_all(sheet, what == "accept")
+
+    def _has_moved(self, sheet: ChangeSheet, id: str) -> bool:
+        """Whether the press on the file comes too soon; then the user is told. What is about all
+        files stands where it stood."""
+        section = sheet.find_section(id) if id else None
+        if section is None or not self._pace.has_moved(sheet.line, id, sheet.model.numbers):
+            return False
+        self._tell(TOO_SOON.format(os.path.basename(section.file.title)))
+        return True
 
 
 def _run_soon(

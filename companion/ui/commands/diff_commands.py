@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 NO_DIFF = "That diff is decided already."
 OUT_OF_SIGHT = " was out of sight, and is shown now. Run the command again to decide."
-TOO_SOON = "{} came just now, in the place of another diff. Run the command again to decide."
 # Words of a command's caption that are not capitalised.
 SMALL = ("and", "on", "with")
 
@@ -27,10 +26,10 @@ class GeminiCompanionDiffCommand(sublime_plugin.WindowCommand):
     """Base of the commands on one diff. With an `id` it is that diff, wherever it is. Without one,
     it is the diff that has the keyboard on either side, else the one that is visible in the window,
     else the one of the window that has waited longest, which is then shown. A command that
-    `decides` does nothing more than show it in that case, and nothing where it came only just now,
-    in the place of another: nobody decides on a diff unseen. If a sheet of changes has the
-    keyboard, it is the file at its caret and no other, and `in_sheet` the link of the sheet that
-    does the same."""
+    `decides` does nothing more than show it in that case. It does nothing where the diff came only
+    just now, in the place of another, for which a click or key may have been meant: nobody decides
+    on a diff unseen. If a sheet of changes has the keyboard, it is the file at its caret and no
+    other, and `in_sheet` the link of the sheet that does the same."""
 
     decides = False
     in_sheet = ""
@@ -60,28 +59,24 @@ class GeminiCompanionDiffCommand(sublime_plugin.WindowCommand):
             running.messages.tell_user(NO_DIFF)
         elif id is None and open_diffs.is_unopened(view):
             running.stories.begin(self._open_tabs(running, view, self.decides), self.window)
-        elif id is not None or self._is_seen(running, view):
+        elif id is not None or self._show_diff(running, view) or not self.decides:
+            self._run_if_seen(running, view)
+
+    def _run_if_seen(self, running: Running, view: sublime.View) -> None:
+        """If the command decides on the diff, and that came just now, the user is told."""
+        from ..review import open_diffs, pace
+
+        if self.decides and running.review.pace.is_too_soon(self.window, view):
+            running.messages.tell_user(pace.TOO_SOON.format(open_diffs.name_of(view)))
+        else:
             self.run_on_diff(running, view)
-
-    def _is_seen(self, running: Running, view: sublime.View) -> bool:
-        """Show the diff. If the command decides on it: whether the user has seen it, else they are
-        told."""
-        was_in_sight = self._show_diff(running, view)
-        if not (self.decides and was_in_sight):
-            return not self.decides
-        is_new = running.review.pace.is_too_soon(self.window, view)
-        if is_new:
-            from ..review.open_diffs import name_of
-
-            running.messages.tell_user(TOO_SOON.format(name_of(view)))
-        return not is_new
 
     def _act_in_sheet(self, running: Running) -> None:
         commands = running.changes.commands
         if self.in_sheet:
             commands.decide_at_caret(self.window, self.in_sheet)
             return
-        view = commands.review_at_caret(self.window)
+        view = commands.review_at_caret(self.window, self.decides)
         if view is not None:
             running.stories.begin(self._open_tabs(running, view), self.window)
 
@@ -106,7 +101,7 @@ class GeminiCompanionDiffCommand(sublime_plugin.WindowCommand):
     def _show_diff(self, running: Running, view: sublime.View, is_new: bool = False) -> bool:
         """Show the diff, whose tabs may be new, and leave the keyboard where it is; gives whether
         it was visible before."""
-        from ..review import open_diffs, pair
+        from ..review import open_diffs, pair, record
 
         keyboard = running.keyboard.in_window(self.window)
         home = view.window() or self.window
@@ -116,7 +111,10 @@ class GeminiCompanionDiffCommand(sublime_plugin.WindowCommand):
         pair.bring_into_sight(view, keyboard)
         words = self.name().split("_")[2:]
         caption = " ".join(word if word in SMALL else word.capitalize() for word in words)
-        more = "" if was_in_sight or not self.decides else OUT_OF_SIGHT
+        more, its = "", record.waiting_record(view)
+        if self.decides and not was_in_sight and its is not None:
+            more = OUT_OF_SIGHT
+            running.review.pace.note_shown(its.id)
         running.messages.tell_user(f"{caption}: {open_diffs.name_of(view)}{more}")
         return was_in_sight
 

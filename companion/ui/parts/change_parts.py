@@ -48,13 +48,21 @@ class ChangeParts:
         kinds = _edit_kinds(base, diffs, trees, review)
         sources = [kind.source for kind in kinds if kind.source is not None]
         self.sheets = ChangeSheets(sources, undoing, base.stories, tell)
+        self.sheets.removals.subscribe(lambda gone: review.pace.note_gone(*gone))
         for kind in kinds:
             if kind.updates is not None:
                 kind.updates.subscribe(self.sheets.refresh_all)
         # What happens in a work tree, nobody tells.
         self.sheets.looks.subscribe(lambda _view: trees.lists.look_if_due())
         self.commands = SheetCommands(
-            self.sheets, deciding, keeping, reviews, diffs.tabs, base.stories, tell
+            self.sheets,
+            deciding,
+            keeping,
+            review.pace,
+            reviews,
+            diffs.tabs,
+            base.stories,
+            tell,
         )
         listed = {kind.name: kind.listed for kind in kinds if kind.listed is not None}
         self.list = ChangeList(listed, self.sheets, reviews, tell)

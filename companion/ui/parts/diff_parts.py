@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sublime
+
 from ..review.next_edit import NextEdit
 from ..review.proposal_opener import ProposalOpener
+from ..review.record import waiting_record
 from ..review.resting import Resting
 from ..review.reviews import Reviews
 from ..review.scrolling import Scrolling
@@ -28,7 +31,7 @@ class DiffParts:
             base.keyboard,
             self.unopened.look_soon,
         )
-        self.next_edit = NextEdit(self.tabs.show, base.messages.tell_user)
+        self.next_edit = NextEdit(self._show_next, base.messages.tell_user)
         self.opener = ProposalOpener(
             self.reviews,
             self.unopened,
@@ -44,6 +47,13 @@ class DiffParts:
             self.reviews.forget_ended,
             self.scrolling.look_for_pairs,
         )
+
+    def _show_next(self, right: sublime.View) -> None:
+        """Go to the diff after another one, which was accepted, maybe in another window."""
+        record = waiting_record(right)
+        if record is not None:
+            self.reviews.arrivals.emit(record.id)
+        self.tabs.show(right)
 
     def stop(self) -> None:
         """Leave the diffs as they are for the next start."""

@@ -90,6 +90,7 @@ class ReviewParts:
         for follow in (self.typed_texts, diffs.resting, diffs.unopened):
             diffs.unopened.unnoticed.subscribe(follow.note_modified)
         self.pace = Pace()
+        reviews.arrivals.subscribe(self.pace.note_arrival)
         reviews.ends.subscribe(self.pace.note_end)
         reviews.ends.subscribe(lambda id: messages.withdraw_warning(about_diff(id)))
         self.polls = (self.conflicts.look_for_changes,)

@@ -82,6 +82,7 @@ class Actions:
         keyboard = self._keyboard.in_window(claimed.window)
         queues.on_ui_thread(partial(ending.release_diff, claimed, keyboard))
         self._open_next(claimed, keyboard)
+        self._reviews.forget_soon()
 
     def handle_close(self, view: sublime.View) -> None:
         """The user closes the view of a proposal: that is a rejection."""

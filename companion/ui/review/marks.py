@@ -38,7 +38,7 @@ class Marks:
 
     def __init__(self, left: sublime.View, right: sublime.View) -> None:
         self._left = left
-        self._right = right
+        self.right = right
         self.between = between.Between(left, right, partial(deleted_styles, right))
         self._numbers = LineNumbers(left), LineNumbers(right)
 
@@ -56,7 +56,7 @@ class Marks:
 
     def _colour_lines(self, comparison: Comparison, kind: str) -> None:
         is_new = kind == ADDED
-        view = self._right if is_new else self._left
+        view = self.right if is_new else self._left
         if not view.is_valid():
             return
         characters = (comparison.new if is_new else comparison.old).characters

@@ -51,6 +51,8 @@ class Reviews:
         self.drawing = Drawing(self.review_of)
         # There are other changes, or other notes about them.
         self.updates = Signal()
+        # The diff with this id has come before the user's eyes: it has got tabs, or was gone to.
+        self.arrivals = ValueSignal[str]()
         # The diff with this id is not there any more.
         self.ends = ValueSignal[str]()
 
@@ -63,6 +65,8 @@ class Reviews:
         if record is None:
             return
         older = self._reviews.get(record.id)
+        if not record.is_unopened and (older is None or older.marks.right != right):
+            self.arrivals.emit(record.id)
         review = Review(record.id, record.path, original, Marks(partner_view(right), right))
         review.is_compared, review.digest = record.is_compared, digest
         if older is not None:
