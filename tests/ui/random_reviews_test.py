@@ -29,6 +29,7 @@ from GeminiCompanion.companion.ui.review import (
     diff_kinds,
     large,
     open_diffs,
+    pace,
     single_changes,
 )
 from GeminiCompanion.companion.ui.review.record import is_diff, seen_changes
@@ -97,6 +98,8 @@ class RandomReview:
 
     def surroundings(self) -> Iterator[Any]:
         """Patches: how the user answers, what counts as large, how coarse the comparison is."""
+        # It presses faster than a person.
+        yield mock.patch.object(pace, "MOMENT", 0)
         yield mock.patch.object(sublime.Window, "show_quick_panel", self.ask)
         yield mock.patch.object(sublime.Window, "show_input_panel", self.give_words)
         yield mock.patch.object(sublime, "status_message", self.told.append)

@@ -21,7 +21,7 @@ import sublime
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.base.unified import NO_LINE_END
 from GeminiCompanion.companion.ui import texts
-from GeminiCompanion.companion.ui.review import open_diffs
+from GeminiCompanion.companion.ui.review import open_diffs, pace
 from GeminiCompanion.companion.ui.review.record import is_diff, waiting_record
 
 from ..fake_cli import FakeCli
@@ -339,6 +339,8 @@ class RandomSheets(unittest.TestCase):
         for seed in seeds():
             sheet = RandomSheet(window, cli, folder, seed)
             with ExitStack() as stack:
+                # It presses faster than a person.
+                stack.enter_context(mock.patch.object(pace, "MOMENT", 0))
                 stack.enter_context(
                     mock.patch.object(sublime.Window, "show_quick_panel", sheet.ask)
                 )
