@@ -27,7 +27,7 @@ from GeminiCompanion.companion.ide.hooks import open_questions
 from GeminiCompanion.companion.ide.questions import UnwrittenTexts
 from GeminiCompanion.companion.ide.silence import GRACE
 from GeminiCompanion.companion.ui.chat.chat_view import CONVERSATION
-from GeminiCompanion.companion.ui.review import hidden, large, open_diffs
+from GeminiCompanion.companion.ui.review import hidden, large, open_diffs, pace
 from GeminiCompanion.companion.ui.review.record import erase_stamp, is_diff, stored_comments
 from GeminiCompanion.companion.ui.sublime_editor import SublimeEditor
 
@@ -146,6 +146,8 @@ class World:
         # How Claude Code finds the editor is tested elsewhere.
         yield mock.patch.object(lock_file, "lock_folders", list)
         yield from self._chat.patches()
+        # The clock of the machine would refuse other presses each time.
+        yield mock.patch.object(pace, "MOMENT", 0)
         yield mock.patch.object(sublime, "status_message", self.ledger.say)
         yield mock.patch.object(sublime.Window, "show_quick_panel", self._ask)
         yield mock.patch.object(sublime.Window, "show_input_panel", self._ask_for_line)
