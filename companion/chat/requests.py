@@ -32,6 +32,7 @@ from .attached import Attached, OutgoingMessage, outgoing_message, words_of
 from .chats import Chats
 from .finding import WantedChat
 from .open_chat import OpenChat
+from .workspaces import Workspaces
 
 T = TypeVar("T")
 
@@ -287,10 +288,10 @@ class FoundConversations:
 
 @dataclass(frozen=True)
 class ListConversations(ChatRequest[FoundConversations]):
-    """The conversations of these workspaces (real paths of folders), or all without any; with
-    words, those that have them in their titles or texts."""
+    """The conversations of these workspaces, or all; with words, those that have them in their
+    titles or texts."""
 
-    workspaces: tuple[str, ...] = ()
+    workspaces: Workspaces | None = None
     words: str = ""
     cursor: str = ""
     limit: int = 50
@@ -304,7 +305,7 @@ class ListConversations(ChatRequest[FoundConversations]):
         return FoundConversations(page.infos, page.excerpts, page.next)
 
     def _is_listed(self, summary: ConversationSummary) -> bool:
-        is_here = not self.workspaces or summary.workspace in self.workspaces
+        is_here = self.workspaces is None or self.workspaces.has(summary.workspace)
         return is_here and bool(summary.turns)
 
 

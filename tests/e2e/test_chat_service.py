@@ -65,6 +65,7 @@ from GeminiCompanion.companion.chat.requests import (
 )
 from GeminiCompanion.companion.chat.retry_requests import Reopen, SendAgain
 from GeminiCompanion.companion.chat.transcript import Transcript
+from GeminiCompanion.companion.chat.workspaces import Workspaces
 from GeminiCompanion.tests.support import is_alive
 from model_server import Gate, ModelServer, call, wants
 from scripted import COMMAND
@@ -473,9 +474,9 @@ class Lasting(ChatCase):
         self.ask(Send(id, "about apples"))
         self.until_state(id, READY)
         self.until_text(id, "red")
-        listed = self.ask(ListConversations((self.workspace,)))
+        listed = self.ask(ListConversations(Workspaces((self.workspace,))))
         self.assertEqual([conversation.id for conversation in listed.conversations], [id])
-        self.assertEqual(self.ask(ListConversations(("/elsewhere",))).conversations, ())
+        self.assertEqual(self.ask(ListConversations(Workspaces(("/elsewhere",)))).conversations, ())
         found = self.ask(ListConversations(words="are red"))
         self.assertEqual([conversation.id for conversation in found.conversations], [id])
         self.assertIn("red", found.excerpts[id])

@@ -155,7 +155,7 @@ class Order(AgentsCase):
         self.assertEqual(self.rows, [("open", "works"), ("older", "")])
         self.assertIn("Gemini CLI · 3 messages", self.details("older")[1])
         wanted = [each for each in self.requests() if isinstance(each, ListConversations)]
-        self.assertIn(folder_of(self.window), wanted[0].workspaces)
+        self.assertIn(folder_of(self.window), wanted[0].workspaces.folders)
 
     def test_conversations_in_work_trees_of_the_window_belong_to_it(self) -> Steps:
         trees, folder = self.running().base.trees, "/trees/one"
@@ -165,7 +165,7 @@ class Order(AgentsCase):
         self.work = [self.facts("cd" * 16, "closed", workspace=folder)]
         yield from self.list_them()
         wanted = [each for each in self.requests() if isinstance(each, ListConversations)]
-        self.assertIn(folder, wanted[0].workspaces)
+        self.assertIn(folder, wanted[0].workspaces.folders)
         for title in ("older", "closed"):
             self.assertIn("work tree one", " ".join(self.details(title)))
 

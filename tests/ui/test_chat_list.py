@@ -109,7 +109,7 @@ class Listing(ListCase):
         wanted = self.asked
         self.assertIsInstance(wanted, ListConversations)
         self.assertEqual((wanted.words, wanted.cursor, wanted.limit), ("", "", PAGE))
-        self.assertIn(folder_of(self.window), wanted.workspaces)
+        self.assertIn(folder_of(self.window), wanted.workspaces.folders)
         self.assertEqual(self.triggers, [FIND, "newer", "older<U+202E>"])
         self.assertEqual(self.shown[-1]["selected_index"], 1)
         details = self.shown[-1]["items"][1].details[0]

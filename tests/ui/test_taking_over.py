@@ -15,6 +15,7 @@ from GeminiCompanion.companion.chat.requests import (
     OfferedAgent,
 )
 from GeminiCompanion.companion.chat.session_requests import OwnSessions, TakeOver
+from GeminiCompanion.companion.chat.workspaces import Workspaces
 from GeminiCompanion.companion.ui.chat.drafts import folder_of
 from GeminiCompanion.companion.ui.chat.taking_over import (
     MAY_BE_OPEN,
@@ -76,7 +77,9 @@ class TakingOver(ListCase):
 
     def test_the_agent_of_the_last_conversation_in_the_folder_stands_first(self) -> Steps:
         yield from self.asked_for(row("claude", THEIRS), row("opencode", THEIRS))
-        self.assertEqual(self.asked, ListConversations((folder_of(self.window),), limit=1))
+        self.assertEqual(
+            self.asked, ListConversations(Workspaces((folder_of(self.window),)), limit=1)
+        )
         last = replace(info("a"), agent="opencode")
         yield from self.answer(FoundConversations((last,), {}, ""))
         yield lambda: self.shown

@@ -14,10 +14,15 @@ from GeminiCompanion import plugin
 from GeminiCompanion.companion.agent.session_state import MODE, ConfigOptions, ContextUsage, Cost
 from GeminiCompanion.companion.base.file_content import of_bytes
 from GeminiCompanion.companion.chat.chat_update import WORKING
-from GeminiCompanion.companion.chat.requests import ChooseOption, Send
+from GeminiCompanion.companion.chat.requests import (
+    ChooseOption,
+    FoundConversations,
+    ListConversations,
+    Send,
+)
 from GeminiCompanion.companion.chat.work_requests import LookAtWork, StopWork, WorkFacts
 from GeminiCompanion.companion.ide.editor import UnaskedEdit
-from GeminiCompanion.companion.ui.agents import tree_rows
+from GeminiCompanion.companion.ui.agents import agent_list, tree_rows
 from GeminiCompanion.companion.ui.chat.conversation_list import window_workspaces
 from GeminiCompanion.companion.ui.parts import tree_parts
 from GeminiCompanion.companion.ui.terminals import terminus
@@ -319,11 +324,32 @@ class Lists(TreeCase):
         found: list[Any] = []
 
         async def look() -> None:
-            found.extend(await window_workspaces(self.window, self.trees))
+            found.append(await window_workspaces(self.window, self.trees))
 
         self.begin(look())
         yield lambda: found
-        self.assertEqual(found, [self.project, tree.path])
+        self.assertEqual(found[0].folders, (self.project, tree.path))
+        self.assertEqual(found[0].tree_name(tree.own_folder), os.path.basename(tree.path))
+
+    def test_the_conversation_of_a_removed_one_stays_in_the_list(self) -> Steps:
+        tree = yield from self.new_chat()
+        self.window.active_view().close()
+        self.run_command("remove_work_tree", tree=tree.id)
+        yield lambda: not self.trees.trees
+        # A busy machine may answer later.
+        self.replace(agent_list, "SOON", 100_000)
+        asked, before = self.service.asked, len(self.shown)
+        self.run_command("agents")
+        yield lambda: any(isinstance(each, ListConversations) for each, _answer in asked)
+        for wanted, answer in list(asked):
+            if isinstance(wanted, ListConversations):
+                self.assertTrue(wanted.workspaces and wanted.workspaces.has(tree.own_folder))
+                rows = (info("a", "Fix it", workspace=tree.own_folder),)
+                answer.give(FoundConversations(rows, {}, ""))
+        yield from self.answer(())
+        yield lambda: len(self.shown) > before
+        details = str(self.shown[-1]["items"][self.triggers.index("Fix it")].details)
+        self.assertIn(f"work tree {os.path.basename(tree.path)}, removed", details)
 
     def test_an_agent_is_told_of_its_own_file_in_the_place_of_the_users(self) -> Steps:
         tree = yield from self.new_chat()

@@ -19,7 +19,7 @@ async def open_at_home(
     if workspace and chat_places.view_of(conversation, window) is None:
         others = [each for each in application.all_windows() if each != window]
         for each in (window, *others):
-            if workspace in await window_workspaces(each, chats.trees):
+            if (await window_workspaces(each, chats.trees)).has(workspace):
                 home = each
                 break
     if not home.is_valid():

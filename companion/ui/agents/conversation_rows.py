@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 # A panel of that many opens at once; older ones are in the list of conversations alone.
 MOST = 100
+REMOVED = "work tree {}, removed"
 
 
 class ConversationRows:
@@ -35,12 +36,19 @@ class ConversationRows:
             return ()
         from ...chat.requests import ListConversations
 
-        folders = await window_workspaces(window, self._chats.trees)
-        found = await service.ask(ListConversations(folders, limit=MOST))
-        return [self._conversation_row(info) for info in found.conversations]
+        places = await window_workspaces(window, self._chats.trees)
+        found = await service.ask(ListConversations(places, limit=MOST))
+        return [
+            self._conversation_row(info, places.tree_name(info.workspace))
+            for info in found.conversations
+        ]
 
-    def _conversation_row(self, info: SessionInfo) -> AgentRow:
-        place = self._chats.trees.place_of(info.workspace)
+    def _conversation_row(self, info: SessionInfo, tree: str) -> AgentRow:
+        """`tree` is the name of the folder of a work tree in which the agent works or has worked;
+        "" if it is none."""
+        trees = self._chats.trees
+        is_gone = tree and trees.is_complete
+        place = trees.place_of(info.workspace) or (REMOVED.format(tree) if is_gone else "")
         where = filter(None, ("" if info.in_chat else work_words.OF_API, place))
         return AgentRow(
             RowState.WORKS if info.is_busy else RowState.IDLE,

@@ -4,15 +4,19 @@ one: open, rename, fork, export, delete. *Agents* leads there. UI thread only.""
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Awaitable, Callable
 
 import sublime
 
 from ...base.shown_text import shown_line
 from ...chat.amounts import clock_text, count_text
-from .. import panels, texts, views
+from ...chat.workspaces import Workspaces
+from ...work_trees.tree_places import folder_for_trees
+from .. import panels, settings, texts, views
 from ..file_reading import in_time
 from ..known_trees import KnownTrees
 from ..panels import Item
@@ -150,9 +154,9 @@ class ConversationList:
         are more."""
         from ...chat.requests import ListConversations
 
-        before, folders = len(listed.infos), await window_workspaces(window, self._chats.trees)
+        before, places = len(listed.infos), await window_workspaces(window, self._chats.trees)
         while True:
-            wanted = ListConversations(folders, listed.words, listed.cursor, PAGE)
+            wanted = ListConversations(places, listed.words, listed.cursor, PAGE)
             found = await service.ask(wanted)
             listed.infos += found.conversations
             listed.excerpts.update(found.excerpts)
@@ -245,11 +249,22 @@ class ConversationList:
         self._chats.drafts.forget(conversation)
 
 
-async def window_workspaces(window: sublime.Window, trees: KnownTrees) -> tuple[str, ...]:
+async def window_workspaces(window: sublime.Window, trees: KnownTrees) -> Workspaces:
     """The folders of the window and of its work trees, as conversations name them."""
     folders = tuple(views.window_folders(window) or (folder_of(window),))
-    real = await in_time(lambda: tuple(map(os.path.realpath, folders)), folders)
-    return tuple(dict.fromkeys([*real, *trees.folders_in(window)]))
+    setting = settings.current_settings().worktree_folder
+    places = await in_time(partial(_find_places, folders, setting), Workspaces(folders))
+    own = dict.fromkeys([*places.folders, *trees.folders_in(window)])
+    return replace(places, folders=tuple(own))
+
+
+def _find_places(folders: tuple[str, ...], setting: str) -> Workspaces:
+    """The folders without links, and where work trees of the repositories are made that may have
+    one of them. Blocks."""
+    real = tuple(map(os.path.realpath, folders))
+    roots = dict.fromkeys(str(root) for each in real for root in (each, *PurePath(each).parents))
+    made_in = (os.path.realpath(folder_for_trees(root, setting)) for root in roots)
+    return Workspaces(real, tuple(made_in))
 
 
 def _list_heading(listed: Listed, action: str) -> str:

@@ -10,6 +10,7 @@ import sublime
 from ...agent.credentials import OWN
 from ...base.shown_text import shown_line
 from ...chat.amounts import age_text, shorten_text
+from ...chat.workspaces import Workspaces
 from .. import panels
 from . import agent_choice
 from .chat_actions import ChatActions
@@ -88,7 +89,7 @@ class TakingOver:
         service = await self._chats.ensure_service()
         if service is None:
             return ""
-        found = await service.ask(ListConversations((folder_of(window),), limit=1))
+        found = await service.ask(ListConversations(Workspaces((folder_of(window),)), limit=1))
         return found.conversations[0].agent if found.conversations else ""
 
 
